@@ -220,9 +220,9 @@ def table(
       metaeval table results/latest/retrieval.json --format latex > retrieval.tex
     """
     from metaeval.experiment.explaining.job_files import results_of
-    from metaeval.report.sheet import find_format, table_text
+    from metaeval.report.sheet import check_format, table_text
 
-    find_format(format)
+    check_format(format)
     found = results_of(of, given.run().results)
     if format == "terminal":
         _show(found)

@@ -6,13 +6,12 @@ value's share of what it could have reached, and what others published for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count as numbers
 from itertools import product
 
 from metaeval.report.grid import Note, chance, count, numeral, place_of, plain, share, short, span, value_of
-from metaeval.report.measures import LEVELS
+from metaeval.report.measures import LEVELS, metrics_of
 from metaeval.report.result import FULL_SUPPORT, Column, Comparison, Data, Result, Row, Significance, Unit, Value
 from metaeval.report.uncertainty import certificate_text, few_groups, uncertainty
 
@@ -23,18 +22,11 @@ UNSCORED = "§"
 # No q: Unicode has no superscript for it, and the terminal prints letters as superscripts.
 _ALPHABET = "abcdefghijklmnoprstuvwxyz"
 
-_Say = Callable[[Row, Sequence[Column]], str]
-
 
 def letters(values: Iterable[Value]) -> dict[str, str]:
     """A letter for each distinct reason, in reading order; cells with the same reason share it."""
-    names = _names()
-    found: dict[str, str] = {}
-    for value in values:
-        reason = reason_of(value)
-        if reason and reason not in found:
-            found[reason] = next(names)
-    return found
+    names = ("".join(parts) for length in numbers(1) for parts in product(_ALPHABET, repeat=length))
+    return dict(zip(dict.fromkeys(filter(None, map(reason_of, values))), names, strict=False))
 
 
 def reason_of(value: Value) -> str:
@@ -61,11 +53,11 @@ def footnotes(
     rows: Sequence[Row], columns: Sequence[Column], reasons: Mapping[str, str], units: str, level: str
 ) -> tuple[Note, ...]:
     """The footnotes that `marks` points to, one for each mark in use; level: what `LEVEL` means."""
-    ties, bounds = (partial(_spans, kind=kind) for kind in ("ties", "bounds"))
+    ties, bounds = ([_spans(row, columns, kind) for row in rows] for kind in ("ties", "bounds"))
     notes = (
-        Note(LEVEL, f"{level}:", _items(rows, columns, _level)),
-        Note(TIED, "the order of tied scores moves the value, [worst..best]:", _items(rows, columns, ties)),
-        Note(UNSCORED, f"{units} without a score could move the value, [worst..best]:", _items(rows, columns, bounds)),
+        Note(LEVEL, f"{level}:", _items(rows, [_level(row, columns) for row in rows])),
+        Note(TIED, "the order of tied scores moves the value, [worst..best]:", _items(rows, ties)),
+        Note(UNSCORED, f"{units} without a score could move the value, [worst..best]:", _items(rows, bounds)),
     )
     return (*(note for note in notes if note.items), *(Note(letter, reason) for reason, letter in reasons.items()))
 
@@ -80,12 +72,6 @@ def tests_controls(result: Result) -> bool:
     return result.significance is not None and result.significance.controls is not None
 
 
-def _names() -> Iterator[str]:
-    for length in numbers(1):
-        for parts in product(_ALPHABET, repeat=length):
-            yield "".join(parts)
-
-
 def _rivals(row: Row, column: Column) -> list[str]:
     """A control is never flagged against controls: it is what the metrics are held against."""
     return row.not_above.get(column.key, []) if row.kind == "metric" else []
@@ -96,9 +82,8 @@ def _moves(ends: tuple[float, float] | None, value: Value, column: Column) -> bo
     return ends is not None and any(numeral(end, column) != numeral(value.value, column) for end in ends)
 
 
-def _items(rows: Sequence[Row], columns: Sequence[Column], say: _Say) -> tuple[tuple[str, str], ...]:
-    said = ((plain(row.metric), say(row, columns)) for row in rows)
-    return tuple((name, text) for name, text in said if text)
+def _items(rows: Sequence[Row], said: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((plain(row.metric), text) for row, text in zip(rows, said, strict=True) if text)
 
 
 def _level(row: Row, columns: Sequence[Column]) -> str:
@@ -208,15 +193,13 @@ def in_blocks(rows: Sequence[Row]) -> list[Row]:
 def values_by_kind(found: Mapping[str, Mapping[str, float]], columns: Sequence[Column]) -> tuple[tuple[str, str], ...]:
     """Each kind with its value under every measure that has one; found: measure to kind to value."""
     kinds = dict.fromkeys(kind for column in columns for kind in found.get(column.key, {}))
-    said = {
-        kind: ", ".join(
-            f"{plain(column.label)} {numeral(found[column.key][kind], column)}"
-            for column in columns
-            if kind in found.get(column.key, {})
-        )
-        for kind in kinds
+    values = {
+        kind: [(one, found[one.key][kind]) for one in columns if kind in found.get(one.key, {})] for kind in kinds
     }
-    return tuple((plain(kind), text) for kind, text in said.items())
+    return tuple(
+        (plain(kind), ", ".join(f"{plain(column.label)} {numeral(value, column)}" for column, value in of))
+        for kind, of in values.items()
+    )
 
 
 def _perfect_detector(result: Result) -> Note:
@@ -337,7 +320,7 @@ def cluster(row: Row, column: Column) -> str:
 def standing(result: Result) -> Note:
     """For two metrics p, for a few the pairs that differ, for many the clusters, measure by measure."""
     tested = result.significance
-    metrics = [row for row in result.rows if row.kind == "metric"]
+    metrics = metrics_of(result)
     if tested is None or not tested.comparisons:
         return Note("significance", "")
     numbered = any(cluster(row, column) for row in metrics for column in result.columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -22,8 +22,6 @@ from metaeval.report.result import (
     FULL_SUPPORT,
     Data,
     Result,
-    Row,
-    Value,
     checked,
     read_versioned,
 )
@@ -110,8 +108,16 @@ def write_sheet(sheet: Sheet, folder: Path) -> list[Path]:
     """Write a sheet as JSON, text, Markdown, LaTeX and CSV into a folder; the paths. Same sheet, same bytes."""
     fields = list(sheet.records[0]) if sheet.records else []
     rows = ([sheet.data.name, sheet.data.split, *(one[field] for field in fields)] for one in sheet.records)
+    data = {
+        "schema": SCHEMA,
+        "name": sheet.name,
+        "data": sheet.data.model_dump(mode="json"),
+        "settings": dict(sheet.settings),
+        "signatures": list(sheet.grid.signatures),
+        "records": [dict(record) for record in sheet.records],
+    }
     texts = {
-        "json": _json(sheet),
+        "json": json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
         "txt": terminal.text_of(sheet.grid),
         "md": markdown.page_of(sheet.grid),
         "tex": _tex(sheet.grid),
@@ -128,18 +134,6 @@ def load_sheet(path: Path) -> SheetFile:
     return checked(SheetFile, data, path)
 
 
-def _json(sheet: Sheet) -> str:
-    data = {
-        "schema": SCHEMA,
-        "name": sheet.name,
-        "data": sheet.data.model_dump(mode="json"),
-        "settings": dict(sheet.settings),
-        "signatures": list(sheet.grid.signatures),
-        "records": [dict(record) for record in sheet.records],
-    }
-    return json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-
-
 def _tex(grid: Grid) -> str:
     """LaTeX: one table, or one for each block where there are more lines than a page holds."""
     if len(grid.lines) <= _PAGE or len(grid.blocks) < 2:
@@ -148,40 +142,12 @@ def _tex(grid: Grid) -> str:
     return "\n".join(latex.table_of(part) for part in parts)
 
 
-_FIELDS: dict[str, Callable[[Result, Row, str, Value], str | float | int | None]] = {
-    "protocol": lambda result, row, key, value: result.protocol,
-    "dataset": lambda result, row, key, value: result.data.name,
-    "split": lambda result, row, key, value: result.data.split,
-    "unit": lambda result, row, key, value: result.unit,
-    "metric": lambda result, row, key, value: row.metric,
-    "kind": lambda result, row, key, value: row.kind,
-    "measure": lambda result, row, key, value: key,
-    "value": lambda result, row, key, value: value.value,
-    "low": lambda result, row, key, value: value.low,
-    "high": lambda result, row, key, value: value.high,
-    "tie_worst": lambda result, row, key, value: value.ties[0] if value.ties else None,
-    "tie_best": lambda result, row, key, value: value.ties[1] if value.ties else None,
-    "bound_worst": lambda result, row, key, value: value.bounds[0] if value.bounds else None,
-    "bound_best": lambda result, row, key, value: value.bounds[1] if value.bounds else None,
-    "ceiling": lambda result, row, key, value: value.ceiling,
-    "perfect_full": lambda result, row, key, value: _detected(result, key, FULL_SUPPORT),
-    "perfect_any": lambda result, row, key, value: _detected(result, key, ANY_SUPPORT),
-    "perfect_share": lambda result, row, key, value: _detected(result, key, EVIDENCE_SHARE),
-    "published": lambda result, row, key, value: value.published,
-    "cluster": lambda result, row, key, value: row.clusters.get(key),
-    "note": lambda result, row, key, value: value.note,
-    "scored": lambda result, row, key, value: row.scored,
-    "unscored": lambda result, row, key, value: row.unscored,
-    "excluded": lambda result, row, key, value: sum(row.excluded.values()),
-    "total": lambda result, row, key, value: row.total,
-    "signature": lambda result, row, key, value: row.signature,
-}
-"""What each field holds of a result's row, of the measure with this key and its value."""
-
-
-def _detected(result: Result, key: str, what: str) -> float | None:
-    """What a perfect detector of this would score under the measure; None where the result does not say."""
-    return result.perfect.values.get(key, {}).get(what) if result.perfect else None
+_FIELDS = (
+    *("protocol", "dataset", "split", "unit", "metric", "kind", "measure"),
+    *("value", "low", "high", "tie_worst", "tie_best", "bound_worst", "bound_best", "ceiling"),
+    *("perfect_full", "perfect_any", "perfect_share", "published", "cluster", "note"),
+    *("scored", "unscored", "excluded", "total", "signature"),
+)
 
 
 def tidy_csv(result: Result) -> str:
@@ -195,41 +161,50 @@ def tidy_csv(result: Result) -> str:
 
 def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:
     """The rows of `tidy_csv`, each by its fields."""
-    shown = [column.key for column in result.columns]
+    data, shown, nothing = result.data, [column.key for column in result.columns], (None, None)
     for row in result.rows:
         for key in (*(key for key in shown if key in row.values), *sorted(set(row.values) - set(shown))):
-            yield {name: field(result, row, key, row.values[key]) for name, field in _FIELDS.items()}
+            value, perfect = row.values[key], result.perfect.values.get(key, {}) if result.perfect else {}
+            fields = (
+                *(result.protocol, data.name, data.split, result.unit, row.metric, row.kind, key),
+                *(
+                    value.value,
+                    value.low,
+                    value.high,
+                    *(value.ties or nothing),
+                    *(value.bounds or nothing),
+                    value.ceiling,
+                ),
+                *(perfect.get(what) for what in (FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE)),
+                *(value.published, row.clusters.get(key), value.note),
+                *(row.scored, row.unscored, sum(row.excluded.values()), row.total, row.signature),
+            )
+            yield dict(zip(_FIELDS, fields, strict=True))
 
 
-@dataclass(frozen=True)
-class Format:
-    """A file suffix, with its dot, and the function that makes the file's text."""
-
-    suffix: str
-    render: Callable[[Result], str]
+FORMATS = {"terminal": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv"}
+"""The formats of a result's table, with the endings of their files."""
 
 
-FORMATS = {
-    "terminal": Format(".txt", lambda result: terminal.text_of(lay_out(result))),
-    "markdown": Format(".md", lambda result: markdown.page_of(lay_out(result))),
-    "latex": Format(".tex", lambda result: latex.table_of(lay_out(result))),
-    "csv": Format(".csv", tidy_csv),
-}
-
-
-def find_format(name: str) -> Format:
-    """The format of that name; `UserError` with the nearest name and all known ones."""
+def check_format(name: str) -> None:
+    """Raise `UserError`, with the nearest name and all known ones, for a format that is none."""
     if name not in FORMATS:
         raise unknown("format", name, FORMATS)
-    return FORMATS[name]
 
 
 def table_text(result: Result, name: str, controls: bool = False) -> str:
-    """A result in the format of that name. controls: LaTeX with the controls too."""
-    form = find_format(name)
-    return latex.table_of(lay_out(result), controls) if name == "latex" else form.render(result)
+    """A result in the format of that name. controls: LaTeX with the controls too. Raises as `check_format`."""
+    check_format(name)
+    if name == "csv":
+        return tidy_csv(result)
+    grid = lay_out(result)
+    if name == "latex":
+        return latex.table_of(grid, controls)
+    return terminal.text_of(grid) if name == "terminal" else markdown.page_of(grid)
 
 
 def write_tables(result: Result, stem: Path) -> list[Path]:
-    """Write `stem` plus each format's suffix and return the paths."""
-    return write_texts({stem.with_name(stem.name + found.suffix): found.render(result) for found in FORMATS.values()})
+    """Write `stem` plus each format's ending and return the paths."""
+    return write_texts(
+        {stem.with_name(stem.name + ending): table_text(result, name) for name, ending in FORMATS.items()}
+    )

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from metaeval.report.cells import lay_out
 from metaeval.report.notes import asides
 from metaeval.report.result import Column, Data, Interval, Result, Row, Value
-from metaeval.report.sheet import FORMATS, tidy_csv
+from metaeval.report.sheet import table_text, tidy_csv
 
 PEARSON = Column(key="pearson", label="Pearson r")
 
@@ -66,7 +66,7 @@ def test_a_result_without_them_says_nothing_of_them(result):
 
 
 def test_the_terminal_prints_cluster_and_asides(full):
-    lines = FORMATS["terminal"].render(full).splitlines()
+    lines = table_text(full, "terminal").splitlines()
     row = next(number for number, line in enumerate(lines) if line.startswith(" minilm-bertscore"))
     assert lines[row].endswith("0.042²† -0.021 to 0.104")
     assert lines[row + 1].endswith("5 % of .899, paper .585")
@@ -75,9 +75,9 @@ def test_the_terminal_prints_cluster_and_asides(full):
 
 
 def test_markdown_and_latex_print_them_too(full):
-    line = next(line for line in FORMATS["markdown"].render(full).splitlines() if line.startswith("| minilm"))
+    line = next(line for line in table_text(full, "markdown").splitlines() if line.startswith("| minilm"))
     assert line.endswith("<ins>0.042</ins><sup>2</sup>† (-0.021 to 0.104)<br>5 % of .899, paper .585 |")
-    lines = FORMATS["latex"].render(full).splitlines()
+    lines = table_text(full, "latex").splitlines()
     row = next(number for number, line in enumerate(lines) if line.startswith("    minilm"))
     assert lines[row].endswith(r"\textsuperscript{2\dag{}} \\")
     assert lines[row + 1] == (
@@ -102,7 +102,7 @@ def test_nine_metrics_by_three_measures_fit_100_columns(full):
         for name in names
     ]
     columns = [Column(key=key, label=key) for key in full.rows[0].values]
-    text = FORMATS["terminal"].render(full.model_copy(update={"rows": rows, "columns": columns}))
+    text = table_text(full.model_copy(update={"rows": rows, "columns": columns}), "terminal")
     assert text.count("\n metric ") == 1
     assert max(cell_len(line) for line in text.splitlines() if "proto:" not in line) <= 100
 
