@@ -309,11 +309,9 @@ def table_of(name: str, records: Any, places: Sequence[str] | None = None) -> Ta
     if not listed or not all(isinstance(one, Mapping) for one in listed):
         raise UserError(f"{name} holds no rows: give a file, a data frame, or mappings with one field a column.")
     headings = tuple(dict.fromkeys(str(heading) for one in listed for heading in one))
-    rows = []
-    for number, one in enumerate(listed, start=1):
-        cells = {str(heading): None if _is_blank(value) else value for heading, value in one.items()}
-        rows.append(Row(places[number - 1] if places else f"{name} row {number}", cells, {}))
-    return Table(name, headings, tuple(rows))
+    where = places or [f"{name} row {number}" for number in range(1, len(listed) + 1)]
+    cells = ({str(heading): None if _is_blank(value) else value for heading, value in one.items()} for one in listed)
+    return Table(name, headings, tuple(Row(place, one, {}) for place, one in zip(where, cells, strict=True)))
 
 
 def _is_blank(value: object) -> bool:
@@ -327,15 +325,15 @@ def _delimited(path: Path, ending: str) -> Table:
     first = text.split("\n", 1)[0]
     delimiter = "\t" if ending == ".tsv" else max(",;\t", key=lambda mark: (first.count(mark), mark == ","))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    lines: list[tuple[int, list[Any]]] = []
+    lines: list[tuple[str, list[Any], list[str]]] = []
     try:
         for cells in reader:
-            lines.append((reader.line_num, [cell if cell.strip() else None for cell in cells]))
+            lines.append((f"{path} line {reader.line_num}", [cell if cell.strip() else None for cell in cells], []))
     except csv.Error as error:
         raise UserError(
             f"{path} line {reader.line_num} is not CSV ({error}): save it anew from the spreadsheet."
         ) from error
-    return _from_lines(path, [(f"{path} line {number}", cells, []) for number, cells in lines])
+    return _from_lines(path, lines)
 
 
 def _sheet(path: Path) -> Table:
@@ -363,11 +361,11 @@ def _sheet(path: Path) -> Table:
     if sheet.merged_cells.ranges:
         merged = min(str(one) for one in sheet.merged_cells.ranges)
         raise UserError(f"{path} cells {merged} are merged: unmerge them, and write their text in each cell.")
-    lines = []
-    for number, cells in enumerate(sheet.iter_rows(), start=1):
-        values = [_cell(cell) for cell in cells]
-        lines.append((f"{path} row {number}", values, [f"{path} cell {cell.coordinate}" for cell in cells]))
-    return _from_lines(path, lines)
+    lines = (
+        (f"{path} row {number}", [_cell(cell) for cell in cells], [f"{path} cell {cell.coordinate}" for cell in cells])
+        for number, cells in enumerate(sheet.iter_rows(), start=1)
+    )
+    return _from_lines(path, list(lines))
 
 
 def _cell(cell: Any) -> Any:
@@ -406,23 +404,15 @@ def _from_lines(path: Path, lines: Sequence[tuple[str, list[Any], list[str]]]) -
             (n for n, cell in enumerate(cells) if cell is not None and (n >= len(headings) or not headings[n])), None
         )
         if extra is not None:
+            said = cells[extra].why if isinstance(cells[extra], Wrong) else str(cells[extra])
             raise UserError(
-                f"{at[extra] if at else place} holds {shown(_said(cells[extra]), 30)} under no heading: two header "
-                "rows, or a cell too many? Leave one header row with a name for each column."
+                f"{at[extra] if at else place} holds {shown(said, 30)} under no heading: two header rows, or a cell "
+                "too many? Leave one header row with a name for each column."
             )
         pairs = [(heading, n) for n, heading in enumerate(headings) if heading]
-        rows.append(
-            Row(
-                place,
-                {heading: cells[n] if n < len(cells) else None for heading, n in pairs},
-                {heading: at[n] for heading, n in pairs if n < len(at)},
-            )
-        )
+        values = {heading: cells[n] if n < len(cells) else None for heading, n in pairs}
+        rows.append(Row(place, values, {heading: at[n] for heading, n in pairs if n < len(at)}))
     return Table(str(path), tuple(named), tuple(rows))
-
-
-def _said(cell: object) -> str:
-    return cell.why if isinstance(cell, Wrong) else str(cell)
 
 
 WRITTEN = (".csv", ".tsv", ".xlsx", ".jsonl")

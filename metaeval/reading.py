@@ -14,6 +14,7 @@ import math
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -405,60 +406,50 @@ def parquet_columns(path: Path, names: Sequence[str]) -> list[list[Any]]:
 
 def parquet_metadata(path: Path) -> Mapping[bytes, bytes]:
     """What the footer of a Parquet file says besides; its rows are not read. `UserError` for another file."""
-    pyarrow = parquet_library()
-    try:
-        with path.open("rb") as file:  # a path with a colon in it is an address to pyarrow
-            return dict(pyarrow.parquet.read_schema(file).metadata or {})
-    except (pyarrow.ArrowException, OSError) as error:
-        raise _no_parquet(path, error) from error
+    with _parquet(path) as parquet:
+        return dict(parquet.schema_arrow.metadata or {})
 
 
 def parquet_schema(path: Path) -> dict[str, str]:
     """The columns of a Parquet file: "number", or else Arrow's name of the type. `UserError` for another file."""
-    pyarrow = parquet_library()
-    try:
-        with path.open("rb") as file:
-            fields = list(pyarrow.parquet.read_schema(file))
-    except (pyarrow.ArrowException, OSError) as error:
-        raise _no_parquet(path, error) from error
-    number = pyarrow.types.is_floating, pyarrow.types.is_integer
-    return {one.name: "number" if any(kind(one.type) for kind in number) else str(one.type) for one in fields}
+    types = parquet_library().types
+    with _parquet(path) as parquet:
+        fields = [(one.name, one.type) for one in parquet.schema_arrow]
+    return {name: "number" if types.is_floating(kind) or types.is_integer(kind) else str(kind) for name, kind in fields}
 
 
 def parquet_size(path: Path) -> int:
     """The rows of a Parquet file, as its footer says; `UserError` for another file."""
-    pyarrow = parquet_library()
-    try:
-        with path.open("rb") as file:
-            return int(pyarrow.parquet.read_metadata(file).num_rows)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise _no_parquet(path, error) from error
+    with _parquet(path) as parquet:
+        return int(parquet.metadata.num_rows)
 
 
 def parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any]:
     """Columns of a Parquet file of any size, at most `rows` rows at a time; `UserError` for another file."""
-    pyarrow = parquet_library()
-    try:
-        with path.open("rb") as file, pyarrow.parquet.ParquetFile(file, buffer_size=_READ_AT_ONCE) as parquet:
-            yield from parquet.iter_batches(batch_size=rows, columns=list(names), use_threads=False)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise _no_parquet(path, error) from error
+    with _parquet(path) as parquet:
+        yield from parquet.iter_batches(batch_size=rows, columns=list(names), use_threads=False)
 
 
 def _parquet_batches(path: Path, rows: int) -> Iterator[Any]:
-    pyarrow = parquet_library()
     size = 0
-    content = read_bytes(path)
+    with _parquet(path, whole=True) as parquet:
+        for batch in parquet.iter_batches(batch_size=rows):
+            size += batch.nbytes
+            if size > MOST_BYTES:
+                raise UserError(f"{path} holds more than {MOST_BYTES:,} bytes: cut it into several files.")
+            yield batch
+
+
+@contextmanager
+def _parquet(path: Path, whole: bool = False) -> Iterator[Any]:
+    """An open Parquet file; whole: it is read into memory first."""
+    pyarrow = parquet_library()
     try:
-        with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content)) as file:
-            for batch in file.iter_batches(batch_size=rows):
-                size += batch.nbytes
-                if size > MOST_BYTES:
-                    raise UserError(f"{path} holds more than {MOST_BYTES:,} bytes: cut it into several files.")
-                yield batch
+        # A path with a colon in it is an address to pyarrow.
+        with (
+            pyarrow.BufferReader(read_bytes(path)) if whole else path.open("rb") as file,
+            pyarrow.parquet.ParquetFile(file, buffer_size=0 if whole else _READ_AT_ONCE) as parquet,
+        ):
+            yield parquet
     except (pyarrow.ArrowException, OSError) as error:
-        raise _no_parquet(path, error) from error
-
-
-def _no_parquet(path: Path, error: Exception) -> UserError:
-    return UserError(f"{path} is not a Parquet file ({_short(str(error))}).")
+        raise UserError(f"{path} is not a Parquet file ({_short(str(error))}).") from error

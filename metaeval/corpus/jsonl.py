@@ -245,9 +245,10 @@ def write_corpus(corpus: Corpus, path: Path) -> None:
     JSON) or the file cannot be written.
     """
     try:
-        text = "".join(_line(record) for record in _records(corpus))
+        lines = [json.dumps(one, ensure_ascii=False, allow_nan=False) for one in _records(corpus)]
     except (TypeError, ValueError) as error:
         raise UserError(f"Corpus {corpus.name!r} cannot be written to {path} as JSON: {error}.") from error
+    text = "".join(f"{line.translate(_LINE_BREAKS)}\n" for line in lines)
     _, problems = _check(text)
     if problems:
         raise UserError(f"Corpus {corpus.name!r} cannot be written to {path}: {problems[0]}.")
@@ -284,28 +285,18 @@ def _check_place(number: int, record: Any, is_first: bool) -> Iterator[Problem]:
 
 
 def _build(records: Sequence[Record]) -> Corpus:
-    header = records[0]
-    of_type: dict[str, list[Record]] = {"corpus": [], "document": [], "statement": [], "citation": []}
+    header, documents, statements, citations = records[0], {}, {}, []
     for record in records:
-        of_type[record["type"]].append(record)
-    return Corpus(
-        name=header["name"],
-        documents={record["id"]: _document(record) for record in of_type["document"]},
-        statements={record["id"]: _statement(record) for record in of_type["statement"]},
-        citations=tuple(map(_citation, of_type["citation"])),
-        dropped=header.get("dropped", {}),
-    )
-
-
-def _document(record: Record) -> Document:
-    optional = _chosen(record, "text", "title", "url", "meta")
-    return Document(record["id"], sentences=tuple(record.get("sentences", ())), **optional)
-
-
-def _statement(record: Record) -> Statement:
-    return Statement(
-        record["id"], record["text"], str(record.get("group", record["id"])), **_chosen(record, "system", "meta")
-    )
+        own = record.get("id", "")
+        if record["type"] == "document":
+            optional = _chosen(record, "text", "title", "url", "meta")
+            documents[own] = Document(own, sentences=tuple(record.get("sentences", ())), **optional)
+        elif record["type"] == "statement":
+            group = str(record.get("group", own))
+            statements[own] = Statement(own, record["text"], group, **_chosen(record, "system", "meta"))
+        elif record["type"] == "citation":
+            citations.append(_citation(record))
+    return Corpus(header["name"], documents, statements, tuple(citations), header.get("dropped", {}))
 
 
 def _citation(record: Record) -> Citation:
@@ -345,7 +336,3 @@ def _records(corpus: Corpus) -> Iterator[Record]:
 def _given(**fields: Any) -> Record:
     """The fields that hold something; mappings become plain dicts."""
     return {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items() if value}
-
-
-def _line(record: Record) -> str:
-    return json.dumps(record, ensure_ascii=False, allow_nan=False).translate(_LINE_BREAKS) + "\n"

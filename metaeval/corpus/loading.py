@@ -19,7 +19,6 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from metaeval.cache import cache_folder
-from metaeval.corpus import loading
 from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus, Ratings
 from metaeval.errors import UserError, unknown
@@ -42,7 +41,7 @@ def load_dataset(
     check_split(dataset, chosen)
     values = check_options(dataset, options or {})
     if dataset.files[chosen]:
-        paths: Mapping[str, Path] = loading.locate(dataset, chosen, data)
+        paths: Mapping[str, Path] = locate(dataset, chosen, data)
     else:
         paths = {} if data is None or data.is_dir() else {"corpus": data}
     return dataset.load(chosen, paths, values)
@@ -92,26 +91,24 @@ def locate(dataset: Dataset, split: str, data: Path | None) -> dict[str, Path]:
     fetched; the message names the file, its URL, its checksum and the place to put it.
     """
     check_split(dataset, split)
-    if data is not None:
-        return {file.name: _in_mirror(dataset, file, data) for file in dataset.files[split]}
-    return {file.name: _in_cache(dataset, file) for file in dataset.files[split]}
+    return {
+        file.name: _in_cache(dataset, file) if data is None else _in_mirror(dataset, file, data)
+        for file in dataset.files[split]
+    }
 
 
 def verify(dataset: Dataset, data: Path | None) -> list[FileStatus]:
     """The state of each file of all splits. Nothing is fetched, and a wrong checksum is not an error."""
     rows = []
     for file in dict.fromkeys(file for files in dataset.files.values() for file in files):
-        if data is not None:
-            path = next((path for path in _places(dataset, file, data) if path.is_file()), data / file.name)
-        else:
-            path = _cache_path(dataset, file)
+        places = [_cache_path(dataset, file)] if data is None else _places(dataset, file, data)
+        path = next((path for path in places if path.is_file()), places[-1])
         rows.append(FileStatus(file, _status(file, path), path))
     return rows
 
 
-def _places(dataset: Dataset, file: SourceFile, data: Path) -> Iterator[Path]:
-    yield data / dataset.folder / file.name
-    yield data / file.name
+def _places(dataset: Dataset, file: SourceFile, data: Path) -> tuple[Path, Path]:
+    return data / dataset.folder / file.name, data / file.name
 
 
 def _cache_path(dataset: Dataset, file: SourceFile) -> Path:
@@ -133,7 +130,7 @@ def _in_mirror(dataset: Dataset, file: SourceFile, data: Path) -> Path:
     if not data.is_dir():
         what = "is a file" if data.is_file() else "does not exist"
         raise UserError(f"data={data} {what}; {dataset.name} reads {file.name} from a folder: data=FOLDER.")
-    places = list(_places(dataset, file, data))
+    places = _places(dataset, file, data)
     path = next((path for path in places if path.is_file()), None)
     if path is None:
         raise UserError(

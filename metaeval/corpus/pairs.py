@@ -13,7 +13,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from metaeval.corpus.chunks import Chunk, ChunkedCorpus, Chunking, document_sentences
-from metaeval.corpus.model import Citation, Corpus, Evidence, Statement, SupportLevel
+from metaeval.corpus.model import Citation, Evidence, Statement, SupportLevel
 from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError, shown
 
@@ -165,12 +165,12 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "co
 
     pairs: list[Pair] = []
     counts = dict.fromkeys((GIVEN, UNMATCHED, UNPLACED, WHOLE, INCOMPLETE), 0)
-    dropped: dict[str, int] = {}
+    dropped: Counter[str] = Counter()
     for citation in corpus.citations:
         statement = corpus.statements[citation.statement_id]
         chunks = chunked.chunks[citation.document_id]
         if reason := lacking(statement, bool(chunks)):
-            dropped[reason] = dropped.get(reason, 0) + 1
+            dropped[reason] += 1
             continue
         sentences = words(citation.document_id) if any(one.texts for one in citation.evidence) else ()
         sets = [align_evidence(one, sentences, threshold) for one in citation.evidence]
@@ -187,7 +187,16 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "co
             level = _level(citation.level, held, rule)
             pairs.append(pair_of(statement, chunk, f"{citation.id}#{chunk.index}", level, citation, held))
     if not pairs:
-        raise UserError(_nothing_to_judge(corpus, dropped))
+        number = len(corpus.citations)
+        why = ", ".join(f"{count} of {number} citations have {reason}" for reason, count in dropped.items())
+        if not number:
+            why = "; ".join(
+                ["it has no citations", *(f"{n} left out: {reason}" for reason, n in corpus.dropped.items())]
+            )
+        raise UserError(
+            f"Corpus {corpus.name!r} gives nothing to judge: {why}. Choose another split or data set (metaeval data "
+            "list)."
+        )
     return PairTable(tuple(pairs), chunked.chunking, threshold, rule, evidence=counts, dropped=dropped)
 
 
@@ -260,18 +269,4 @@ def pair_of(
         statement=statement.text,
         source=chunk.text,
         held=held,
-    )
-
-
-def _nothing_to_judge(corpus: Corpus, dropped: Mapping[str, int]) -> str:
-    if not corpus.citations:
-        why = "it has no citations" + "".join(
-            f"; {count} left out: {reason}" for reason, count in corpus.dropped.items()
-        )
-    else:
-        why = ", ".join(
-            f"{count} of {len(corpus.citations)} citations have {reason}" for reason, count in dropped.items()
-        )
-    return (
-        f"Corpus {corpus.name!r} gives nothing to judge: {why}. Choose another split or data set (metaeval data list)."
     )

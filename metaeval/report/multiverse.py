@@ -104,11 +104,17 @@ class Swap:
     other_above: int
 
 
+def _by_metric(outlooks: Sequence[Outlook]) -> dict[str, list[Outlook]]:
+    found: dict[str, list[Outlook]] = {}
+    for outlook in outlooks:
+        found.setdefault(outlook.metric, []).append(outlook)
+    return found
+
+
 def standings(outlooks: Sequence[Outlook]) -> list[Standing]:
     """One per metric that has a value somewhere, the most often first at the top."""
     found = []
-    for metric in dict.fromkeys(outlook.metric for outlook in outlooks):
-        own = [o for o in outlooks if o.metric == metric]
+    for metric, own in _by_metric(outlooks).items():
         ranks = [o.rank for o in own if o.rank is not None]
         values = [o.value for o in own if o.value is not None]
         if ranks:
@@ -134,12 +140,15 @@ def influences(outlooks: Sequence[Outlook]) -> list[Influence]:
 
 def swaps(outlooks: Sequence[Outlook]) -> list[Swap]:
     """The pairs of metrics of which each is above the other somewhere, the most even first."""
-    by_metric = _values(outlooks)
+    known = [one for one in outlooks if one.value is not None]
+    values = {
+        metric: {specification(one): one.value or 0.0 for one in own} for metric, own in _by_metric(known).items()
+    }
     found = []
-    for one, other in combinations(by_metric, 2):
-        both = by_metric[one].keys() & by_metric[other].keys()
-        above = sum(by_metric[one][key] > by_metric[other][key] for key in both)
-        below = sum(by_metric[one][key] < by_metric[other][key] for key in both)
+    for one, other in combinations(values, 2):
+        both = values[one].keys() & values[other].keys()
+        above = sum(values[one][key] > values[other][key] for key in both)
+        below = sum(values[one][key] < values[other][key] for key in both)
         if above and below:
             found.append(Swap(one, other, above, below))
     return sorted(found, key=lambda swap: (-min(swap.one_above, swap.other_above), swap.one, swap.other))
@@ -158,24 +167,16 @@ def by_protocol(outlooks: Sequence[Outlook]) -> Iterator[tuple[str, list[Outlook
 
 def _explained(axis: str, outlooks: Sequence[Outlook]) -> float | None:
     between = total = 0.0
-    for metric in dict.fromkeys(outlook.metric for outlook in outlooks):
+    for own_outlooks in _by_metric(outlooks).values():
         ranks: dict[str, list[int]] = {}
-        for outlook in outlooks:
-            if outlook.metric == metric and outlook.rank is not None and axis in outlook.choices:
+        for outlook in own_outlooks:
+            if outlook.rank is not None and axis in outlook.choices:
                 ranks.setdefault(outlook.choices[axis], []).append(outlook.rank)
         own = np.array([rank for level in ranks.values() for rank in level], dtype=np.float64)
         if own.size:
             total += float(((own - own.mean()) ** 2).sum())
             between += sum(len(level) * float(np.mean(level) - own.mean()) ** 2 for level in ranks.values())
     return between / total if total else None
-
-
-def _values(outlooks: Sequence[Outlook]) -> Mapping[str, Mapping[Specification, float]]:
-    found: dict[str, dict[Specification, float]] = {}
-    for outlook in outlooks:
-        if outlook.value is not None:
-            found.setdefault(outlook.metric, {})[specification(outlook)] = outlook.value
-    return found
 
 
 _HELD = {
@@ -187,7 +188,9 @@ _OUTCOME = ("protocol", "measure", "metric", "value", "rank")
 
 def write_multiverse(found: Multiverse, folder: Path) -> list[Path]:
     """Write multiverse.csv, .json and .md into a folder; the paths. The same outlooks give the same bytes."""
-    texts = {"csv": _csv(found.records), "json": as_json(found), "md": markdown(found)}
+    records = found.records
+    rows = [list(records[0]) if records else _OUTCOME, *(list(one.values()) for one in records)]  # numbers in full
+    texts = {"csv": csv_text(rows), "json": as_json(found), "md": markdown(found)}
     return write_texts({folder / f"multiverse.{suffix}": text for suffix, text in texts.items()})
 
 
@@ -201,10 +204,10 @@ def markdown(found: Multiverse) -> str:
     for protocol, outlooks in by_protocol(found.outlooks):
         blocks += _protocol(protocol, outlooks)
     if found.skipped:
-        lines = [f"- {_said(_choices(choices))}: {_said(reason)}" for choices, reason in found.skipped]
+        named = [(", ".join(f"{axis}={value}" for axis, value in one.items()), reason) for one, reason in found.skipped]
         blocks += [
             f"## Left out\n\n{len(found.skipped)} combinations could not be run, or tell no metrics apart.",
-            "\n".join(lines),
+            "\n".join(f"- {_said(choices)}: {_said(reason)}" for choices, reason in named),
         ]
     return "\n\n".join(blocks) + "\n"
 
@@ -231,10 +234,8 @@ def _protocol(protocol: str, outlooks: Sequence[Outlook]) -> Iterator[str]:
 
 def _only_axis(outlooks: Sequence[Outlook]) -> str | None:
     """The axis that alone takes several values, None where none or more than one does."""
-    taken: dict[str, set[str | None]] = {axis: set() for one in outlooks for axis in one.choices}
-    for axis, values in taken.items():
-        values.update(one.choices.get(axis) for one in outlooks)
-    several = [axis for axis, values in taken.items() if len(values) > 1]
+    axes = dict.fromkeys(axis for one in outlooks for axis in one.choices)
+    several = [axis for axis in axes if len({one.choices.get(axis) for one in outlooks}) > 1]
     return several[0] if len(several) == 1 else None
 
 
@@ -280,15 +281,6 @@ def _said(text: str) -> str:
 
 def _code(text: str) -> str:
     return "`{}`".format(Shown(text).replace("`", "'"))
-
-
-def _choices(choices: Any) -> str:
-    return ", ".join(f"{name}={value}" for name, value in choices.items())
-
-
-def _csv(records: Sequence[Mapping[str, Any]]) -> str:
-    """One row an outlook, numbers at full precision."""
-    return csv_text([list(records[0]) if records else _OUTCOME, *(list(one.values()) for one in records)])
 
 
 def as_json(found: Multiverse) -> str:
