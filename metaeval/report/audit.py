@@ -56,6 +56,10 @@ class Giveaway:
     reads: bool
     values: Mapping[str, Value]
 
+    def value(self, measure: str) -> Value:
+        """The AUC of a measure; an undefined one where it has none."""
+        return self.values.get(measure, Value(value=None))
+
 
 @dataclass(frozen=True)
 class Duplicates:
@@ -191,7 +195,7 @@ def _giveaways(found: Audit, where: str, brief: bool) -> Grid:
         Block(
             "" if brief else f"unit {unit}",
             tuple(
-                Line(one.name, tuple(_cell(one.values.get(name, _NONE)) for name in measures))
+                Line(one.name, tuple(cell(v.value, v.low, v.high, PERCENT) for v in map(one.value, measures)))
                 for one in found.giveaways
                 if one.unit == unit and not (brief and one.reads)
             ),
@@ -206,13 +210,6 @@ def _giveaways(found: Audit, where: str, brief: bool) -> Grid:
         blocks=tuple(blocks),
         stub="control",
     )
-
-
-_NONE = Value(value=None)
-
-
-def _cell(value: Value) -> Cell:
-    return cell(value.value, value.low, value.high, PERCENT)
 
 
 def _about(found: Audit) -> Iterator[Note]:
@@ -268,15 +265,12 @@ def at_own_size(found: Audit) -> WholeSets | None:
 
 def _telling(one: Giveaway) -> str:
     """The measures whose interval does not contain one half, with their values."""
-    tells = _tells_upwards if one.name == STATEMENT_ONLY else _tells
-    named = {name: numeral(value.value, PERCENT) for name, value in one.values.items() if tells(value)}
-    return ", ".join(f"{name} {value}" for name, value in named.items())
-
-
-def _tells(value: Value) -> bool:
-    return value.low is not None and value.high is not None and not value.low <= 0.5 <= value.high
-
-
-def _tells_upwards(value: Value) -> bool:
-    """A prediction from other groups that is wrong more often than not tells nothing of these."""
-    return _tells(value) and value.low is not None and value.low > 0.5
+    # A prediction from other groups that is wrong more often than not tells nothing of these.
+    lowest = 0.0 if one.name == STATEMENT_ONLY else 0.5
+    known = [(name, value, value.low, value.high) for name, value in one.values.items()]
+    telling = {
+        name: numeral(value.value, PERCENT)
+        for name, value, low, high in known
+        if low is not None and high is not None and (low > 0.5 or high < lowest)
+    }
+    return ", ".join(f"{name} {value}" for name, value in telling.items())

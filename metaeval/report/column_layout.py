@@ -89,19 +89,20 @@ def broken(name: str, width: int) -> list[str]:
 
 def shapes_of(grid: Grid, folded: bool = False, apart: bool = True) -> tuple[Shape, ...]:
     """The widths of each column, with headings broken at spaces (`folded`) and each aside in its own line (`apart`)."""
-    columns = [[line.cells[position] for line in grid.lines] for position in range(len(grid.headings))]
-    return tuple(_shape(heading, cells, folded, apart) for heading, cells in zip(grid.headings, columns, strict=True))
-
-
-def _shape(heading: str, cells: Sequence[Cell], folded: bool, apart: bool) -> Shape:
-    words = heading.split() if folded else [heading]
-    return Shape(
-        number=max((len(cell.number) for cell in cells), default=0),
-        marks=max((len(superscript(cell.marks)) for cell in cells), default=0),
-        interval=max((len(cell.interval) for cell in cells), default=0),
-        aside=max((len(aside) for cell in cells for aside in aside_lines(cell, not apart)), default=0),
-        heading=max((cell_len(word) for word in words), default=0),
-    )
+    shapes = []
+    for position, heading in enumerate(grid.headings):
+        cells = [line.cells[position] for line in grid.lines]
+        asides = (len(aside) for cell in cells for aside in aside_lines(cell, not apart))
+        shapes.append(
+            Shape(
+                number=max((len(cell.number) for cell in cells), default=0),
+                marks=max((len(superscript(cell.marks)) for cell in cells), default=0),
+                interval=max((len(cell.interval) for cell in cells), default=0),
+                aside=max(asides, default=0),
+                heading=max(map(cell_len, heading.split() if folded else [heading]), default=0),
+            )
+        )
+    return tuple(shapes)
 
 
 def packed(widths: Sequence[int], groups: Sequence[int], room: int) -> tuple[tuple[int, ...], ...]:

@@ -387,10 +387,10 @@ def _judged(one: Headline, best: Row) -> list[Row]:
 
 
 def _same_values(row: Row, control: Row) -> bool:
-    def plain_values(of: Row) -> dict[str, tuple[float | None, ...]]:
-        return {key: (value.value, value.low, value.high) for key, value in of.values.items()}
-
-    return plain_values(row) == plain_values(control)
+    one, other = (
+        {key: (value.value, value.low, value.high) for key, value in of.values.items()} for of in (row, control)
+    )
+    return one == other
 
 
 def _best_controls(shown: Sequence[tuple[Headline, Row]]) -> str:

@@ -160,7 +160,8 @@ def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str
         inside, listed = [], []
         for grid, below in section.tables:
             tables += 1
-            listed.append(f'<li><a href="#t{tables}">{escape(_entry(grid, section))}</a></li>')
+            entry = grid.title if section.title else Shown(f"{grid.title} ({grid.subtitle})")
+            listed.append(f'<li><a href="#t{tables}">{escape(entry)}</a></li>')
             title = f"<h{level}>{escape(grid.title)}</h{level}>"
             inside.append(f'<section id="t{tables}">\n{title}\n{table_of(grid, titled=False)}\n{below}</section>')
         for picture in section.pictures:
@@ -184,10 +185,6 @@ def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str
         policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'",
         script=script,
     )
-
-
-def _entry(grid: Grid, section: Section) -> Shown:
-    return grid.title if section.title else Shown(f"{grid.title} ({grid.subtitle})")
 
 
 def explorer_line(command: str, link: str = "") -> str:
@@ -273,9 +270,8 @@ def _panel(
     if panel.chance is not None:
         yield upright(panel.chance, FAINT, "1 2")
     yield f'<path d="M{x(ticks[0])} {foot}H{x(ticks[-1])}" stroke="{INK}"/>'
-    digits = max(
-        0, -math.floor(math.log10(1.5 * (ticks[1] - ticks[0])))
-    )  # ticks are 1, 2 or 5 times a power of ten apart
+    # Ticks are 1, 2 or 5 times a power of ten apart.
+    digits = max(0, -math.floor(math.log10(1.5 * (ticks[1] - ticks[0]))))
     for tick in ticks:
         yield f'<text x="{x(tick)}" y="{foot + 15}" text-anchor="middle" font-size="11">{tick:.{digits}f}</text>'
     for number, line in enumerate(panel.lines):

@@ -95,10 +95,12 @@ def _fit(grid: Grid, part: Sequence[int]) -> tuple[str, str, bool]:
 
     The narrower environment comes first, then intervals beside the numbers, then the larger size.
     """
+    spread = [any(line.cells[position].ends for line in grid.lines) for position in part]
+    may_stand_beside = len(spread) + sum(spread) <= _BESIDE
     fits = (
         (environment, size, beside)
         for environment, room in (("table", _COLUMN), ("table*", _TEXT))
-        for beside in ((True, False) if _may_stand_beside(grid, part) else (False,))
+        for beside in ((True, False) if may_stand_beside else (False,))
         for size, point in _SIZES
         if _width(grid, part, point, beside) <= room
     )
@@ -129,11 +131,6 @@ def _column(shape: Shape, point: float, beside: bool) -> float:
     number, interval = point * shape.number, _SMALL * (shape.interval + 2 if shape.interval else 0)
     value = number + interval + _SMALL * shape.marks if beside else max(number, interval)
     return max(value, point * shape.heading, _SMALL * shape.aside)
-
-
-def _may_stand_beside(grid: Grid, part: Sequence[int]) -> bool:
-    spread = [any(line.cells[position].ends for line in grid.lines) for position in part]
-    return sum(2 if interval else 1 for interval in spread) <= _BESIDE
 
 
 def _tabular(grid: Grid, part: Sequence[int], beside: bool) -> list[str]:
@@ -224,18 +221,17 @@ def _notes(notes: Sequence[Note], colon: str) -> list[str]:
     """One paragraph for each note, below the tabular and as wide as the text."""
     if not notes:
         return []
+    lines = []
+    for note in notes:
+        label = rf"\emph{{{escape(note.label)}{colon}}}" if colon else _marks([note.label])
+        said = "; ".join(f"{escape(names)}: {escape(text)}" for names, text in note.items)
+        lines.append(" ".join([label, *filter(None, (escape(note.text), said))]))
     return [
         r"  \par\smallskip",
         r"  \begin{minipage}{\linewidth}\footnotesize\raggedright\setlength{\parskip}{1pt}",
-        *(f"    {_note(note, colon)}\\par" for note in notes),
+        *(f"    {line}\\par" for line in lines),
         r"  \end{minipage}",
     ]
-
-
-def _note(note: Note, colon: str) -> str:
-    label = rf"\emph{{{escape(note.label)}{colon}}}" if colon else _marks([note.label])
-    said = [f"{escape(names)}: {escape(text)}" for names, text in note.items]
-    return f"{label} {' '.join(part for part in (escape(note.text), '; '.join(said)) if part)}"
 
 
 _MARKUP = {char: f"\\{char}" for char in "&%$#_{}"}

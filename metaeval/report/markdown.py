@@ -72,13 +72,12 @@ def _mark(mark: Shown) -> str:
 
 
 def _notes(notes: Sequence[Note], bullet: str, colon: str) -> str:
-    return "\n".join(line for note in notes for line in _note(note, bullet, colon))
-
-
-def _note(note: Note, bullet: str, colon: str) -> list[str]:
-    label = f"{escape(note.label)}:" if colon else _mark(note.label)
-    items = [f"  {bullet} {escape(names)}: {escape(text)}" for names, text in note.items]
-    return [f"{bullet} {label} {escape(note.text)}".rstrip(), *items]
+    lines = []
+    for note in notes:
+        label = f"{escape(note.label)}:" if colon else _mark(note.label)
+        lines.append(f"{bullet} {label} {escape(note.text)}".rstrip())
+        lines += [f"  {bullet} {escape(names)}: {escape(text)}" for names, text in note.items]
+    return "\n".join(lines)
 
 
 def _code(lines: Sequence[str]) -> str:

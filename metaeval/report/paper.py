@@ -31,7 +31,7 @@ from metaeval.report.grid import (
     plain,
     value_of,
 )
-from metaeval.report.measures import LEVELS
+from metaeval.report.measures import LEVELS, metrics_of
 from metaeval.report.notes import (
     LEVEL,
     TIED,
@@ -44,13 +44,13 @@ from metaeval.report.notes import (
     settings,
     tests_controls,
 )
-from metaeval.report.result import Data, Result, Row
-from metaeval.report.sheet import tidy_csv
+from metaeval.report.result import Column, Data, Result, Row
+from metaeval.report.sheet import FIELDS, records
 
 _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "perfect detector", "evidence")
 
 
-def named(results: Sequence[Result]) -> dict[str, Result]:
+def _named(results: Sequence[Result]) -> dict[str, Result]:
     """The results of one protocol under the names of their data sets; units are named where they differ.
 
     Raises `UserError` when two results would get the same name: a table has one column group for each.
@@ -66,7 +66,7 @@ def named(results: Sequence[Result]) -> dict[str, Result]:
     return found
 
 
-def shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
+def _shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
     """Merge the footers: a note shared by all data sets is printed once, others under the data set's name."""
     footers: dict[str, dict[str, Note]] = {
         name: {note.label: note for note in footer(result)} for name, result in results.items()
@@ -79,11 +79,6 @@ def shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
         elif said:
             notes.append(Note(label, "", tuple((name, note.line) for name, note in said.items())))
     return tuple(notes)
-
-
-def signatures(results: Sequence[Result]) -> tuple[str, ...]:
-    """The signatures of all metrics, data set after data set."""
-    return tuple(row.signature for result in results for row in result.rows if row.kind == "metric")
 
 
 def level_counts(results: Sequence[Result]) -> Grid | None:
@@ -99,12 +94,16 @@ def level_counts(results: Sequence[Result]) -> Grid | None:
             least[key] = result
     if not least:
         return None
+    lines = []
+    for name, result in _named(list(least.values())).items():
+        counts = [*map(result.data.levels.get, LEVELS), _total(result.data)]
+        lines.append(Line(name, tuple(Cell(UNDEFINED if number is None else f"{number:,}") for number in counts)))
     return Grid(
         key=("levels",),
         title="Pairs by human level",
         subtitle=", ".join(dict.fromkeys(f"{result.unit} pairs" for result in least.values())),
         headings=(*LEVELS, "total"),
-        blocks=(Block("", tuple(_line(name, result.data) for name, result in named(list(least.values())).items())),),
+        blocks=(Block("", tuple(lines)),),
         signatures=tuple(
             f"data:{plain(data.name)}/{plain(data.split)}@{data.fingerprint[:12]}"
             for data in (result.data for result in least.values())
@@ -117,80 +116,62 @@ def _total(data: Data) -> int:
     return sum(data.levels.values())
 
 
-def _line(name: str, data: Data) -> Line:
-    counts = [*(data.levels.get(level) for level in LEVELS), _total(data)]
-    return Line(name, tuple(Cell(UNDEFINED if count is None else f"{count:,}") for count in counts))
-
-
 def score_table(results: Sequence[Result]) -> Grid:
     """One protocol's results as one table; best and second best go by data set and measure.
 
     A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks it.
     """
-    sources = named(results)
-    parts = {name: _Part(result) for name, result in sources.items()}
+    sources = _named(results)
+    parts = {name: [_measured(result, column) for column in result.columns] for name, result in sources.items()}
+    measured = [one for part in parts.values() for one in part]
     order = [row for result in results for row in in_blocks(result.rows)]
     reasons = letters(value_of(row, column) for result in results for row in result.rows for column in result.columns)
     blocks = []
     for title, kind in (("", "metric"), (CONTROLS, "control")):
-        names = list(dict.fromkeys(row.metric for row in order if row.kind == kind))
-        lines = tuple(
-            Line(plain(name), tuple(cell for part in parts.values() for cell in part.cells(name, kind, reasons)))
-            for name in names
-        )
-        blocks.append(Block(title, lines))
+        names = dict.fromkeys(row.metric for row in order if row.kind == kind)
+        cells = {name: tuple(cell for one in measured for cell in one.cells(name, kind, reasons)) for name in names}
+        blocks.append(Block(title, tuple(Line(plain(name), of) for name, of in cells.items())))
+    flagged = any(LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
+    level = f"{not_above(all(map(tests_controls, results)))} (the two oracles aside)" if flagged else ""
     return Grid(
         key=("paper", results[0].protocol),
         title=plain(results[0].title),
         subtitle=", ".join(dict.fromkeys(units(result.unit) for result in results)),
-        headings=tuple(heading for part in parts.values() for heading in part.headings),
+        headings=tuple(heading for one in measured for heading in one.headings),
         blocks=tuple(block for block in blocks if block.lines),
-        legend=legend(part.ranks[column.key] for part in parts.values() for column in part.columns),
-        footnotes=_footnotes(blocks, reasons, all(map(tests_controls, results))),
-        footer=(*_reading(results), *shared_footer(sources)),
-        signatures=signatures(results),
-        groups=tuple(Group(name, len(part.headings)) for name, part in parts.items()),
+        legend=legend(one.ranks for one in measured),
+        footnotes=(*([Note(LEVEL, level)] if level else []), *(Note(mark, reason) for reason, mark in reasons.items())),
+        footer=(*_reading(results), *_shared_footer(sources)),
+        signatures=tuple(row.signature for result in results for row in metrics_of(result)),
+        groups=tuple(Group(name, sum(len(one.headings) for one in part)) for name, part in parts.items()),
     )
 
 
-class _Part:
-    """One result's columns: its measures, each with the published values behind it where there are any."""
+class _Measured(NamedTuple):
+    """A measure of one result, with the published values behind it where there are any."""
 
-    def __init__(self, result: Result) -> None:
-        metrics = [row for row in result.rows if row.kind == "metric"]
-        self.columns = result.columns
-        self.ranks: dict[str, dict[str, Rank]] = {
-            column.key: rank((value_of(row, column).value for row in metrics), column) for column in self.columns
-        }
-        self.published = {
-            column.key for column in self.columns for row in result.rows if value_of(row, column).published is not None
-        }
-        self.headings = [
-            heading
-            for column in self.columns
-            for heading in ([plain(column.label), "paper"] if column.key in self.published else [plain(column.label)])
-        ]
-        self._rows: dict[tuple[str, str], Row] = {(row.metric, row.kind): row for row in result.rows}
+    column: Column
+    ranks: Mapping[str, Rank]
+    headings: tuple[str, ...]
+    rows: Mapping[tuple[str, str], Row]
 
     def cells(self, name: str, kind: str, reasons: Mapping[str, str]) -> list[Cell]:
-        row = self._rows.get((name, kind))
+        row, column = self.rows.get((name, kind)), self.column
         if row is None:
             return [Cell("") for _ in self.headings]
-        cells = []
-        for column in self.columns:
-            value = value_of(row, column)
-            number = numeral(value.value, column)
-            held = self.ranks[column.key].get(number, "") if kind == "metric" else ""
-            cells.append(Cell(number, rank=held, marks=marks(row, column, reasons, but=(TIED, UNSCORED))))
-            if column.key in self.published:
-                cells.append(Cell("" if value.published is None else numeral(value.published, column)))
-        return cells
+        value = value_of(row, column)
+        number = numeral(value.value, column)
+        held = self.ranks.get(number, "") if kind == "metric" else ""
+        made = Cell(number, rank=held, marks=marks(row, column, reasons, but=(TIED, UNSCORED)))
+        paper = Cell("" if value.published is None else numeral(value.published, column))
+        return [made, paper][: len(self.headings)]
 
 
-def _footnotes(blocks: Sequence[Block], reasons: Mapping[str, str], by_test: bool) -> tuple[Note, ...]:
-    flagged = any(LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
-    found = (Note(LEVEL, f"{not_above(by_test)} (the two oracles aside)"),) if flagged else ()
-    return (*found, *(Note(letter, reason) for reason, letter in reasons.items()))
+def _measured(result: Result, column: Column) -> _Measured:
+    ranks = rank((value_of(row, column).value for row in metrics_of(result)), column)
+    published = any(value_of(row, column).published is not None for row in result.rows)
+    headings = (plain(column.label), "paper") if published else (plain(column.label),)
+    return _Measured(column, ranks, headings, {(row.metric, row.kind): row for row in result.rows})
 
 
 def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
@@ -209,25 +190,11 @@ def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
     return tuple(note for note in notes if note.text)
 
 
-_FIRST = "table-1-levels"
-
-
 class Table(NamedTuple):
     """A protocol's table in a paper: its number, and the keys of its measures; (): all that its own table shows."""
 
     number: int
     measures: tuple[str, ...] = ()
-
-
-def paper_tables(results: Sequence[Result], numbered: Mapping[str, Table] = MappingProxyType({})) -> dict[str, Grid]:
-    """The tables by file stem: levels, the protocols of the numbered tables, then the others in the given order."""
-    if not results:
-        raise UserError("No results are given: a paper's tables need at least one result file.")
-    counts = level_counts(results)
-    tables = {_FIRST: counts} if counts is not None else {}
-    for stem, same in _by_protocol(results, numbered).items():
-        tables[stem] = score_table(same)
-    return tables
 
 
 def write_paper(
@@ -241,15 +208,20 @@ def write_paper(
     left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the protocols
     whose tables have a number, by name. Nothing is written when a table cannot be made.
     """
-    groups = _by_protocol(results, numbered)
+    if not results:
+        raise UserError("No results are given: a paper's tables need at least one result file.")
+    counts = level_counts(results)
+    tables = {} if counts is None else {"table-1-levels": (counts, _counts_csv(counts))}
+    for stem, same in _by_protocol(results, numbered).items():
+        tables[stem] = score_table(same), _scores_csv(same)
     absent = (Note("not run", "", tuple(left_out)),) if left_out else ()
     texts: dict[str, str] = {}
-    for stem, table in paper_tables(results, numbered).items():
+    for stem, (table, tidy) in tables.items():
         grid = replace(table, footer=(*table.footer, *absent))
         texts[f"{stem}.txt"] = terminal.text_of(grid)
         texts[f"{stem}.md"] = markdown.page_of(grid)
         texts[f"{stem}.tex"] = latex.table_of(grid)
-        texts[f"{stem}.csv"] = _counts_csv(grid) if stem == _FIRST else _scores_csv(groups[stem])
+        texts[f"{stem}.csv"] = tidy
     return write_texts({folder / name: text for name, text in texts.items()})
 
 
@@ -273,15 +245,10 @@ def _with_columns(result: Result, keys: Sequence[str]) -> Result:
 
 def _scores_csv(results: Sequence[Result]) -> str:
     """The tidy rows of every result, one header, only the table's measures."""
-    texts = []
-    for result in results:
-        keys = {column.key for column in result.columns}
-        rows = [
-            row.model_copy(update={"values": {key: value for key, value in row.values.items() if key in keys}})
-            for row in result.rows
-        ]
-        texts.append(tidy_csv(result.model_copy(update={"rows": rows})))
-    return texts[0] + "".join(text.split("\r\n", 1)[1] for text in texts[1:])
+    shown = [(result, {column.key for column in result.columns}) for result in results]
+    return csv_text(
+        [FIELDS, *(one.values() for result, keys in shown for one in records(result) if one["measure"] in keys)]
+    )
 
 
 def _counts_csv(grid: Grid) -> str:

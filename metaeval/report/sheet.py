@@ -142,12 +142,13 @@ def _tex(grid: Grid) -> str:
     return "\n".join(latex.table_of(part) for part in parts)
 
 
-_FIELDS = (
+FIELDS = (
     *("protocol", "dataset", "split", "unit", "metric", "kind", "measure"),
     *("value", "low", "high", "tie_worst", "tie_best", "bound_worst", "bound_best", "ceiling"),
     *("perfect_full", "perfect_any", "perfect_share", "published", "cluster", "note"),
     *("scored", "unscored", "excluded", "total", "signature"),
 )
+"""Names of what `records` gives."""
 
 
 def tidy_csv(result: Result) -> str:
@@ -156,7 +157,7 @@ def tidy_csv(result: Result) -> str:
     Numbers are raw (not scaled, not rounded) and read back to the same float; undefined is empty. A row's measures are
     those of the table in its order, then any that the table does not show.
     """
-    return csv_text([[*_FIELDS], *(record.values() for record in records(result))])
+    return csv_text([[*FIELDS], *(record.values() for record in records(result))])
 
 
 def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:
@@ -179,7 +180,7 @@ def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:
                 *(value.published, row.clusters.get(key), value.note),
                 *(row.scored, row.unscored, sum(row.excluded.values()), row.total, row.signature),
             )
-            yield dict(zip(_FIELDS, fields, strict=True))
+            yield dict(zip(FIELDS, fields, strict=True))
 
 
 FORMATS = {"terminal": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv"}

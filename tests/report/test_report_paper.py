@@ -7,7 +7,7 @@ import pytest
 
 from metaeval.errors import UserError
 from metaeval.report import latex, markdown, terminal
-from metaeval.report.paper import Table, level_counts, paper_tables, score_table, write_paper
+from metaeval.report.paper import Table, level_counts, score_table, write_paper
 from metaeval.report.result import Column, Value
 
 LABELS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
@@ -116,9 +116,9 @@ def test_two_results_of_one_data_set_are_refused(two):
     assert [group.title for group in score_table(units).groups] == ["wice, test (chunk)", "wice, test (citation)"]
 
 
-def test_no_results_are_refused():
+def test_no_results_are_refused(tmp_path):
     with pytest.raises(UserError, match="at least one result file"):
-        paper_tables([])
+        write_paper([], tmp_path)
 
 
 def test_every_table_is_written_in_every_format(two, result, tmp_path):

@@ -13,7 +13,6 @@ from metaeval.report.measures import Headline, Readings, data_set, headlines, me
 from metaeval.report.result import Column, Result
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _ACROSS = 3
@@ -84,7 +83,19 @@ def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, L
     sets = {data_set(one.result) for one in shown}
     figure, plots = panels(len(shown), min(len(shown), _ACROSS), 7.0, 0.9 + 0.24 * len(names))
     for number, (plot, one) in enumerate(zip(plots, shown, strict=True)):
-        _draw(plot, panel_of(one, readings), names, looks)
+        panel = panel_of(one, readings)
+        if panel.chance is not None:
+            plot.axvline(panel.chance, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
+        if panel.control:
+            name, value = panel.control
+            plot.axvline(value, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
+            plot.set_title(literal(f"best control: {name}"), fontsize=7, color=INK)
+        for line in panel.lines:
+            place, look = names.index(line.metric), looks[line.metric]
+            if line.ends:
+                plot.plot(line.ends, [place, place], color=look.colour, linewidth=1.6)
+            (mark,) = plot.plot([line.value], [place], color=look.colour, marker=look.marker, markersize=5.5)
+            mark.set(markeredgecolor=INK, markeredgewidth=0.4)
         stack(plot, names, shown=number % _ACROSS == 0)
         unit = ", %" if one.column.scale == 100 else ""
         said = wrapped(readings.of(one.result).about.get(one.column.key, ""), 34)
@@ -93,21 +104,6 @@ def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, L
     level = {f"{100 * one.result.interval.level:g} %" for one in shown}
     figure.supxlabel(f"lines: {', '.join(sorted(level))} intervals; dashed: best control; dotted: chance", fontsize=7.5)
     return figure
-
-
-def _draw(plot: Axes, shown: Panel, names: Sequence[str], looks: Mapping[str, Look]) -> None:
-    if shown.chance is not None:
-        plot.axvline(shown.chance, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
-    if shown.control:
-        name, value = shown.control
-        plot.axvline(value, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
-        plot.set_title(literal(f"best control: {name}"), fontsize=7, color=INK)
-    for line in shown.lines:
-        place, look = names.index(line.metric), looks[line.metric]
-        if line.ends:
-            plot.plot(line.ends, [place, place], color=look.colour, linewidth=1.6)
-        (mark,) = plot.plot([line.value], [place], color=look.colour, marker=look.marker, markersize=5.5)
-        mark.set(markeredgecolor=INK, markeredgewidth=0.4)
 
 
 @styled()
