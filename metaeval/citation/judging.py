@@ -13,7 +13,7 @@ from metaeval.citation.alce import correctness
 from metaeval.citation.alce.citations import AlceOptions, alce_lines, alce_options, statements
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, aliice_lines, answer_cvcp, mark_offsets, read_answers
 from metaeval.citation.aliice.profile import Profile, aliice_profile
-from metaeval.citation.measures import Share, SoftLine, Statistic
+from metaeval.citation.measures import Share, Statistic
 from metaeval.citation.model import Answer, Entails, answer_cells
 from metaeval.citation.panel import Panel
 from metaeval.citation.parsers.parse import find_parser
@@ -54,14 +54,14 @@ Whole = Callable[[Sequence[Answer]], float | None]
 class Judged:
     """One backend's judgement. lines: the citation table. recall, precision: of each answer.
 
-    degrees: of each line, where the backend is soft. claim_recalls: of each answer, the share of the reference's claims
-    that it entails; None where nobody asked.
+    degrees: the lines with degrees of support, where the backend is soft. claim_recalls: of each answer, the share of
+    the reference's claims that it entails; None where nobody asked.
     """
 
     lines: Sequence[Line]
     recall: Sequence[Share]
     precision: Sequence[Share]
-    degrees: Sequence[SoftLine] = ()
+    degrees: Sequence[Line] = ()
     claim_recalls: Sequence[float | None] | None = None
 
     @property
@@ -113,7 +113,8 @@ class Reading:
         lines = self.lines(entails)
         if soft:
             degrees = measures.soften(self.answers, lines, entails, self.untitled, self.zero)
-            return Judged([measures.settled(line) for line in degrees], *self._soft_shares(degrees), degrees)
+            table = [measures.settled(*both) for both in zip(lines, degrees, strict=True)]
+            return Judged(table, *self._shares(degrees), degrees)
         claims = self.claim_recalls(entails) if self.claim_recalls else None
         return Judged(lines, *self._shares(lines), claim_recalls=claims)
 
@@ -127,9 +128,7 @@ class Reading:
         if not any(line.answer in own and line.reason for line in judged.lines):
             return {}
         least, most = (
-            self._soft_shares([measures.soft_filled(line, verdict) for line in judged.degrees])
-            if judged.degrees
-            else self._shares([measures.filled(line, verdict) for line in judged.lines])
+            self._shares([measures.filled(line, verdict) for line in judged.degrees or judged.lines])
             for verdict in (0, 1)
         )
         return {
@@ -138,14 +137,7 @@ class Reading:
         }
 
     def _shares(self, lines: Sequence[Line]) -> tuple[list[Share], list[Share]]:
-        """Recall and precision of each answer, from decided verdicts."""
         return measures.citation_shares(self.answers, lines, self.by_group, self.undefined_is_zero)
-
-    def _soft_shares(self, degrees: Sequence[SoftLine]) -> tuple[list[Share], list[Share]]:
-        """Recall and precision of each answer, from degrees of support."""
-        recall = measures.soft_recalls(self.answers, degrees)
-        precision = measures.soft_precisions(self.answers, degrees, self.by_group)
-        return recall, measures.zero_where_undefined(precision, recall) if self.undefined_is_zero else precision
 
 
 def answer_rows(reading: Reading, judged: Judged) -> list[dict[str, str | float | None]]:

@@ -153,11 +153,12 @@ def zero_where_undefined(precision: Sequence[Share], recall: Sequence[Share]) ->
 
 
 def filled(line: Line, verdict: int) -> Line:
-    """The line with the verdicts that are missing in it against the answer (0), or for it (1)."""
+    """The line with the verdicts, or degrees, that are missing in it against the answer (0), or for it (1)."""
     recall = verdict if unjudged_claim(line) else line.recall
     if line.state != "unjudged":
         return replace(line, recall=recall)
-    return replace(line, recall=recall, precision=verdict, state="judged")
+    precision = verdict if line.precision is None else line.precision
+    return replace(line, recall=recall, precision=precision, state="judged")
 
 
 def f1(precision: float | None, recall: float | None) -> float | None:
@@ -324,23 +325,14 @@ _OPEN = "ok"
 """The reason on a line whose verdict is open though there is a score: what a soft cut-off leaves behind."""
 
 
-@dataclass(frozen=True, slots=True)
-class SoftLine:
-    """A line with its degrees of support in [0, 1]: of the claim by all its passages, and by this one alone."""
-
-    line: Line
-    recall: float | None
-    precision: float | None
-    reason: str
-
-
 def soften(
     answers: Sequence[Answer], lines: Sequence[Line], entails: Entails, untitled: Untitled, zero: Zero
-) -> list[SoftLine]:
-    """Degrees of support for the lines of a pipeline that was run with a soft backend; one more call of `entails`.
+) -> list[Line]:
+    """The lines of a pipeline that was run with a soft backend, with degrees of support in [0, 1] in place of verdicts.
 
-    A claim's recall is the score of its passages together, a citation's precision the score of its passage alone.
-    What the pipeline settled without a verdict (a mark that points nowhere, an uncited claim) stays as it settled it.
+    A claim's recall is the score of its passages together, a citation's precision the score of its passage alone: one
+    more call of `entails`. What the pipeline settled without a verdict (a mark that points nowhere, an uncited claim)
+    stays as it settled it. A line keeps its state: see `settled`.
     """
     passages = {answer.id: answer.passages for answer in answers}
     pairs: list[Pair | None] = []
@@ -353,49 +345,15 @@ def soften(
     return [_soft(line, None if pair is None else known[pair]) for line, pair in zip(lines, pairs, strict=True)]
 
 
-def soft_recalls(answers: Sequence[Answer], lines: Sequence[SoftLine]) -> list[Share]:
-    """Of each answer: the sum of its claims' degrees of support, out of the claims that have one."""
-    recall = {id(line.line): line for line in lines}
-    first = [recall[id(line)] for line in claims_of([line.line for line in lines])]
-    return sum_up(answers, ((line.line.answer, line.recall, bool(line.reason)) for line in first))
+def settled(line: Line, degrees: Line) -> Line:
+    """A soft backend's line for the citation table: judged where it has its degrees, with no verdict on it."""
+    judged = line.state == "unjudged" and not degrees.reason
+    return replace(line, state="judged" if judged else line.state, reason=degrees.reason)
 
 
-def soft_precisions(answers: Sequence[Answer], lines: Sequence[SoftLine], by_group: bool = False) -> list[Share]:
-    """Of each answer: the sum of its citations' degrees of support, out of the citations that have one.
-
-    by_group: the sum over its citation groups of their mean degrees, out of the groups that have one.
-    """
-    if by_group:
-        return mean_of_groups(answers, ((one.line.answer, one.line.claim_number, one.precision) for one in lines))
-    return sum_up(answers, ((one.line.answer, one.precision, bool(one.reason)) for one in lines))
-
-
-def soft_filled(line: SoftLine, value: float) -> SoftLine:
-    """The line with what is missing in it as it could be, from 0 to 1."""
-    open_claim = line.recall is None and unjudged_claim(line.line)
-    open_mark = line.precision is None and line.line.state == "unjudged"
-    return replace(
-        line,
-        recall=value if open_claim else line.recall,
-        precision=value if open_mark else line.precision,
-        reason="",
-    )
-
-
-def settled(line: SoftLine) -> Line:
-    """The line for the citation table: judged where it has its score, with no verdict on it."""
-    return replace(
-        line.line,
-        state="judged" if line.line.state == "unjudged" and not line.reason else line.line.state,
-        reason=line.reason,
-    )
-
-
-def _soft(line: Line, alone: Verdict | None) -> SoftLine:
-    recall = line.score if line.score is not None else (None if line.recall is None else float(line.recall))
-    precision = None if line.precision is None else float(line.precision)
-    reason = line.reason if line.reason != _OPEN else ""
-    if alone is not None:
-        precision = alone.score
-        reason = reason or ("" if alone.score is not None else alone.status)
-    return SoftLine(line, recall, precision, reason)
+def _soft(line: Line, alone: Verdict | None) -> Line:
+    recall, reason = line.recall if line.score is None else line.score, line.reason if line.reason != _OPEN else ""
+    if alone is None:
+        return replace(line, recall=recall, reason=reason)
+    reason = reason or ("" if alone.score is not None else alone.status)
+    return replace(line, recall=recall, precision=alone.score, reason=reason)

@@ -137,7 +137,8 @@ class Line:
     the number cited (1 is the first passage; None: none, or unparsable). start, end: the mark's offsets in the answer;
     sentence_start, sentence_end: its sentence's. joint: whether the claim's passages together entail it; alone, rest:
     whether this one does, and the others without it (None: not asked, or no answer). score: the backend's joint score.
-    recall: the claim's, 0 or 1, on each of its lines. precision: the citation's, 0 or 1. Both are None where undefined.
+    recall: the claim's, 0 or 1, on each of its lines. precision: the citation's, 0 or 1. Both are None where undefined,
+    and degrees of support from 0 to 1 where a soft backend gives them (`metaeval.citation.measures.soften`).
     cut: a premise of this line was longer than what the backend reads.
     """
 
@@ -157,8 +158,8 @@ class Line:
     alone: bool | None = None
     rest: bool | None = None
     score: float | None = None
-    recall: int | None = None
-    precision: int | None = None
+    recall: float | None = None
+    precision: float | None = None
     state: State = "judged"
     problem: Problem | None = None
     reason: str = ""
@@ -207,8 +208,13 @@ def counts(lines: Sequence[Line]) -> Mapping[str, int]:
 
 
 def unjudged_claim(line: Line) -> bool:
-    """A claim without a verdict that would have counted; ALiiCE leaves claims that cite nothing out altogether."""
-    return line.recall is None and line.state != "uncited"
+    """A claim without a verdict that would have counted.
+
+    Claims that ALiiCE leaves out altogether would not: those that cite nothing, and by its released code those with a
+    mark that points at no passage, which alone fail without a precision.
+    """
+    left_out = line.state == "uncited" or (line.state == "fails" and line.precision is None)
+    return line.recall is None and not left_out
 
 
 def sentence_rows(lines: Sequence[Line]) -> list[dict[str, str | int | None]]:

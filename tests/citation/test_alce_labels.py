@@ -115,8 +115,11 @@ def _with(field, value):
     [
         (_without("output"), r"asqa, model_a, 7: field 'output' is missing"),
         (_without("sentences"), r"asqa, model_a, 7: field 'sentences' is missing"),
-        (_with("automatic_recall_scores", [1]), "2 sentences and 1 automatic_recall_scores"),
-        (_with("sentences", [{"sentence_recall_score": 3, "citations": []}]), "a score is 3; allowed: 0 to 1"),
+        (_with("automatic_recall_scores", [1]), r"field 'automatic_recall_scores' is \[1\]; allowed: a list of 2"),
+        (
+            _with("sentences", [{"sentence_recall_score": 3, "citations": []}]),
+            "field 'sentence_recall_score' is 3; allowed: 0, 1",
+        ),
         ([1, 2], "should be data set, model, id and item"),
         ({"asqa": {"model_a": {"overall_results": {}}}}, "holds no labelled answer"),
     ],

@@ -13,11 +13,13 @@ import numpy as np
 
 from metaeval.citation.alce.citations import RELEASED, alce_lines
 from metaeval.citation.measures import Interval, group_codes, interval_by
-from metaeval.citation.model import Answer, Entails, Passage
+from metaeval.citation.model import Answer, Entails
+from metaeval.citation.readers.answers import alce_passages
 from metaeval.citation.table import Line
+from metaeval.corpus.loaders.rows import Row
 from metaeval.corpus.sentences import SentenceSplitter
-from metaeval.errors import UserError, shown
-from metaeval.reading import read_json
+from metaeval.errors import UserError
+from metaeval.reading import read_object
 from metaeval.stats.agreement import cohen_kappa, fleiss_kappa
 from metaeval.stats.arrays import Ints
 from metaeval.stats.classification import decision_counts, resampled, share_alike
@@ -30,7 +32,12 @@ MISSING = -1
 
 PUBLISHED = "automatic, as published"
 
-_SUMMARY = "overall_results"
+_WHOLE: Mapping[Any, int] = {0: 0, 1: 1}
+_PARTIAL: Mapping[Any, int] = {0: 0, 1: 1, 2: 1}
+"""Partial support (1) is support."""
+
+_SCORE = "citation_precision_score"
+_RECALL, _PRECISION = "automatic_recall_scores", "automatic_citation_precision_scores"
 
 
 @dataclass(frozen=True)
@@ -53,78 +60,53 @@ def read_labels(path: Path) -> list[Labelled]:
 
     Raises `UserError` with item and field where the file is of another layout.
     """
-    content = read_json(path)
+    content = Row(f"{path}", read_object(path, "it should be data set, model, id and item, one in another"))
     found = [
-        _labelled(f"{path}: {dataset}, {model}, {key}", (dataset, model, key), _object(path, item))
-        for dataset, models in _object(path, content).items()
-        for model, items in _object(path, models).items()
-        for key, item in _object(path, items).items()
-        if key != _SUMMARY
+        _labelled(dataset, model, key, content.row(dataset).row(model).row(key))
+        for dataset in content.fields
+        for model in content.row(dataset).fields
+        for key in content.row(dataset).row(model).fields
+        if key != "overall_results"
     ]
     if not found:
         raise UserError(f"{path} holds no labelled answer: it should be data set, model, id and item, one in another.")
     return found
 
 
-def _object(path: Path, value: object) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise UserError(f"{path} should be data set, model, id and item, one in another, and holds {shown(value, 40)}.")
+def _labelled(dataset: str, model: str, key: str, item: Row) -> Labelled:
+    passages, question = alce_passages(item), item.optional_text("question")
+    own = f"{dataset}/{model}/{key}", item.text("output"), passages, question, f"{dataset}/{key}", model
+    sentences = item.rows("sentences")
+    recall = tuple(one.choice("sentence_recall_score", _WHOLE) for one in sentences)
+    given = [[each.fields.get(_SCORE) for each in one.rows("citations")] for one in sentences]
+    automatic = made = None
+    if item.fields.get(_RECALL) is not None:
+        automatic = tuple(_level(item, _RECALL, value, _WHOLE) for value in _one_each(item, _RECALL, recall))
+        if item.fields.get(_PRECISION) is not None:
+            item.lists(_PRECISION)
+            made = _gated(item, _PRECISION, automatic, _one_each(item, _PRECISION, recall))
+    return Labelled(Answer(*own), recall, _gated(item, _SCORE, recall, given), automatic, made)
+
+
+def _one_each(item: Row, name: str, sentences: Sequence[int]) -> list[Any]:
+    value = item.fields[name]
+    if not isinstance(value, list) or len(value) != len(sentences):
+        raise item.error(name, f"a list of {len(sentences)}, one for each sentence")
     return value
 
 
-def _labelled(where: str, names: tuple[str, str, str], item: Mapping[str, Any]) -> Labelled:
-    dataset, model, key = names
-    try:
-        passages = tuple(
-            Passage(_text(doc["sent"] if "sent" in doc else doc["text"]), _text(doc.get("title") or ""))
-            for doc in _list(item["docs"])
-        )
-        identity = f"{dataset}/{model}/{key}"
-        question, text = _text(item.get("question") or ""), _text(item["output"])
-        answer = Answer(identity, text, passages, question, f"{dataset}/{key}", model)
-        recall = tuple(_score(sentence["sentence_recall_score"], 1) for sentence in _list(item["sentences"]))
-        given = [
-            [cited["citation_precision_score"] for cited in _list(sentence["citations"])]
-            for sentence in item["sentences"]
-        ]
-        automatic, precision = item.get("automatic_recall_scores"), item.get("automatic_citation_precision_scores")
-        own = None if automatic is None else tuple(_score(value, 1) for value in automatic)
-        if own is not None and len(own) != len(recall):
-            raise ValueError(f"{len(recall)} sentences and {len(own)} automatic_recall_scores")
-        made = None if own is None or precision is None else _gated(own, precision)
-        return Labelled(answer, recall, _gated(recall, given), own, made)
-    except KeyError as error:
-        raise UserError(f"{where}: field {error} is missing.") from error
-    except (TypeError, AttributeError, ValueError) as error:
-        raise UserError(f"{where}: {error}.") from error
-
-
-def _gated(recall: tuple[int, ...], given: object) -> tuple[tuple[int, ...], ...]:
-    """Citations as 0 or 1: partial support is support, and nothing is where the sentence has none."""
-    if not isinstance(given, list) or len(given) != len(recall):
-        raise ValueError(f"{len(recall)} sentences need a list of citation scores each")
+def _gated(
+    item: Row, name: str, recall: tuple[int, ...], given: Sequence[Sequence[Any]]
+) -> tuple[tuple[int, ...], ...]:
+    """Citations as 0 or 1: nothing is support where the sentence has none."""
     return tuple(
-        tuple(min(_score(value, 2), 1) if supported else 0 for value in own)
-        for supported, own in zip(recall, map(_list, given), strict=True)
+        tuple(_level(item, name, value, _PARTIAL) if supported else 0 for value in own)
+        for supported, own in zip(recall, given, strict=True)
     )
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{shown(value)} stands where text should")
-    return value
-
-
-def _list(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError(f"{shown(value)} stands where a list should")
-    return value
-
-
-def _score(value: object, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value not in range(most + 1):
-        raise ValueError(f"a score is {shown(value)}; allowed: 0 to {most}")
-    return int(value)
+def _level(item: Row, name: str, value: Any, allowed: Mapping[Any, int]) -> int:
+    return Row(item.where, {name: value}).choice(name, allowed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.citeeval.values import ResponseValue, Scenario, in_scenario
 from metaeval.citation.human.model import NO_VALUE, AnswerValues, Ends, SpanValue, Valued, mean_of
 from metaeval.citation.human.readers import Given
-from metaeval.citation.measures import Share, SoftLine, f1
+from metaeval.citation.measures import Share, f1
 from metaeval.citation.model import Answer
 from metaeval.citation.scifi.model import AnswerFacts, FactLine
 from metaeval.citation.scifi.shares import entailments
-from metaeval.citation.table import unjudged_claim
+from metaeval.citation.table import Line, unjudged_claim
 
 _TRIPLE = ("recall", "precision", "f1")
 _JUDGED: tuple[Measure, ...] = ("auto", "rating", "edits")
@@ -23,7 +23,7 @@ _JUDGED: tuple[Measure, ...] = ("auto", "rating", "edits")
 
 def claim_values(
     answers: Sequence[Answer],
-    lines: Sequence[SoftLine],
+    lines: Sequence[Line],
     recall: Sequence[Share],
     precision: Sequence[Share],
     soft: bool = False,
@@ -33,7 +33,7 @@ def claim_values(
     A sentence's recall is the mean over its claims, its precision that over its citations. soft: the lines have
     degrees of support, and what a missing one could be is not known. Raises ValueError if the lengths differ.
     """
-    spans = _sentences(lines, soft)
+    spans = _sentences(lines)
     shares = zip(answers, recall, precision, strict=True)
     wholes = {answer.id: _wholes(one, other, soft) for answer, one, other in shares}
     return {
@@ -151,26 +151,23 @@ def _known(least: float | None, most: float | None) -> Ends | None:
     return None if least is None or most is None else (least, most)
 
 
-def _sentences(lines: Sequence[SoftLine], soft: bool) -> dict[str, dict[str, list[SpanValue]]]:
+def _sentences(lines: Sequence[Line]) -> dict[str, dict[str, list[SpanValue]]]:
     """The values of each sentence that holds a claim, by measure and answer."""
     places: dict[tuple[str, int], tuple[int, int]] = {}
     recall: dict[tuple[str, int], list[Valued]] = {}
     precision: dict[tuple[str, int], list[Valued]] = {}
     claims: set[tuple[str, int]] = set()
-    for one in lines:
-        line = one.line
+    for line in lines:
         if line.sentence is None:
             continue
         key = line.answer, line.sentence
-        lost = bool(one.reason) if soft else line.state == "unjudged"
-        precision.setdefault(key, []).append(_valued(one.precision, lost, one.reason))
+        precision.setdefault(key, []).append(_valued(line.precision, line.state == "unjudged", line.reason))
         if line.claim_number is None or (line.answer, line.claim_number) in claims:
             continue
         claims.add((line.answer, line.claim_number))
         if line.sentence_start is not None and line.sentence_end is not None:
             places.setdefault(key, (line.sentence_start, line.sentence_end))
-            lost = bool(one.reason) if soft else unjudged_claim(line)
-            recall.setdefault(key, []).append(_valued(one.recall, lost, one.reason))
+            recall.setdefault(key, []).append(_valued(line.recall, unjudged_claim(line), line.reason))
     found: dict[str, dict[str, list[SpanValue]]] = {measure: {} for measure in _TRIPLE}
     for (answer, sentence), place in places.items():
         own = _triple(mean_of(recall[answer, sentence]), mean_of(precision[answer, sentence]))

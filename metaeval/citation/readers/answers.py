@@ -84,18 +84,22 @@ REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
 _IDS = ("id", "sample_id")
 
 
+def alce_passages(item: Row) -> tuple[Passage, ...]:
+    """The documents of an item; `sent` is read in place of `text` where one has it, as ALCE's own code does."""
+    return tuple(
+        Passage(one.text("sent" if "sent" in one.fields else "text"), one.optional_text("title"))
+        for one in item.rows("docs")
+    )
+
+
 def read_alce(rows: Sequence[Row]) -> Iterator[Answer]:
     """ALCE's items: one answer for each, or for each sample where `output` is a list; samples share the item's group.
 
-    Ids are the item's `id` or `sample_id`, else its number from 1; a sample's has `#1`, `#2` behind it. A document's
-    `sent` is read in place of its `text` where it has one, as ALCE's own code does.
+    Ids are the item's `id` or `sample_id`, else its number from 1; a sample's has `#1`, `#2` behind it.
     """
     for number, row in enumerate(rows, start=1):
         name = next((row.identifier(field) for field in _IDS if row.fields.get(field) is not None), str(number))
-        passages = tuple(
-            Passage(one.text("sent" if "sent" in one.fields else "text"), one.optional_text("title"))
-            for one in row.rows("docs")
-        )
+        passages = alce_passages(row)
         reference = {field: row.fields[field] for field in REFERENCE if row.fields.get(field) is not None}
         question = row.optional_text("question")
         several = isinstance(row.fields.get("output"), list)

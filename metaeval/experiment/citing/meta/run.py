@@ -32,7 +32,6 @@ from metaeval.citation.human.values import (
     triple_values,
 )
 from metaeval.citation.judging import Reading, read_claims
-from metaeval.citation.measures import SoftLine
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.scifi.entailment import counter, fact_lines
@@ -236,8 +235,7 @@ def _results(read: ToMeasure, level: Level, measured: Sequence[Measured]) -> lis
 def citation_measures(pipeline: Reading, backend: Backend, config: RunConfig) -> list[Measured]:
     """Recall, precision and F1 of ALCE or ALiiCE under a backend."""
     judged = judge(pipeline, [backend], config).judged[0]
-    as_decided = [SoftLine(line, line.recall, line.precision, line.reason) for line in judged.lines]
-    lines = judged.degrees if backend.soft else as_decided
+    lines = judged.degrees if backend.soft else judged.lines
     values = claim_values(pipeline.answers, lines, judged.recall, judged.precision, backend.soft)
     return _signed(pipeline.name, pipeline.fields, values, backend)
 
