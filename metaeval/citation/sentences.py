@@ -155,6 +155,42 @@ class Reading:
     text: str
     at: tuple[int, ...]
 
+    def part(self, start: int, end: int) -> Reading:
+        """The characters from start to end."""
+        return Reading(self.text[start:end], self.at[start:end])
+
+    def stripped(self) -> Reading:
+        """Without white space at either end."""
+        start = len(self.text) - len(self.text.lstrip())
+        return self.part(start, max(start, len(self.text.rstrip())))
+
+    def without(self, pieces: Iterable[tuple[int, int]]) -> Reading:
+        """Without the stretches (start, end), which may overlap."""
+        gone = bytearray(len(self.text))
+        for start, end in pieces:
+            gone[start:end] = b"\1" * (end - start)
+        kept = [index for index, dropped in enumerate(gone) if not dropped]
+        return Reading("".join(self.text[index] for index in kept), tuple(self.at[index] for index in kept))
+
+    def span(self) -> Span:
+        """Where it stands in the answer, from its first own character to its last; at 0 without any."""
+        own = [offset for offset in self.at if offset != _ADDED]
+        return Span(min(own), max(own) + 1, self.text) if own else Span(0, 0, self.text)
+
+    def marks(self, styles: MarkStyles | None = None, first: int = 1) -> list[Mark]:
+        """Its marks, with their offsets in the answer; marks in added text are left out."""
+        marks: list[Mark] = []
+        for mark in find_marks(self.text, styles, first):
+            start, last = self.at[mark.start], self.at[mark.end - 1]
+            if start != _ADDED:
+                marks.append(Mark(start, max(start, last) + 1, mark.number))
+        return marks
+
+    def without_marks(self, styles: MarkStyles | None = None, first: int = 1) -> Reading:
+        """Without the marks that are read and the white space before each."""
+        marks = [mark for mark in find_marks(self.text, styles, first) if mark.number is not None]
+        return self.without([(len(self.text[: mark.start].rstrip()), mark.end) for mark in marks])
+
 
 def whole(text: str) -> Reading:
     """An answer's text as it stands."""
@@ -166,54 +202,9 @@ def added(text: str) -> Reading:
     return Reading(text, (_ADDED,) * len(text))
 
 
-def part(reading: Reading, start: int, end: int) -> Reading:
-    """The characters from start to end."""
-    return Reading(reading.text[start:end], reading.at[start:end])
-
-
-def stripped(reading: Reading) -> Reading:
-    """Without white space at either end."""
-    start = len(reading.text) - len(reading.text.lstrip())
-    return part(reading, start, max(start, len(reading.text.rstrip())))
-
-
 def joined(*readings: Reading) -> Reading:
     """One after the other, with nothing between."""
-    return Reading(
-        "".join(reading.text for reading in readings),
-        tuple(offset for reading in readings for offset in reading.at),
-    )
-
-
-def without(reading: Reading, pieces: Iterable[tuple[int, int]]) -> Reading:
-    """Without the stretches (start, end), which may overlap."""
-    gone = bytearray(len(reading.text))
-    for start, end in pieces:
-        gone[start:end] = b"\1" * (end - start)
-    kept = [index for index, dropped in enumerate(gone) if not dropped]
-    return Reading("".join(reading.text[index] for index in kept), tuple(reading.at[index] for index in kept))
-
-
-def span(reading: Reading, otherwise: int = 0) -> Span:
-    """Where the reading stands in the answer, from its first own character to its last; `otherwise` if it has none."""
-    own = [offset for offset in reading.at if offset != _ADDED]
-    return Span(min(own), max(own) + 1, reading.text) if own else Span(otherwise, otherwise, reading.text)
-
-
-def marks_in(reading: Reading, styles: MarkStyles | None = None, first: int = 1) -> list[Mark]:
-    """The marks of the reading, with their offsets in the answer; marks in added text are left out."""
-    marks: list[Mark] = []
-    for mark in find_marks(reading.text, styles, first):
-        start, last = reading.at[mark.start], reading.at[mark.end - 1]
-        if start != _ADDED:
-            marks.append(Mark(start, max(start, last) + 1, mark.number))
-    return marks
-
-
-def without_marks(reading: Reading, styles: MarkStyles | None = None, first: int = 1) -> Reading:
-    """The reading without the marks that are read and the white space before each."""
-    marks = [mark for mark in find_marks(reading.text, styles, first) if mark.number is not None]
-    return without(reading, [(len(reading.text[: mark.start].rstrip()), mark.end) for mark in marks])
+    return Reading("".join(one.text for one in readings), tuple(offset for one in readings for offset in one.at))
 
 
 Leading = Literal["keep", "move first", "move all"]
@@ -242,10 +233,10 @@ def prepare(text: str, lines: Literal["first", "all"] = "all") -> Reading:
 
     Both delete the end-of-turn token that some generators leave.
     """
-    reading = stripped(whole(text))
+    reading = whole(text).stripped()
     if lines == "first":
-        reading = part(reading, 0, len(reading.text.split("\n")[0]))
-    return without(reading, [match.span() for match in re.finditer(re.escape(END_OF_TURN), reading.text)])
+        reading = reading.part(0, len(reading.text.split("\n")[0]))
+    return reading.without([match.span() for match in re.finditer(re.escape(END_OF_TURN), reading.text)])
 
 
 def split(reading: Reading, splitter: SentenceSplitter = RULES) -> list[Reading]:
@@ -257,13 +248,13 @@ def split(reading: Reading, splitter: SentenceSplitter = RULES) -> list[Reading]
         if start < 0:
             raise ValueError(f"splitter {splitter.name} changed the text of sentence {sentence[:40]!r}")
         end = start + len(sentence)
-        sentences.append(part(reading, start, end))
+        sentences.append(reading.part(start, end))
     return sentences
 
 
 def sentence_spans(text: str) -> list[Span]:
     """The sentences of a text, split by rules, with their offsets."""
-    return [span(sentence) for sentence in split(whole(text), RULES)]
+    return [sentence.span() for sentence in split(whole(text), RULES)]
 
 
 def move_leading(
@@ -281,8 +272,8 @@ def move_leading(
         if found is None:
             moved.append(sentence)
         else:
-            moved[-1] = joined(moved[-1], part(sentence, *found))
-            moved.append(without(sentence, [found]))
+            moved[-1] = joined(moved[-1], sentence.part(*found))
+            moved.append(sentence.without([found]))
     return moved
 
 

@@ -125,8 +125,9 @@ def object_schema(**properties: Any) -> dict[str, Any]:
     }
 
 
-def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """The `response_format` of a chat request whose reply the server holds to a schema."""
+def response_format(name: str, **properties: Any) -> dict[str, Any]:
+    """The `response_format` of a chat request whose reply the server holds to the schema of these properties."""
+    schema = object_schema(**properties)
     return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
 
 
@@ -150,11 +151,19 @@ def keeps(value: Any, schema: Mapping[str, Any]) -> bool:
     return "enum" not in schema or value in schema["enum"]
 
 
-def read_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The JSON object that a text is, bare or as one block of code, where it keeps to this schema; None for all else.
+def read_object(text: str, form: Mapping[str, Any], any_entries: bool = False) -> dict[str, Any] | None:
+    """The JSON object that a text is, bare or as one block of code, where it keeps to a `response_format`; or None.
 
     An object that names a field twice, at whatever depth, is malformed: which of both words was meant nobody can tell.
+    any_entries: a list is a list, whatever it holds; its entries are judged one by one, by their reader.
     """
+    schema = form["json_schema"]["schema"]
+    if any_entries:
+        properties = {
+            name: {"type": "array", "items": {}} if own.get("type") == "array" else own
+            for name, own in schema["properties"].items()
+        }
+        schema = {**schema, "properties": properties}
     try:
         body: dict[str, Any] = parse_json(_unfenced(text), lone_surrogates=True)
     except MalformedError:
@@ -163,18 +172,10 @@ def read_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def is_malformed(request: ChatRequest, answer: Reply | Failure) -> bool:
-    """Whether a reply as a whole does not keep to the form that its request has; never for a request without one.
-
-    The entries of a list are judged one by one, by their readers: here a list is a list, whatever it holds.
-    """
+    """Whether a reply as a whole does not keep to the form that its request has; never for a request without one."""
     if request.form is None or isinstance(answer, Failure):
         return False
-    schema = request.form["json_schema"]["schema"]
-    loose = {
-        name: {"type": "array", "items": {}} if own.get("type") == "array" else own
-        for name, own in schema["properties"].items()
-    }
-    return not answer.whole or read_object(answer.content, {**schema, "properties": loose}) is None
+    return not answer.whole or read_object(answer.content, request.form, any_entries=True) is None
 
 
 def _unfenced(text: str) -> str:

@@ -83,7 +83,7 @@ def score_schema(scale: Scale) -> dict[str, Any]:
     score: dict[str, Any] = {"type": "number"}
     if scale.only:
         score = {"type": "integer", "enum": [int(value) for value in scale.only]}
-    return response_format("judgement", object_schema(reasoning={"type": "string"}, score=score))
+    return response_format("judgement", reasoning={"type": "string"}, score=score)
 
 
 _SCORE_FIELD = re.compile(r'"score"\s*:\s*([-+.0-9eE]+)')

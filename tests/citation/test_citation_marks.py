@@ -11,12 +11,8 @@ from metaeval.citation.sentences import (
     cited_spans,
     find_marks,
     joined,
-    marks_in,
-    part,
-    span,
     unread,
     whole,
-    without,
 )
 
 # Text, and the numbers read with every style on (None: unparsable).
@@ -107,11 +103,11 @@ def test_unread_marks_are_counted_one_by_one():
 
 def test_a_reading_keeps_each_characters_place():
     text = "The [1] bridge."
-    reading = without(whole(text), [(3, 7)])
+    reading = whole(text).without([(3, 7)])
     assert (reading.text, reading.at[3:5]) == ("The bridge.", (7, 8))
-    asked = joined(added("Who? "), part(whole(text), 4, 15))
-    assert (span(asked).start, span(asked).end, span(asked).text) == (4, 15, "Who? [1] bridge.")
-    assert marks_in(asked) == [Mark(4, 7, 1)]
+    asked = joined(added("Who? "), whole(text).part(4, 15))
+    assert (asked.span().start, asked.span().end, asked.span().text) == (4, 15, "Who? [1] bridge.")
+    assert asked.marks() == [Mark(4, 7, 1)]
     # A mark in added text is not the answer's.
-    assert marks_in(joined(added("Who [2]? "), whole(text))) == [Mark(4, 7, 1)]
-    assert span(added("Who?"), otherwise=9).start == 9
+    assert joined(added("Who [2]? "), whole(text)).marks() == [Mark(4, 7, 1)]
+    assert added("Who?").span().start == 0

@@ -17,15 +17,9 @@ from metaeval.citation.sentences import (
     added,
     find_marks,
     joined,
-    marks_in,
     move_leading,
-    part,
     prepare,
-    span,
     split,
-    stripped,
-    without,
-    without_marks,
 )
 from metaeval.citation.table import Cited, Line, State, Statement, Untitled, Zero, find_place, judged_lines
 from metaeval.corpus.sentences import RULES, SentenceSplitter
@@ -112,17 +106,17 @@ def _items(reading: Reading, answer: Answer, options: AlceOptions) -> Iterator[R
     for match in re.finditer(r",|\Z", reading.text[:end]):
         if any(opened <= match.start() < closed for opened, closed in inside):
             continue
-        yield joined(added(f"{answer.question} "), stripped(part(reading, start, match.start())))
+        yield joined(added(f"{answer.question} "), reading.part(start, match.start()).stripped())
         start = match.end()
 
 
 def _statement(unit: Reading, number: int, answer: Answer, options: AlceOptions) -> Statement:
-    where = span(unit)
+    where = unit.span()
     cited = tuple(_cited(unit, answer, options))
     text = clean(unit, answer, options).text.strip()
     # A list item stands behind the question, which is no part of the answer.
     begin = next((index for index, offset in enumerate(unit.at) if offset >= 0), len(unit.text))
-    own = unit if options.statements == "sentences" else part(unit, begin, len(unit.text))
+    own = unit if options.statements == "sentences" else unit.part(begin, len(unit.text))
     numbers = tuple(one.mark.number or 0 for one in cited if one.state == "judged")
     claim = Claim(text, numbers, number, where.start, where.end)
     if options.wordless == "skip" and not _WORD.search(clean(own, answer, options).text):
@@ -140,7 +134,7 @@ def _cited(unit: Reading, answer: Answer, options: AlceOptions) -> Iterator[Cite
     """The marks of a statement that the profile reads, with the limit, repeats and numbers decided."""
     seen: set[int] = set()
     found: list[Cited] = []
-    for mark in marks_in(unit, options.styles, answer.first):
+    for mark in unit.marks(options.styles, answer.first):
         place, problem = find_place(mark.number, len(answer.passages), options.zero)
         state: State = "judged"
         if mark.number is None:
@@ -166,9 +160,9 @@ def clean(unit: Reading, answer: Answer, options: AlceOptions) -> Reading:
     if options.cleaning == "pattern":
         # The released code's four replacements, one after the other: each can bring about matches of the next.
         for pattern in (r" \[\d+", r"\[\d+", r" \|", r"\]"):
-            unit = without(unit, [match.span() for match in re.finditer(pattern, unit.text)])
+            unit = unit.without([match.span() for match in re.finditer(pattern, unit.text)])
         return unit
-    return without_marks(unit, options.styles, answer.first)
+    return unit.without_marks(options.styles, answer.first)
 
 
 def alce_lines(

@@ -15,7 +15,7 @@ from metaeval.citation.aliice.profile import Profile
 from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, apart, expanded, tree_of
 from metaeval.citation.model import Answer, Claim, Entails, Mark, Problem
 from metaeval.citation.parsers.parse import Parse, Parser
-from metaeval.citation.sentences import Reading, find_marks, joined, move_leading, part, span, split, whole, without
+from metaeval.citation.sentences import Reading, find_marks, joined, move_leading, split, whole
 from metaeval.citation.table import Cited, Line, Statement, find_place, judged_lines
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
@@ -173,7 +173,7 @@ def draft(sentence: str, profile: Profile) -> Draft:
     if profile.longest is not None and len(sentence.split()) > profile.longest:
         return Draft(sentence, as_is, stated=(Stated(without_marks(sentence), marks_of(as_is), TOO_LONG),))
     # The marks stay.
-    clean = without(as_is, [match.span() for match in _DELETED[profile.cleaning].finditer(sentence)])
+    clean = as_is.without([match.span() for match in _DELETED[profile.cleaning].finditer(sentence)])
     words, groups = words_and_groups(clean, profile)
     return Draft(sentence, clean, words, groups, " ".join(words))
 
@@ -331,15 +331,15 @@ def in_one_form(answer: Answer, profile: Profile) -> Reading:
         if mark.number is None or (answer.first == 1 and MARK.fullmatch(bracket)):
             continue
         if mark.start >= end:
-            pieces.append(part(text, end, mark.start))
+            pieces.append(text.part(end, mark.start))
         written = f"[{max(mark.number, 0)}]"
         pieces.append(Reading(written, (mark.start,) + (mark.end - 1,) * (len(written) - 1)))
         end = mark.end
-    return joined(*pieces, part(text, end, len(answer.text)))
+    return joined(*pieces, text.part(end, len(answer.text)))
 
 
 def _cited(stated: Stated, sentence: Reading, number: int) -> CitedClaim:
-    where = span(sentence)
+    where = sentence.span()
     marks = tuple(Mark(sentence.at[start], sentence.at[end - 1] + 1, cited) for start, end, cited in stated.marks)
     claim = Claim(stated.text, stated.citations, number, where.start, where.end, stated.made_by)
     return CitedClaim(claim, marks)

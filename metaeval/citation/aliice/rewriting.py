@@ -21,7 +21,6 @@ from metaeval.llm.exchange import (
     Ask,
     ChatRequest,
     Prompt,
-    object_schema,
     quoted,
     read_answer,
     read_object,
@@ -36,10 +35,7 @@ PLACES = ("sentence", "claim")
 """What a prompt must have a place for; {reply}, the form of the reply, may stand in it too."""
 
 _REPLY = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
-_CLAIM = object_schema(claim={"type": "string"})
-RESPONSE_FORMAT = response_format("rewriting", _CLAIM)
-"""The `response_format` of a chat request whose reply is held to the schema."""
-
+_CLAIM = response_format("rewriting", claim={"type": "string"})
 _WORD = re.compile(r"\w+")
 _NO_LETTER = re.compile(r"[\W_]+")
 
@@ -91,7 +87,7 @@ def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragmen
 def request_for(fragment: Fragment, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
     """The question about one claim."""
     texts = {place: quoted(getattr(fragment, place)) for place in PLACES}
-    return chat.request(prompt.fill(reply=_REPLY, **texts), RESPONSE_FORMAT)
+    return chat.request(prompt.fill(reply=_REPLY, **texts), _CLAIM)
 
 
 def rewrite(cut: Sequence[Fragment], ask: Ask, prompt: Prompt, chat: ChatOptions) -> list[Rewriting]:

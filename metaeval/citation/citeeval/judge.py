@@ -62,7 +62,6 @@ _STATEMENTS: Mapping[Module, dict[str, Any]] = {
         rating={"type": "integer", "enum": list(STARS)},
     ),
 }
-_ANY_STATEMENTS = object_schema(statements={"type": "array", "items": {}})  # entries are judged one by one
 
 _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
 _BLOCK = r'<{tag}\s+sentence_id="(?P<number>\d+)"\s*>(?P<body>.*?)</{tag}>'
@@ -92,7 +91,7 @@ def reply_schema(module: Module) -> dict[str, Any]:
 
     Both ask for {"statements": [one object per statement]}, in which the thinking stands before the judgement.
     """
-    return response_format(module, object_schema(statements={"type": "array", "items": _STATEMENTS[module]}))
+    return response_format(module, statements={"type": "array", "items": _STATEMENTS[module]})
 
 
 def read_json(text: str, module: Module, statements: int) -> Words | None:
@@ -100,7 +99,7 @@ def read_json(text: str, module: Module, statements: int) -> Words | None:
 
     An entry of which any part does not keep to the schema is counted and not read: half of it is not taken.
     """
-    body = read_object(text, _ANY_STATEMENTS)
+    body = read_object(text, reply_schema(module), any_entries=True)
     if body is None:
         return None
     entries = [

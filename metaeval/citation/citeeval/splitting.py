@@ -8,20 +8,7 @@ from dataclasses import dataclass
 
 from metaeval.citation.citeeval.values import PAPER, CiteEvalOptions
 from metaeval.citation.model import Answer, Mark
-from metaeval.citation.sentences import (
-    Reading,
-    added,
-    find_marks,
-    joined,
-    marks_in,
-    move_leading,
-    part,
-    span,
-    split,
-    stripped,
-    whole,
-    without_marks,
-)
+from metaeval.citation.sentences import Reading, added, find_marks, joined, move_leading, split, whole
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
 
@@ -76,9 +63,9 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
     """
     reading = whole(answer.text)
     if match := _THINKING.match(answer.text):
-        reading = part(reading, match.end(), len(answer.text))
-    reading = stripped(reading)
-    where, marks = span(reading), marks_in(reading, options.styles, answer.first)
+        reading = reading.part(match.end(), len(answer.text))
+    reading = reading.stripped()
+    where, marks = reading.span(), reading.marks(options.styles, answer.first)
     refused = Split((Statement(1, NO_ANSWER, (), where.start, where.end),), no_answer=True, unread=tuple(marks))
     refuses = _REFUSES.search(reading.text) is not None
     if refuses and options.no_answer == "anywhere":
@@ -87,7 +74,7 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
     if refuses and options.no_answer == "lone sentence" and len(sentences) == 1 and not marks:
         return refused
     found = [_statement(number, own, answer, options) for number, own in enumerate(sentences, start=1)]
-    lost = [mark for own in alone for mark in marks_in(own, options.styles, answer.first)]
+    lost = [mark for own in alone for mark in own.marks(options.styles, answer.first)]
     return Split(tuple(found), no_answer=False, unread=tuple(lost))
 
 
@@ -106,12 +93,12 @@ def _sentences(
     sentences: list[Reading] = []
     for sentence, ends_line in placed:
         length = len(_clean(sentence, answer, options))
-        numbers = (mark.number for mark in marks_in(sentence, options.styles, answer.first))
+        numbers = (mark.number for mark in sentence.marks(options.styles, answer.first))
         short = length < options.merge_below and (ends_line or any(number is not None for number in numbers))
         if sentences and (length == 0 or short):
-            sentences[-1] = joined(sentences[-1], added(" "), stripped(sentence))
+            sentences[-1] = joined(sentences[-1], added(" "), sentence.stripped())
         else:
-            (sentences if length else alone).append(stripped(sentence))
+            (sentences if length else alone).append(sentence.stripped())
     return sentences, alone
 
 
@@ -130,10 +117,10 @@ def _moved_as_released(
         for place, sentence in enumerate(line, start=1):
             found = find_marks(sentence.text, options.styles, answer.first)
             spans = list(dict.fromkeys((one.start, one.end) for one in found if one.number is not None))
-            marks = [part(sentence, *own) for own in spans]
+            marks = [sentence.part(*own) for own in spans]
             opens = _OPENING_MARKS.match(sentence.text)
             first = sum(end <= opens.end() for _, end in spans) if opens else 0
-            words = stripped(without_marks(sentence, options.styles, answer.first))
+            words = sentence.without_marks(options.styles, answer.first).stripped()
             if placed:
                 placed[-1] = joined(placed[-1][0], *marks[:first]), placed[-1][1]
                 marks, first = marks[first:], 0
@@ -149,7 +136,7 @@ def _lines(reading: Reading, answer: Answer, options: CiteEvalOptions) -> Iterat
     """The lines that hold text; of two line breaks in a row one counts, and a third makes a line empty."""
     start, breaks = 0, 0
     for match in re.finditer(r"\n|\Z", reading.text):
-        line = part(reading, start, match.start())
+        line = reading.part(start, match.start())
         start = match.end()
         if line.text.strip():
             breaks = 0
@@ -164,10 +151,10 @@ def _lines(reading: Reading, answer: Answer, options: CiteEvalOptions) -> Iterat
 
 def _statement(number: int, sentence: Reading, answer: Answer, options: CiteEvalOptions) -> Statement:
     highest = len(answer.passages) if options.highest is None else options.highest
-    marks = marks_in(sentence, options.styles, answer.first)
+    marks = sentence.marks(options.styles, answer.first)
     cited = [one.number for one in marks if one.number is not None and 1 <= one.number <= highest]
     unread = tuple(one for one in marks if one.number is None or not 1 <= one.number <= highest)
-    where, citations = span(sentence), tuple(dict.fromkeys(cited))
+    where, citations = sentence.span(), tuple(dict.fromkeys(cited))
     if options.leading == "released":
         # The order in which a set gives numbers depends on all that it holds, and on which of them came first.
         citations = tuple(one for one in {mark.number for mark in marks if mark.number is not None} if one in citations)
@@ -175,4 +162,4 @@ def _statement(number: int, sentence: Reading, answer: Answer, options: CiteEval
 
 
 def _clean(sentence: Reading, answer: Answer, options: CiteEvalOptions) -> str:
-    return without_marks(sentence, options.styles, answer.first).text.strip()
+    return sentence.without_marks(options.styles, answer.first).text.strip()

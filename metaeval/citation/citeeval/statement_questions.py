@@ -25,7 +25,6 @@ from metaeval.llm.exchange import (
     ChatRequest,
     Prompt,
     State,
-    object_schema,
     read_answer,
     read_object,
     read_prompt,
@@ -52,7 +51,8 @@ class Kind:
     @property
     def form(self) -> dict[str, Any]:
         """The `response_format` that is asked for: an object of the thinking and, after it, the choice."""
-        return response_format(self.name, self._schema)
+        choice = {"type": "string", "enum": list(self.choices)}
+        return response_format(self.name, **{"thinking": {"type": "string"}, self.field: choice})
 
     def prompt(self) -> Prompt:
         """The project's own wording."""
@@ -60,13 +60,8 @@ class Kind:
 
     def read(self, text: str) -> str | None:
         """The choice in a reply; None for a malformed one."""
-        body = read_object(text, self._schema)
+        body = read_object(text, self.form)
         return None if body is None else str(body[self.field])
-
-    @property
-    def _schema(self) -> dict[str, Any]:
-        choice = {"type": "string", "enum": list(self.choices)}
-        return object_schema(**{"thinking": {"type": "string"}, self.field: choice})
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from metaeval.llm.exchange import (
     ChatRequest,
     Prompt,
     Trouble,
-    object_schema,
     quoted,
     read_object,
     read_prompt,
@@ -155,8 +154,8 @@ _SHOWN: Mapping[Strategy, str] = {
     "summary": "of each you see a summary of what it says about the question",
     "two-stage": "those that were taken as needed, among more",
 }
-_SUMMARY = object_schema(summary={"type": "string"})
-_SELECTION = object_schema(documents={"type": "array", "items": {"type": "integer"}})
+_SUMMARY = response_format("summary", summary={"type": "string"})
+_SELECTION = response_format("selection", documents={"type": "array", "items": {"type": "integer"}})
 
 
 def load_prompts(options: GenerationOptions) -> dict[Stage, Prompt]:
@@ -192,7 +191,7 @@ class Setup:
             texts = {"documents": lines or "(none)", "words": str(self.options.answer_words)}
             texts["shown"] = _SHOWN[self.options.strategy]
         content = self._prompts[stage].fill(question=quoted(question), **texts)
-        return self._chat.request(content, form and response_format(stage, form))
+        return self._chat.request(content, form)
 
 
 def read_summary(text: str) -> str | None:

@@ -38,13 +38,12 @@ from metaeval.citation.scifi.model import (
     reference_sentences,
     without_marks,
 )
-from metaeval.citation.sentences import Reading, added, cited_spans, joined, part, whole
+from metaeval.citation.sentences import Reading, added, cited_spans, joined, whole
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.llm.exchange import (
     Ask,
     ChatRequest,
     Prompt,
-    object_schema,
     quoted,
     read_answer,
     read_object,
@@ -67,9 +66,9 @@ def with_groups(sentence: Sentence) -> Reading:
     text, end = whole(sentence.text), 0
     pieces: list[Reading] = []
     for number, group in enumerate(sentence.groups, start=1):
-        pieces += [part(text, end, group.at), added(f"[{number}]")]
+        pieces += [text.part(end, group.at), added(f"[{number}]")]
         end = group.at
-    return joined(*pieces, part(text, end, len(sentence.text)))
+    return joined(*pieces, text.part(end, len(sentence.text)))
 
 
 def claims_in(sentence: Sentence, ready: Draft, parse: Parse) -> list[Made]:
@@ -215,9 +214,8 @@ def _add_facts(sentence: Sentence, made: Sequence[Made], facts: list[Fact], prob
             facts.append(Fact(len(facts) + 1, text, sentence.number, segment, rule, own=groups))
 
 
-_FACTS = response_format("facts", object_schema(facts={"type": "array", "items": {"type": "string"}}))
-_ANY_FACTS = object_schema(facts={"type": "array", "items": {}})  # entries are judged one by one
-_SEGMENT = object_schema(segment={"type": "string"})
+_FACTS = response_format("facts", facts={"type": "array", "items": {"type": "string"}})
+_SEGMENT = response_format("segment", segment={"type": "string"})
 
 
 @dataclass(frozen=True)
@@ -247,7 +245,7 @@ def decomposition_request(sentence: str, prompt: Prompt, chat: ChatOptions) -> C
 
 def mapping_request(sentence: str, fact: str, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
     """Which stretch of the sentence states the fact?"""
-    return chat.request(prompt.fill(sentence=quoted(sentence), fact=quoted(fact)), response_format("segment", _SEGMENT))
+    return chat.request(prompt.fill(sentence=quoted(sentence), fact=quoted(fact)), _SEGMENT)
 
 
 def read_facts(text: str, options: ScifiOptions = DEFAULTS) -> Heard | None:
@@ -257,7 +255,7 @@ def read_facts(text: str, options: ScifiOptions = DEFAULTS) -> Heard | None:
     about, or says again what another one says, is counted and not read. With the option `marks=kept` sentences had
     some, and they are cut out of the facts.
     """
-    body = read_object(text, _ANY_FACTS)
+    body = read_object(text, _FACTS, any_entries=True)
     if body is None:
         return None
     problems: Counter[str] = Counter()

@@ -25,10 +25,7 @@ from metaeval.citation.sentences import (
     find_marks,
     joined,
     move_leading,
-    part,
-    span,
     split,
-    stripped,
     unread,
     whole,
 )
@@ -276,9 +273,9 @@ def read_sentences(
     moved = move_leading(split(whole(answer.text), splitter), options.leading, options.styles)
     found: list[Sentence] = []
     for reading in moved:
-        clean, groups = _cleaned(stripped(reading), options, answer.first)
+        clean, groups = _cleaned(reading.stripped(), options, answer.first)
         if has_letter(clean.text) or (groups and any(character.isalnum() for character in clean.text)):
-            where = span(reading)
+            where = reading.span()
             found.append(Sentence(len(found) + 1, clean.text, where.start, where.end, groups))
     return tuple(found)
 
@@ -306,17 +303,17 @@ def _cleaned(reading: Reading, options: ScifiOptions, first: int) -> tuple[Readi
     placed: list[Placed] = []
     for group in cited_spans(reading.text, options.styles, first):
         before = len(reading.text[: group.start].rstrip())
-        clean = _continued(clean, part(reading, end, max(end, before)), bool(placed))
+        clean = _continued(clean, reading.part(end, max(end, before)), bool(placed))
         marks = tuple(Mark(reading.at[mark.start], reading.at[mark.end - 1] + 1, mark.number) for mark in group.marks)
         placed.append(Placed(len(clean.text), marks))
         end = group.end
-    return _continued(clean, part(reading, end, len(reading.text)), bool(placed)), tuple(placed)
+    return _continued(clean, reading.part(end, len(reading.text)), bool(placed)), tuple(placed)
 
 
 def _continued(clean: Reading, rest: Reading, behind_mark: bool) -> Reading:
     """What stands behind a mark, put behind what stands before it; two words that it parted stay two."""
     if not clean.text:
-        return part(rest, len(rest.text) - len(rest.text.lstrip()), len(rest.text))
+        return rest.part(len(rest.text) - len(rest.text.lstrip()), len(rest.text))
     parted = behind_mark and clean.text[-1].isalnum() and rest.text[:1].isalnum()
     return joined(clean, added(" "), rest) if parted else joined(clean, rest)
 
