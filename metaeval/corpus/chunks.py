@@ -8,6 +8,7 @@ from typing import Literal
 
 from metaeval.corpus.model import Corpus, Document
 from metaeval.corpus.sentences import SPLITTER, split_sentences
+from metaeval.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +17,15 @@ class Chunking:
 
     `sentences`: whole sentences packed in order; a chunk is closed when the next sentence would pass `size`; a
     sentence of more than `size` words is cut every `size` words. `whole-sentences`: the same, but a longer sentence
-    stays whole and is a chunk of its own. `words`: fixed windows of `size` words.
+    stays whole and is a chunk of its own. `words`: fixed windows of `size` words. `UserError` for a size below 1.
     """
 
     size: int = 150
     mode: Literal["sentences", "whole-sentences", "words"] = "sentences"
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise UserError(f"A chunk of at most {self.size} words holds nothing: allowed are sizes from 1 on.")
 
     def __str__(self) -> str:
         return f"{self.mode}-{self.size}"

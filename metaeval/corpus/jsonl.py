@@ -32,6 +32,7 @@ from typing import Any
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.errors import Problem, UserError, shown, shown_with_hint
 from metaeval.files import write_text
+from metaeval.own_tables import TABLES
 from metaeval.reading import MalformedError, parse_json, read_text
 
 FORMAT = "metaeval-corpus/1"
@@ -220,6 +221,12 @@ def read_corpus(path: Path, unjudged: bool = False) -> Corpus:
 
     Raises `UserError` when the file cannot be read, or with its first problem and the number of others.
     """
+    if path.suffix.lower() in TABLES and path.is_file():
+        raise UserError(
+            f"{path} is a table, and a corpus is JSON lines ({FORMAT}). Scores in a table that has a column of human "
+            f"levels are evaluated by 'metaeval evaluate -d ratings --data {path}'; a table with a statement and a "
+            f"source in each row is scored by 'metaeval score -d ratings --data {path}'."
+        )
     numbered, problems = _check(read_text(path))
     if unjudged:
         problems = [one for one in problems if (one.field, one.value) != ("level", "missing")]

@@ -290,6 +290,11 @@ def load_result(path: Path) -> Result:
             f"{path} is a sheet, which holds numbers and no layout: its table stands beside it as {path.stem}.txt, "
             f".md, .tex and .csv, and 'metaeval explain {path}' says how it was made."
         )
+    if str(version).startswith("metaeval-gate/"):
+        raise UserError(
+            f"{path} is a gate: 'metaeval gate check FILE {path}' holds answers against it, and 'metaeval explain "
+            "FOLDER', with the folder that 'gate fit' wrote its tables to, says how it was fitted."
+        )
     if version not in SCHEMAS:
         known = ", ".join(map(repr, SCHEMAS))
         raise UserError(f"{path}: schema is {version!r}; this version reads {known}. Is it a metaeval result file?")

@@ -20,6 +20,7 @@ from metaeval.corpus.loaders.wice import DATASET as WICE
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Corpus, Document
 from metaeval.corpus.pairs import INCOMPLETE, UNMATCHED, UNPLACED, WHOLE, build_pairs
+from metaeval.errors import UserError
 
 SHARED = Path(__file__).parents[3] / "shared"
 MODES = ("sentences", "whole-sentences", "words")
@@ -165,3 +166,9 @@ def test_counts_on_wice(mode, counts):
     assert table.evidence[UNMATCHED] == table.evidence[UNPLACED] == 0
     # Counted apart from this code: 71 chunks hold one of the published evidence sets from end to end.
     assert (table.evidence[WHOLE], table.evidence[INCOMPLETE]) == (71, counts[2] - 71)
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_chunk_without_words_is_refused(size):
+    with pytest.raises(UserError, match="sizes from 1 on"):
+        Chunking(size)

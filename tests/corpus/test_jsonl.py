@@ -58,6 +58,14 @@ def test_one_set_is_written_as_evidence_and_several_as_sets(file: Path) -> None:
     assert written({**SETS, "evidence_sets": []}) == {}
 
 
+@pytest.mark.parametrize("ending", [".csv", ".TSV", ".xlsx"])
+def test_a_table_is_told_from_a_corpus(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"t{ending}"
+    path.write_text("claim,source,level\n", encoding="utf-8")
+    with pytest.raises(UserError, match=rf"is a table.*'metaeval evaluate -d ratings --data {path}'"):
+        read_corpus(path)
+
+
 def test_group_defaults_to_the_statement(file: Path) -> None:
     statement = {"type": "statement", "id": "s1", "text": "The river rose."}
     assert read_corpus(write_lines(file, HEADER, statement)).statements["s1"].group == "s1"

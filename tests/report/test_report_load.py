@@ -49,6 +49,13 @@ def test_another_schema(tmp_path, document):
     )
 
 
+def test_a_gate_is_told_from_a_result(tmp_path):
+    path = tmp_path / "gate.json"
+    assert _error(path, {"schema": "metaeval-gate/1"}).startswith(
+        f" is a gate: 'metaeval gate check FILE {path}' holds"
+    )
+
+
 def test_a_field_that_no_schema_knows(tmp_path, document):
     document["data"]["colour"] = "red"
     assert _error(tmp_path / "r.json", document) == ": field data.colour: Extra inputs are not permitted."
