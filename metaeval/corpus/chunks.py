@@ -61,7 +61,14 @@ def chunk_document(document: Document, chunking: Chunking) -> tuple[Chunk, ...]:
         if (whole := sentence.split())
         for words in ([whole] if size is None else (whole[at : at + size] for at in range(0, len(whole), size)))
     ]
-    packed = _windows(pieces, chunking.size) if chunking.mode == "words" else _pack(pieces, chunking.size)
+    if chunking.mode == "words":
+        pieces = [(index, [word]) for index, words in pieces for word in words]
+    packed: list[tuple[list[str], set[int]]] = []
+    for index, words in pieces:
+        if not packed or len(packed[-1][0]) + len(words) > chunking.size:
+            packed.append(([], set()))
+        packed[-1][0].extend(words)
+        packed[-1][1].add(index)
     return tuple(
         Chunk(document.id, number, " ".join(words), tuple(sorted(indices)))
         for number, (words, indices) in enumerate(packed)
@@ -81,24 +88,3 @@ def chunk_corpus(corpus: Corpus, chunking: Chunking) -> ChunkedCorpus:
     """Cut every document that is cited or could stand in a pool."""
     chunks = {document.id: chunk_document(document, chunking) for document in corpus.documents.values()}
     return ChunkedCorpus(corpus, chunking, chunks)
-
-
-_Packed = list[tuple[list[str], set[int]]]
-
-
-def _pack(pieces: list[tuple[int, list[str]]], size: int) -> _Packed:
-    packed: _Packed = []
-    for index, words in pieces:
-        if not packed or len(packed[-1][0]) + len(words) > size:
-            packed.append(([], set()))
-        packed[-1][0].extend(words)
-        packed[-1][1].add(index)
-    return packed
-
-
-def _windows(pieces: list[tuple[int, list[str]]], size: int) -> _Packed:
-    flat = [(word, index) for index, words in pieces for word in words]
-    return [
-        ([word for word, _ in flat[start : start + size]], {index for _, index in flat[start : start + size]})
-        for start in range(0, len(flat), size)
-    ]

@@ -273,7 +273,11 @@ def _check(text: str) -> tuple[list[Numbered], list[Problem]]:
         except MalformedError as error:
             problems.append(Problem(number, "the line", f"not JSON ({error})", "one JSON object per line, UTF-8"))
             continue
-        problems.extend(_check_place(number, record, is_first=number == lines[0][0]))
+        is_header = isinstance(record, dict) and record.get("type") == "corpus"
+        if number == lines[0][0] and not is_header:
+            problems.append(Problem(number, "the first line", shown(record), _HEADER))
+        elif is_header and number != lines[0][0]:
+            problems.append(Problem(number, "type", '"corpus"', "once only, on the first line"))
         problems.extend(check_record(number, record))
         if isinstance(record, dict):
             numbered.append((number, record))
@@ -281,14 +285,6 @@ def _check(text: str) -> tuple[list[Numbered], list[Problem]]:
         problems.append(Problem(1, "the file", "empty", _HEADER))
     problems.extend(check_links(numbered))
     return numbered, problems
-
-
-def _check_place(number: int, record: Any, is_first: bool) -> Iterator[Problem]:
-    is_header = isinstance(record, dict) and record.get("type") == "corpus"
-    if is_first and not is_header:
-        yield Problem(number, "the first line", shown(record), _HEADER)
-    elif is_header and not is_first:
-        yield Problem(number, "type", '"corpus"', "once only, on the first line")
 
 
 def _build(records: Sequence[Record]) -> Corpus:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -37,8 +37,7 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str) -> PairTable:
     k = check_pool(pool)
     if k == 0:
         return replace(table, pool=pool)
-    candidates = [chunk for chunks in chunked.chunks.values() for chunk in chunks]
-    ranker = _Ranker(candidates)
+    ranker = _Ranker([chunk for chunks in chunked.chunks.values() for chunk in chunks])
     own: dict[str, set[str]] = {}
     for pair in table.pairs:
         own.setdefault(pair.statement_id, set()).add(pair.source)
@@ -47,7 +46,14 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str) -> PairTable:
         for statement_id in own
         for pair in _pool_rows(chunked.corpus.statements[statement_id], ranker, k, own[statement_id])
     ]
-    _check_unique(table.pairs, added)
+    seen = {pair.pair_id for pair in table.pairs}
+    for pair in added:
+        if pair.pair_id in seen:
+            raise UserError(
+                f"Two pairs would be called {pair.pair_id!r}: ids of statements, documents or citations that hold '+' "
+                "run into each other. Rename them."
+            )
+        seen.add(pair.pair_id)
     return replace(table, pairs=(*table.pairs, *added), pool=pool)
 
 
@@ -72,17 +78,6 @@ class _Ranker:
         scores = self._index.get_scores(tokens) if tokens else np.zeros(len(self.chunks))
         order: NDArray[np.intp] = np.argsort(-scores, kind="stable")
         return order
-
-
-def _check_unique(pairs: Sequence[Pair], added: Sequence[Pair]) -> None:
-    seen = {pair.pair_id for pair in pairs}
-    for pair in added:
-        if pair.pair_id in seen:
-            raise UserError(
-                f"Two pairs would be called {pair.pair_id!r}: ids of statements, documents or citations that hold '+' "
-                "run into each other. Rename them."
-            )
-        seen.add(pair.pair_id)
 
 
 def _tokens(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Literal, NamedTuple
@@ -52,9 +52,8 @@ def read_aggregation(text: str) -> Aggregation:
         raise UserError(
             f"aggregate is {text!r}; allowed: max, mean, mean:K, or union:K with K of 1 or more (for example union:3)."
         )
-    if match[1]:
-        return Aggregation("max" if match[1] == "max" else "mean")
-    return Aggregation("mean" if match[2] == "mean" else "union", int(match[3]))
+    kinds: dict[str, Literal["max", "mean", "union"]] = {"max": "max", "mean": "mean", "union": "union"}
+    return Aggregation(kinds[match[1] or match[2]], int(match[3]) if match[3] else None)
 
 
 def page_pairs(corpus: Corpus, chunking: Chunking, threshold: float) -> PairTable:
@@ -99,7 +98,9 @@ def evidence_pairs(corpus: Corpus, chunking: Chunking, threshold: float, window:
         counts[UNMATCHED] += found.unmatched
         nearest = citation.level is SupportLevel.NONE and not citation.evidence
         chosen = _nearest(statement.text, sentences, usual) if nearest else found.sentences
-        source = _passage(sentences, chosen, window) or " ".join(united(citation.evidence).texts)
+        kept = {near for index in chosen for near in range(index - window, index + window + 1)}
+        words = (word for index in sorted(kept & {*range(len(sentences))}) for word in sentences[index].split())
+        source = " ".join(words) or " ".join(united(citation.evidence).texts)
         if reason := lacking(statement, any(map(str.split, sentences))) or ("" if source else UNMARKED):
             dropped[reason] += 1
             continue
@@ -113,11 +114,6 @@ def _nearest(statement: str, sentences: Sequence[str], most: int) -> frozenset[i
     words = word_set(statement)
     shared = [len(words & word_set(sentence)) for sentence in sentences]
     return frozenset(sorted(range(len(sentences)), key=lambda index: -shared[index])[:most])
-
-
-def _passage(sentences: Sequence[str], chosen: Collection[int], window: int) -> str:
-    kept = {near for index in chosen for near in range(index - window, index + window + 1)}
-    return " ".join(word for index in sorted(kept & {*range(len(sentences))}) for word in sentences[index].split())
 
 
 class UnitRow(NamedTuple):

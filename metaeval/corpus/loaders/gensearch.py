@@ -18,14 +18,12 @@ JUDGEMENTS: Mapping[str, SupportLevel] = {
     "partial_support": SupportLevel.PARTIAL,
     "no_support": SupportLevel.NONE,
 }
-COMPLETE = "Citation Completely Supports Statement"
-PARTIAL = "Citation Partially Supports Statement"
 ALSO_REFUTES = "Citation Completely Supports but Also Refutes Statement"
 INACCESSIBLE = "Citation Inaccessible"
 UNCLEAR = "Statement is Unclear, Can't Make Judgment"
 VERDICTS: Mapping[str, SupportLevel] = {
-    COMPLETE: SupportLevel.FULL,
-    PARTIAL: SupportLevel.PARTIAL,
+    "Citation Completely Supports Statement": SupportLevel.FULL,
+    "Citation Partially Supports Statement": SupportLevel.PARTIAL,
     "Citation Provides No Support for Statement": SupportLevel.NONE,
     ALSO_REFUTES: SupportLevel.NONE,
     INACCESSIBLE: SupportLevel.NONE,

@@ -54,6 +54,7 @@ from metaeval.own_tables import Row as TableRow
 _log = logging.getLogger("metaeval")
 
 FIELDS = ("id", "group", "gold", "system", "subset", "text", "pair", "fields", "votes", "scores")
+_OPTIONAL = ("system", "subset", "text", "pair")
 LEVELS = {level.label: float(level) for level in SupportLevel}
 YES = ("yes", "true")
 VERDICTS = {**LEVELS, **dict.fromkeys(YES, 1.0), "no": 0.0, "false": 0.0}
@@ -81,7 +82,9 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
     if path.suffix.lower() in (*TABLES, ".parquet"):
         return ratings_of(read_table(path), options, path.stem)
     rows = list(read_rows(path, "write one object with id, group and gold per line"))
-    if _is_table(rows):
+    # A table where lines hold cells alone, and some under another heading than those of the format.
+    cells = not any(isinstance(value, dict | list) for row in rows for value in row.fields.values())
+    if cells and any(name not in FIELDS for row in rows for name in row.fields):
         table = table_of(str(path), [row.fields for row in rows], [row.where for row in rows])
         return ratings_of(table, options, path.stem)
     chosen = {name: text for name, text in options.items() if text}
@@ -98,7 +101,10 @@ def ratings_of(table: Table, options: Mapping[str, str] = MappingProxyType({}), 
 
 def _ratings(name: str, where: str, given: Sequence[_Given], chosen: Mapping[str, str]) -> Ratings:
     """The rated set of this name, in the chosen dimension of its gold, and cut where that is. where: what is read."""
-    dimension, cut = chosen.get("gold", ""), _cut(chosen)
+    dimension, limit = chosen.get("gold", ""), chosen.get("cut")
+    if limit is not None and not is_finite(limit):
+        raise UserError(f"dataset_options.cut is {shown(limit)}: allowed: a number, such as 0.5, from which gold is 1.")
+    cut = None if limit is None else float(limit)
     names = list(dict.fromkeys(side for one in given for side in one.gold))
     if dimension in names:
         wanted = [dimension]
@@ -136,32 +142,13 @@ def _ratings(name: str, where: str, given: Sequence[_Given], chosen: Mapping[str
     return Ratings(name, tuple(rows), scores, dropped, levels=levels)
 
 
-def _cut(chosen: Mapping[str, str]) -> float | None:
-    """The gold from which a text is supported; None where gold stays as it is."""
-    if "cut" not in chosen:
-        return None
-    if not is_finite(chosen["cut"]):
-        raise UserError(
-            f"dataset_options.cut is {shown(chosen['cut'])}: allowed: a number, such as 0.5, from which gold is 1."
-        )
-    return float(chosen["cut"])
-
-
-def _is_table(rows: Sequence[Row]) -> bool:
-    """Whether lines hold cells alone, and some under another heading than those of the format."""
-    cells = not any(isinstance(value, dict | list) for row in rows for value in row.fields.values())
-    return cells and any(name not in FIELDS for row in rows for name in row.fields)
-
-
 def _from_lines(rows: Sequence[Row]) -> Iterator[_Given]:
     said_scores = [one.items() for row in rows if isinstance(one := row.fields.get("scores"), dict)]
     graded = {metric for scores in said_scores for metric, value in scores if _is_graded(value)}
     numeric = {metric for scores in said_scores for metric, value in scores if isinstance(value, int | float)}
     for row in rows:
         row.only(FIELDS)
-        optional = {
-            name: row.optional_text(name) for name in ("system", "subset", "text", "pair") if name in row.fields
-        }
+        optional = {name: row.optional_text(name) for name in _OPTIONAL}
         fields = row.row("fields") if row.fields.get("fields") is not None else None
         votes = row.row("votes") if row.fields.get("votes") is not None else None
         own, group, gold = row.identifier("id"), row.identifier("group"), row.fields.get("gold")
@@ -170,14 +157,9 @@ def _from_lines(rows: Sequence[Row]) -> Iterator[_Given]:
             numbers = {name: _number(dimensions, name) for name in dimensions.fields}
         else:
             numbers = {} if gold is None and votes else {"": _number(row, "gold")}
-        rating = Rating(
-            own,
-            group,
-            numbers.get("", 0.0),
-            **optional,
-            fields={name: fields.identifier(name) for name in fields.fields} if fields else {},
-            votes={name: _number(votes, name) for name in votes.fields} if votes else {},
-        )
+        texts = {name: fields.identifier(name) for name in fields.fields} if fields else {}
+        voted = {name: _number(votes, name) for name in votes.fields} if votes else {}
+        rating = Rating(own, group, numbers.get("", 0.0), **optional, fields=texts, votes=voted)
         said = list(gold.values()) if isinstance(gold, dict) else [gold]
         yield _Given(rating, numbers, dict(_scores(row, graded, numeric)), any(isinstance(one, str) for one in said))
 
@@ -250,7 +232,7 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
         if row := table.unread_number(heading):
             cell = shown(row.text(heading), 40)
             guessed.append(f"no scores from {shown(heading)} ({row.where} is {cell}: {PLAIN_NUMBERS})")
-        elif row := table.odd_cell(heading, _is_verdict):
+        elif row := table.odd_cell(heading, lambda cell: _read(cell) is not None):
             guessed.append(f"no scores from {shown(heading)} ({row.where} is neither number nor verdict)")
     for heading in (*dimensions, *votes):
         cells = {isinstance(number_of(cell), str) for row in table.rows if (cell := row.value(heading)) is not None}
@@ -259,8 +241,8 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
     if guessed:
         _log.warning("%s is read so: %s.", table.name, ", ".join(guessed))
     if "group" not in roles:
-        own = f"Each {'pair' if 'pair' in roles else 'row'} counts as a group of its own"
-        _log.warning("%s has no column 'group': %s.", table.name, own[0].lower() + own[1:])
+        own = "pair" if "pair" in roles else "row"
+        _log.warning("%s has no column 'group': each %s counts as a group of its own.", table.name, own)
     graded = [
         heading
         for heading in (*dimensions, *votes, *scores)
@@ -290,22 +272,14 @@ def _table_row(row: TableRow, number: int, columns: _Columns) -> tuple[str, _Giv
     graded = columns.graded
     gold = {name: _cell(row, heading, graded) for heading, name in columns.dimensions.items()}
     votes = {heading: vote for heading in columns.votes if (vote := _cell(row, heading, graded)) is not None}
-    rating = Rating(
-        own,
-        text.get("group") or text.get("pair") or own,
-        0.0,
-        text.get("system", ""),
-        text.get("subset", ""),
-        text.get("text", ""),
-        text.get("pair", ""),
-        {heading: row.text(heading) for heading in columns.fields},
-        votes,
-    )
+    optional = {role: text.get(role, "") for role in _OPTIONAL}
+    fields = {heading: row.text(heading) for heading in columns.fields}
+    group = text.get("group") or text.get("pair") or own
+    rating = Rating(own, group, 0.0, **optional, fields=fields, votes=votes)
     known = {name: value for name, value in gold.items() if value is not None}
     words = any(row.text(heading).casefold() in LEVELS for heading in columns.dimensions)
-    return text.get("annotator", ""), _Given(
-        rating, known, {one: _cell(row, one, graded) for one in columns.scores}, words
-    )
+    scores = {heading: _cell(row, heading, graded) for heading in columns.scores}
+    return text.get("annotator", ""), _Given(rating, known, scores, words)
 
 
 def _merged(table: Table, rows: Sequence[tuple[str, _Given]], roles: Mapping[str, str]) -> list[_Given]:
@@ -351,10 +325,6 @@ def _cell(row: TableRow, heading: str, graded: Collection[str]) -> float | None:
     if number is None:
         raise row.wrong(heading, f"is {shown(str(value), 40)}: write a number, or full, partial, none, yes or no")
     return number
-
-
-def _is_verdict(value: Any) -> bool:
-    return _read(value) is not None
 
 
 def _is_graded(value: Any) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset, Repository
-from metaeval.corpus.loaders.rows import Draft, Row, read_rows
+from metaeval.corpus.loaders.rows import Draft, read_rows
 from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
 
 REPOSITORY = Repository("ryokamoi/wice", "ddeb6c183665e2a20c5f03c5aa07f03888b9870f", "data/entailment_retrieval/claim")
@@ -22,32 +22,15 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     draft = Draft(f"wice/{split}")
     for path in paths.values():
         for row in read_rows(path):
-            _add(draft, row)
+            about, sentences, sets = row.row("meta"), row.texts("evidence"), row.lists("supporting_sentences")
+            if not all(type(index) is int and 0 <= index < len(sentences) for one in sets for index in one):
+                raise row.error("supporting_sentences", f"lists of numbers from 0 to {len(sentences) - 1}")
+            own, context = about.text("id"), about.optional_text("claim_context")
+            meta = {"section": about.optional_text("claim_section"), "context": context}
+            draft.statement(Statement(own, row.text("claim"), group=about.text("claim_title"), meta=meta))
+            evidence = (Evidence(sentences=tuple(alternative)) for alternative in sets)
+            draft.cite(own, own, draft.document(sentences=sentences), row.choice("label", LABELS), *evidence)
     return draft.corpus()
-
-
-def _add(draft: Draft, row: Row) -> None:
-    about = row.row("meta")
-    own = about.text("id")
-    sentences = row.texts("evidence")
-    statement = draft.statement(
-        Statement(
-            own,
-            row.text("claim"),
-            group=about.text("claim_title"),
-            meta={"section": about.optional_text("claim_section"), "context": about.optional_text("claim_context")},
-        )
-    )
-    sets = row.lists("supporting_sentences")
-    if not all(type(index) is int and 0 <= index < len(sentences) for one in sets for index in one):
-        raise row.error("supporting_sentences", f"lists of numbers from 0 to {len(sentences) - 1}")
-    draft.cite(
-        own,
-        statement,
-        draft.document(sentences=sentences),
-        row.choice("label", LABELS),
-        *(Evidence(sentences=tuple(alternative)) for alternative in sets),
-    )
 
 
 _DEV = REPOSITORY.file("dev.jsonl", "67531ca79bde4c81d3752fb69d9cb0d3d6763de5c3028f548b83ef053a6f8042", 3_490_479)
