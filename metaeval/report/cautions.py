@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from metaeval.report.grid import count, plain, share, value_of
-from metaeval.report.measures import LEVELS, data_set, listed, metrics_of, sentence
+from metaeval.report.grid import count, grouped, place_of, plain, share, value_of
+from metaeval.report.measures import LEVELS, listed, metrics_of, sentence
 from metaeval.report.notes import plural, values_by_kind
 from metaeval.report.result import FULL_SUPPORT, Result, Row
 from metaeval.report.uncertainty import FEW_GROUPS, certificate_text, effective, whole_range
@@ -21,14 +21,9 @@ def cautions(results: Sequence[Result]) -> list[str]:
     """What limits these findings: levels that are missing or say more than is there, few groups, missing scores, inputs
     that are cut, warnings, and how often intervals and tests were seen to hold.
     """
-    of: dict[str, list[Result]] = {}
-    for result in results:
-        of.setdefault(data_set(result), []).append(result)
-    said: dict[str, list[str]] = {}
-    for name, same in of.items():
-        for rule in (_missing_levels, _left_out, _parts_of_evidence, _few_groups, _unscored, _cut, _warned, _certified):
-            for text in dict.fromkeys(rule(same)):
-                said.setdefault(text, []).append(name)
+    of = grouped((place_of(result.data), result) for result in results)
+    rules = (_missing_levels, _left_out, _parts_of_evidence, _few_groups, _unscored, _cut, _warned, _certified)
+    said = grouped((text, name) for name, same in of.items() for rule in rules for text in dict.fromkeys(rule(same)))
     return [f"{listed(names)}: {text}" if len(of) > 1 else sentence(text) for text, names in said.items()]
 
 

@@ -289,8 +289,7 @@ def _subtitle(results: Sequence[Result]) -> str:
     if largest and largest.excluded:
         rows += f" ({sum(largest.excluded.values()):,} left out: {plain(', '.join(largest.excluded))})"
     rows += f", {count(data.groups, 'group')}"
-    where = ", ".join(filter(None, (plain(data.name), plain(data.split))))
-    return "; ".join(filter(None, (f"{where}: {rows}", " / ".join(counts))))
+    return "; ".join(filter(None, (f"{place_of(data)}: {rows}", " / ".join(counts))))
 
 
 def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:

@@ -6,16 +6,16 @@ says "not shown" where they do not.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from metaeval.report.grid import count, numeral, plain, value_of
+from metaeval.report.grid import count, grouped, numeral, place_of, plain, value_of
 from metaeval.report.measures import (
     NAMED,
     Headline,
     Reading,
     Readings,
-    data_set,
     headlines,
     listed,
     metrics_of,
@@ -76,13 +76,13 @@ def leading(every: Sequence[Headline]) -> str:
     if any(one.result.significance is None for one in shown):
         return _highest(shown)
     tops = [[plain(name) for name in top(one)] for one in shown]
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for number, (one, names) in enumerate(zip(shown, tops, strict=True)):
-        everybody = len(names) == len(one.metrics)
-        groups.setdefault(("",) if everybody else tuple(sorted(names)), []).append(number)
+    groups = grouped(
+        (("",) if len(names) == len(one.metrics) else tuple(sorted(names)), number)
+        for number, (one, names) in enumerate(zip(shown, tops, strict=True))
+    )
     if len(groups) == 1:
         return _one_group(shown, tops[0])
-    many = len({data_set(one.result) for one in shown}) > 1 and len(groups) > 2
+    many = len({place_of(one.result.data) for one in shown}) > 1 and len(groups) > 2
     if many or len(groups) > 3 or sum(map(len, groups)) > 2 * NAMED:
         return _counted(shown, tops)
     clauses = []
@@ -95,10 +95,14 @@ def leading(every: Sequence[Headline]) -> str:
 
 def top(one: Headline) -> list[str]:
     """The best metric, and those that the test does not tell apart from it, in the order of their values."""
-    ordered = sorted(one.metrics, key=lambda row: -(one.value(row).value or 0.0))
+    ordered = _ordered(one)
     best = ordered[0].metric
     apart = {other for other in _apart(one) if best in other}
     return [row.metric for row in ordered if row.metric == best or frozenset((best, row.metric)) not in apart]
+
+
+def _ordered(one: Headline) -> list[Row]:
+    return sorted(one.metrics, key=lambda row: -(one.value(row).value or 0.0))
 
 
 def _apart(one: Headline) -> set[frozenset[str]]:
@@ -137,22 +141,15 @@ def _one_group(shown: Sequence[Headline], lead: Sequence[str]) -> str:
 
 def _counted(shown: Sequence[Headline], tops: Sequence[Sequence[str]]) -> str:
     """Of many columns, or many leaders, in how many columns each metric leads."""
-    often: dict[str, int] = {}
-    for name in (name for lead in tops for name in lead):
-        often[name] = often.get(name, 0) + 1
-    by_number: dict[int, list[str]] = {}
-    for name, number in sorted(often.items(), key=lambda item: -item[1]):
-        by_number.setdefault(number, []).append(name)
+    often = Counter(name for lead in tops for name in lead)
+    by_number = grouped((number, name) for name, number in often.most_common())
     said = [f"{listed(names)} in {number}" for number, names in by_number.items()]
     return f"Best, or not told apart from the best, of {count(len(shown), 'column')}: {'; '.join(said[:NAMED])}."
 
 
 def _highest(shown: Sequence[Headline]) -> str:
     """Who has the highest value, where nothing was tested."""
-    best: dict[str, list[Headline]] = {}
-    for one in shown:
-        row = max(one.metrics, key=lambda row: one.value(row).value or 0.0)
-        best.setdefault(plain(row.metric), []).append(one)
+    best = grouped((plain(_ordered(one)[0].metric), one) for one in shown)
     clauses = [f"{name} is highest {under(same, shown)}" for name, same in best.items()]
     return f"{'; '.join(clauses)}, but no test says whether that is more than noise."
 
@@ -181,9 +178,7 @@ def abilities(results: Sequence[Result], readings: Readings) -> str:
 
     Read are the results of the protocol with most such measures: the three levels before a correlation.
     """
-    found: dict[str, list[_Ability]] = {}
-    for result in results:
-        found.setdefault(result.protocol, []).extend(_abilities(result, readings.of(result)))
+    found = grouped((result.protocol, one) for result in results for one in _abilities(result, readings.of(result)))
     shown = max(found.values(), key=lambda one: len({ability.text for ability in one}), default=[])
     if not shown:
         return ""
@@ -191,9 +186,7 @@ def abilities(results: Sequence[Result], readings: Readings) -> str:
         return _over_data_sets(shown)
     if max(one.known for one in shown) == 1:
         return _of_one_metric(shown)
-    groups: dict[tuple[str, ...], list[_Ability]] = {}
-    for one in shown:
-        groups.setdefault(tuple(row.metric for row in one.above), []).append(one)
+    groups = grouped((tuple(row.metric for row in one.above), one) for one in shown)
     # What all can do stands first, what none can last.
     ordered = sorted(groups.values(), key=lambda same: -len(same[0].above))
     return sentence("; ".join(_clause(same) for same in ordered))
@@ -258,12 +251,10 @@ def _ends(one: _Ability, row: Row) -> str:
 
 def _over_data_sets(shown: Sequence[_Ability]) -> str:
     """Each ability over several data sets: how many of metrics and data sets are above chance."""
-    by_text: dict[str, list[_Ability]] = {}
-    for one in shown:
-        by_text.setdefault(one.text, []).append(one)
-    cases: dict[tuple[int, int], list[str]] = {}
-    for text, same in by_text.items():
-        cases.setdefault((sum(len(one.above) for one in same), sum(one.known for one in same)), []).append(text)
+    by_text = grouped((one.text, one) for one in shown)
+    cases = grouped(
+        ((sum(len(one.above) for one in same), sum(one.known for one in same)), text) for text, same in by_text.items()
+    )
     said = []
     for (above, known), texts in sorted(cases.items(), key=lambda item: -item[0][0] / item[0][1]):
         what = _joined(texts)
@@ -313,21 +304,15 @@ def _one_best(held: Sequence[_Held]) -> bool:
 
 def _above(held: Sequence[_Held]) -> str:
     """Which metrics lie above every control, and by which measures where that is not by all."""
-    seen: dict[str, int] = {}
-    above: dict[str, list[Headline]] = {}
-    for one, _, rows in held:
-        for row in rows:
-            name = plain(row.metric)
-            seen[name] = seen.get(name, 0) + 1
-            if not row.not_above.get(one.column.key):
-                above.setdefault(name, []).append(one)
+    every = [(plain(row.metric), one, row.not_above.get(one.column.key)) for one, _, rows in held for row in rows]
+    seen = Counter(name for name, _, _ in every)
+    above = grouped((name, one) for name, one, rivals in every if not rivals)
     several = len(seen) > 1
     everybody = f"{'both' if len(seen) == 2 else f'all {len(seen)}'} metrics" if several else next(iter(seen))
     if not above:
         return f"{'no metric is' if several else f'{everybody} is not'} shown to beat every control"
-    where: dict[str, list[str]] = {}
-    for who, ones in above.items():
-        where.setdefault("" if len(ones) == seen[who] else under(ones, [one for one, _, _ in held]), []).append(who)
+    heads = [one for one, _, _ in held]
+    where = grouped(("" if len(ones) == seen[who] else under(ones, heads), who) for who, ones in above.items())
     if len(where.get("", [])) == len(seen):
         return f"{everybody} {'are' if several else 'is'} above every control"
     clauses = [" ".join(filter(None, (_named(names, seen), text))) for text, names in where.items()]
@@ -350,11 +335,12 @@ def _named(names: Sequence[str], everybody: Collection[str]) -> str:
 
 def _worse(held: Sequence[_Held]) -> str:
     """The metrics whose interval lies below that of the best control under every measure."""
-    lost: dict[str, int] = {}
-    for one, best, rows in held:
-        for row in rows:
-            if row.not_above.get(one.column.key) and (one.value(row).high or 0.0) < (one.value(best).low or 0.0):
-                lost[plain(row.metric)] = lost.get(plain(row.metric), 0) + 1
+    lost = Counter(
+        plain(row.metric)
+        for one, best, rows in held
+        for row in rows
+        if row.not_above.get(one.column.key) and (one.value(row).high or 0.0) < (one.value(best).low or 0.0)
+    )
     names = [name for name, times in lost.items() if times == len(held)]
     whom = "it" if _one_best(held) else "the best control in every column"
     return f"{listed(names)} {'are' if len(names) > 1 else 'is'} worse than {whom}" if names else ""
@@ -396,9 +382,7 @@ def _same_values(row: Row, control: Row) -> bool:
 def _best_controls(shown: Sequence[tuple[Headline, Row]]) -> str:
     """The best control and its numbers; of several, each with its measures."""
     heads = [one for one, _ in shown]
-    by_name: dict[str, list[tuple[Headline, Row]]] = {}
-    for one, best in shown:
-        by_name.setdefault(plain(best.metric), []).append((one, best))
+    by_name = grouped((plain(best.metric), (one, best)) for one, best in shown)
     said: list[str] = []
     for name, same in sorted(by_name.items(), key=lambda item: -len(item[1])):
         twins = dict.fromkeys(plain(row.metric) for one, best in same for row in one.metrics if _same_values(row, best))

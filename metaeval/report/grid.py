@@ -6,13 +6,16 @@ Every text of a table becomes `Shown` as it is put in: renderers ask for that ty
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from metaeval.report.result import Column, Data, Row, Value
 from metaeval.shown import Ends, Items, Shown, Texts, Words
 
 Rank = Literal["best", "second", ""]
+Key = TypeVar("Key")
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,14 @@ def share(part: int, whole: int) -> str:
     if 99.95 <= percent < 100:
         return "over 99.9 %"
     return f"{percent:.1f} %"
+
+
+def grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
+    """The items of each key; keys and items in the order in which they come."""
+    found: dict[Key, list[Item]] = {}
+    for key, item in pairs:
+        found.setdefault(key, []).append(item)
+    return found
 
 
 def plain(text: str) -> Shown:

@@ -22,8 +22,8 @@ from metaeval.report.cells import comparison_grid, headline_grid, lay_out, units
 from metaeval.report.figures.drawing import FAINT, INK, looks_of
 from metaeval.report.figures.forest import panel_of
 from metaeval.report.findings import findings
-from metaeval.report.grid import READING, Block, Cell, Grid, Note, plain
-from metaeval.report.measures import Headline, Readings, data_set, headlines, metrics_of, named_in
+from metaeval.report.grid import READING, Block, Cell, Grid, Note, place_of, plain
+from metaeval.report.measures import Headline, Readings, headlines, metrics_of, named_in
 from metaeval.report.result import Result
 from metaeval.shown import Shown
 
@@ -146,7 +146,7 @@ def page(
 
 def judged(result: Result) -> str:
     """What a result's rows are: data set, split and unit."""
-    return f"{data_set(result)}: {units(result.unit)}"
+    return f"{place_of(result.data)}: {units(result.unit)}"
 
 
 def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str:

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from metaeval.report.column_layout import GAP, Shape, packed, shapes_of
 from metaeval.report.grid import CONTROLS, READING, Cell, Grid, Line, Note
@@ -168,29 +169,21 @@ def _over(grid: Grid, part: Sequence[int], span: int) -> list[str]:
 def _row_beside(line: Line) -> str:
     cells = [f"{_number(cell)} & {_interval(cell)}{_marks(cell.marks)}" for cell in line.cells]
     below = [rf"\multicolumn{{2}}{{r}}{{{_small(', '.join(cell.asides))}}}" for cell in line.cells]
-    return _stack([escape(line.name), *cells], [below] if _has_asides(line) else [])
+    return _stack([escape(line.name), *cells], [below] if any(cell.asides for cell in line.cells) else [])
 
 
 def _row_stacked(line: Line) -> str:
     """Marks take no width here: the number's last digit and the bracket below it stand in line."""
     numbers = [_number(cell) + (rf"\rlap{{{_marks(cell.marks)}}}" if cell.marks else "") for cell in line.cells]
     below = [[_interval(cell) for cell in line.cells]] if any(cell.ends for cell in line.cells) else []
-    if _has_asides(line):
-        depth = max(len(cell.asides) for cell in line.cells)
-        below += [
-            [f"{{{_small(cell.asides[level])}}}" if level < len(cell.asides) else "" for cell in line.cells]
-            for level in range(depth)
-        ]
+    levels = zip_longest(*(cell.asides for cell in line.cells))
+    below += [[f"{{{_small(aside)}}}" if aside else "" for aside in level] for level in levels]
     return _stack([escape(line.name), *numbers], below)
 
 
 def _stack(above: Sequence[str], below: Sequence[Sequence[str]]) -> str:
     rows = [above, *(["", *cells] for cells in below)]
     return "\n".join(rf"    {' & '.join(row)} \\" for row in rows) + ("[2pt]" if below else "")
-
-
-def _has_asides(line: Line) -> bool:
-    return any(cell.asides for cell in line.cells)
 
 
 def _small(text: str) -> str:

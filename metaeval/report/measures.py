@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from metaeval.report.grid import numeral, plain, value_of
+from metaeval.report.grid import numeral, place_of, plain, value_of
 from metaeval.report.result import Column, Result, Row, Value
 
 LEVELS = ("full", "partial", "none")
@@ -79,27 +79,22 @@ def headlines(results: Sequence[Result], readings: Readings) -> list[Headline]:
     return found
 
 
-def data_set(result: Result) -> str:
-    """A data set and its split."""
-    return plain(result.data.name) + (f", {plain(result.data.split)}" if result.data.split else "")
-
-
 def named_in(one: Headline, every: Sequence[Headline]) -> str:
     """A headline's measure, and its data set where there are several."""
     label = plain(one.column.label)
-    several = len({data_set(each.result) for each in every}) > 1
+    several = len({place_of(each.result.data) for each in every}) > 1
     return f"{label} on {plain(one.result.data.name)}" if several else label
 
 
 def under(shown: Sequence[Headline], every: Sequence[Headline], last: str = "and") -> str:
     """Under which of all headlines: by these measures, on these data sets, or everywhere."""
     labels = list(dict.fromkeys(plain(one.column.label) for one in shown))
-    names = list(dict.fromkeys(data_set(one.result) for one in shown))
-    every_name = list(dict.fromkeys(data_set(one.result) for one in every))
+    names = list(dict.fromkeys(place_of(one.result.data) for one in shown))
+    every_name = list(dict.fromkeys(place_of(one.result.data) for one in every))
     if len(every_name) == 1:
         return f"by {listed(labels, last)}"
-    of_all = {(plain(one.column.label), data_set(one.result)) for one in every}
-    these = {(plain(one.column.label), data_set(one.result)) for one in shown}
+    of_all = {(plain(one.column.label), place_of(one.result.data)) for one in every}
+    these = {(plain(one.column.label), place_of(one.result.data)) for one in shown}
     if these == of_all:
         return "everywhere" if last == "and" else "anywhere"
     if these == {item for item in of_all if item[1] in names}:

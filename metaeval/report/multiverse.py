@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from metaeval.files import csv_text, write_texts
+from metaeval.report.grid import grouped
 from metaeval.report.markdown import escape
 from metaeval.report.notebook import Recorded
 from metaeval.shown import Shown
@@ -104,17 +105,10 @@ class Swap:
     other_above: int
 
 
-def _by_metric(outlooks: Sequence[Outlook]) -> dict[str, list[Outlook]]:
-    found: dict[str, list[Outlook]] = {}
-    for outlook in outlooks:
-        found.setdefault(outlook.metric, []).append(outlook)
-    return found
-
-
 def standings(outlooks: Sequence[Outlook]) -> list[Standing]:
     """One per metric that has a value somewhere, the most often first at the top."""
     found = []
-    for metric, own in _by_metric(outlooks).items():
+    for metric, own in grouped((outlook.metric, outlook) for outlook in outlooks).items():
         ranks = [o.rank for o in own if o.rank is not None]
         values = [o.value for o in own if o.value is not None]
         if ranks:
@@ -140,10 +134,8 @@ def influences(outlooks: Sequence[Outlook]) -> list[Influence]:
 
 def swaps(outlooks: Sequence[Outlook]) -> list[Swap]:
     """The pairs of metrics of which each is above the other somewhere, the most even first."""
-    known = [one for one in outlooks if one.value is not None]
-    values = {
-        metric: {specification(one): one.value or 0.0 for one in own} for metric, own in _by_metric(known).items()
-    }
+    known = grouped((one.metric, (specification(one), one.value)) for one in outlooks if one.value is not None)
+    values = {metric: dict(own) for metric, own in known.items()}
     found = []
     for one, other in combinations(values, 2):
         both = values[one].keys() & values[other].keys()
@@ -161,21 +153,17 @@ def specification(outlook: Outlook) -> Specification:
 
 def by_protocol(outlooks: Sequence[Outlook]) -> Iterator[tuple[str, list[Outlook]]]:
     """The outlooks of each protocol; ranks of two protocols are never pooled."""
-    for protocol in dict.fromkeys(outlook.protocol for outlook in outlooks):
-        yield protocol, [outlook for outlook in outlooks if outlook.protocol == protocol]
+    yield from grouped((outlook.protocol, outlook) for outlook in outlooks).items()
 
 
 def _explained(axis: str, outlooks: Sequence[Outlook]) -> float | None:
     between = total = 0.0
-    for own_outlooks in _by_metric(outlooks).values():
-        ranks: dict[str, list[int]] = {}
-        for outlook in own_outlooks:
-            if outlook.rank is not None and axis in outlook.choices:
-                ranks.setdefault(outlook.choices[axis], []).append(outlook.rank)
+    known = grouped((o.metric, (o.choices[axis], o.rank)) for o in outlooks if o.rank is not None and axis in o.choices)
+    for placed in known.values():
+        ranks = grouped(placed)
         own = np.array([rank for level in ranks.values() for rank in level], dtype=np.float64)
-        if own.size:
-            total += float(((own - own.mean()) ** 2).sum())
-            between += sum(len(level) * float(np.mean(level) - own.mean()) ** 2 for level in ranks.values())
+        total += float(((own - own.mean()) ** 2).sum())
+        between += sum(len(level) * float(np.mean(level) - own.mean()) ** 2 for level in ranks.values())
     return between / total if total else None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count as numbers
 from itertools import product
 
-from metaeval.report.grid import Note, chance, count, numeral, place_of, plain, share, short, span, value_of
+from metaeval.report.grid import Note, chance, count, grouped, numeral, place_of, plain, share, short, span, value_of
 from metaeval.report.measures import LEVELS, metrics_of
 from metaeval.report.result import FULL_SUPPORT, Column, Comparison, Data, Result, Row, Significance, Unit, Value
 from metaeval.report.uncertainty import certificate_text, few_groups, uncertainty
@@ -87,11 +87,8 @@ def _items(rows: Sequence[Row], said: Sequence[str]) -> tuple[tuple[str, str], .
 
 
 def _level(row: Row, columns: Sequence[Column]) -> str:
-    labels: dict[str, list[str]] = {}
-    for column in columns:
-        if rivals := _rivals(row, column):
-            labels.setdefault(", ".join(plain(rival) for rival in rivals), []).append(plain(column.label))
-    return "; ".join(f"{', '.join(columns_)} ({rivals})" for rivals, columns_ in labels.items())
+    held = grouped((", ".join(map(plain, _rivals(row, column))), plain(column.label)) for column in columns)
+    return "; ".join(f"{', '.join(labels)} ({rivals})" for rivals, labels in held.items() if rivals)
 
 
 def _spans(row: Row, columns: Sequence[Column], kind: str) -> str:
@@ -287,10 +284,7 @@ def _truncation(rows: Sequence[Row], units: str) -> tuple[tuple[str, str], ...]:
 
 def _grouped(said: Iterable[tuple[str, Row]]) -> dict[str, list[str]]:
     """The names of the rows for each distinct text, so that a text shared by many rows is printed once."""
-    names: dict[str, list[str]] = {}
-    for text, row in said:
-        names.setdefault(plain(text), []).append(plain(row.metric))
-    return names
+    return grouped((plain(text), plain(row.metric)) for text, row in said)
 
 
 # Above this many metrics the pairs are too many for a note, and the clusters are listed.
@@ -343,22 +337,16 @@ def standing(result: Result) -> Note:
 
 def _pairs_that_differ(pairs: Sequence[Comparison], alpha: float) -> str:
     """The better metric of each pair that differs, and all that it leads: a > b, c; b > c."""
-    led: dict[str, list[str]] = {}
-    for pair in pairs:
-        if differs(pair, alpha) and pair.difference:
-            better, worse = (pair.one, pair.other) if pair.difference > 0 else (pair.other, pair.one)
-            led.setdefault(plain(better), []).append(plain(worse))
+    apart = [(pair.one, pair.other, pair.difference) for pair in pairs if differs(pair, alpha) and pair.difference]
+    led = grouped((plain(a), plain(b)) if more > 0 else (plain(b), plain(a)) for a, b, more in apart)
     # Who leads most stands first; metrics that lead equally many keep the table's order.
     order = sorted(led.items(), key=lambda item: -len(item[1]))
     return "; ".join(f"{better} > {', '.join(worse)}" for better, worse in order) or "no two told apart"
 
 
 def _clusters(metrics: Sequence[Row], column: Column) -> str:
-    members: dict[str, list[str]] = {}
-    for row in metrics:
-        if number := cluster(row, column):
-            members.setdefault(number, []).append(plain(row.metric))
-    return "; ".join(f"{number} {', '.join(members[number])}" for number in sorted(members, key=int))
+    members = grouped((cluster(row, column), plain(row.metric)) for row in metrics)
+    return "; ".join(f"{number} {', '.join(members[number])}" for number in sorted(filter(None, members), key=int))
 
 
 def _untested(pairs: Sequence[Comparison]) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import FAINT, INK, Look, axes, literal, looks_of, panels, stack, styled, wrapped
 from metaeval.report.findings import best_control
-from metaeval.report.measures import Headline, Readings, data_set, headlines, metrics_of
+from metaeval.report.grid import place_of
+from metaeval.report.measures import Headline, Readings, headlines, metrics_of
 from metaeval.report.result import Column, Result
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, L
         raise UserError("There is no value to draw: no metric has one.")
     names = list(dict.fromkeys(row.metric for one in shown for row in metrics_of(one.result)))
     looks = looks or looks_of(names)
-    sets = {data_set(one.result) for one in shown}
+    sets = {place_of(one.result.data) for one in shown}
     figure, plots = panels(len(shown), min(len(shown), _ACROSS), 7.0, 0.9 + 0.24 * len(names))
     for number, (plot, one) in enumerate(zip(plots, shown, strict=True)):
         panel = panel_of(one, readings)
