@@ -293,10 +293,7 @@ def its_explanations_lie_in_the_texts(subject: MetricSubject) -> None:
                 f"explain returned {span} for a source of {len(source)} and a statement of {len(statement)} "
                 "characters: a span begins and ends within its text, and is not empty.",
             )
-            need(
-                -1 <= span.weight <= 1,
-                f"explain returned the weight {span.weight!r}: it lies from -1 to 1.",
-            )
+            need(-1 <= span.weight <= 1, f"explain returned the weight {span.weight!r}: it lies from -1 to 1.")
             need(
                 answers[source, statement].score is not None,
                 f"explain returned {span} for the pair {statement!r}, {source[:40]!r}, which has no score: return [].",

@@ -135,8 +135,7 @@ def counts_and_estimates_are_whole(subject: ProtocolSubject) -> None:
         for resampling in (Resampling(0), Resampling(20), Resampling(20, method="percentile")):
             mine = copied(given)
             outcome = runs(
-                f"evaluate on the input {edge!r}",
-                partial(subject.protocol.evaluate, mine, resampling, subject.options),
+                f"evaluate on the input {edge!r}", partial(subject.protocol.evaluate, mine, resampling, subject.options)
             )
             _check_outcome(subject.protocol, given, outcome, edge)
             changed = any(

@@ -265,10 +265,7 @@ class Ratings:
         """
         return sha256_json(
             sorted(
-                [
-                    *(row.id, row.group, float(row.gold), row.system, row.text),
-                    *([row.pair] if row.pair else []),
-                ]
+                [*(row.id, row.group, float(row.gold), row.system, row.text), *([row.pair] if row.pair else [])]
                 for row in self.rows
             )
         )

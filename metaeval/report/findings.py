@@ -158,19 +158,15 @@ def _highest(shown: Sequence[Headline]) -> str:
 
 
 class _Ability(NamedTuple):
-    """One ability on one data set: the metrics above chance, those whose interval holds it, those below it."""
+    """One ability on one data set: the metrics with an interval, those above chance, and whether some lie below it."""
 
     text: str
     chance: float
     result: Result
     column: Column
+    known: list[Row]
     above: list[Row]
-    within: list[Row]
-    below: list[Row]
-
-    @property
-    def known(self) -> int:
-        return len(self.above) + len(self.within) + len(self.below)
+    below: bool
 
 
 def abilities(results: Sequence[Result], readings: Readings) -> str:
@@ -184,7 +180,7 @@ def abilities(results: Sequence[Result], readings: Readings) -> str:
         return ""
     if len({id(one.result) for one in shown}) > 1:
         return _over_data_sets(shown)
-    if max(one.known for one in shown) == 1:
+    if max(len(one.known) for one in shown) == 1:
         return _of_one_metric(shown)
     groups = grouped((tuple(row.metric for row in one.above), one) for one in shown)
     # What all can do stands first, what none can last.
@@ -200,60 +196,50 @@ def _abilities(result: Result, reading: Reading) -> list[_Ability]:
             continue
         with_ends = [(row, value_of(row, column)) for row in metrics_of(result)]
         known = [(row, one.low, one.high) for row, one in with_ends if one.low is not None and one.high is not None]
-        one = _Ability(
-            text,
-            chance,
-            result,
-            column,
-            above=[row for row, low, _ in known if low > chance],
-            within=[row for row, low, high in known if low <= chance <= high],
-            below=[row for row, _, high in known if high < chance],
-        )
-        found += [one] if one.known else []
-    return found
+        above = [row for row, low, _ in known if low > chance]
+        below = any(high < chance for _, _, high in known)
+        found.append(_Ability(text, chance, result, column, [row for row, _, _ in known], above, below))
+    return [one for one in found if one.known]
 
 
 def _clause(same: Sequence[_Ability]) -> str:
     """The abilities that the same metrics have."""
-    one = same[0]
+    one, number = same[0], len(same[0].known)
     texts = _joined([each.text for each in same])
-    if not one.within and not one.below:
-        return f"{'both' if one.known == 2 else f'all {one.known}'} metrics can {texts}"
+    if len(one.above) == number:
+        return f"{'both' if number == 2 else f'all {number}'} metrics can {texts}"
     if not one.above:
-        held = (
-            "each interval of {} holds {}" if not any(each.below for each in same) else "no interval of {} is above {}"
-        )
+        below = any(each.below for each in same)
+        held = "no interval of {} is above {}" if below else "each interval of {} holds {}"
         chances = listed(list(dict.fromkeys(f"{each.chance * each.column.scale:g}" for each in same)))
         why = held.format(listed([plain(each.column.label) for each in same]), chances)
         texts = _joined([each.text for each in same], "or")
-        return f"{'neither' if one.known == 2 else 'none'} is shown to {texts} ({why})"
-    judged = [row for row in metrics_of(one.result) if row in [*one.above, *one.within, *one.below]]
-    names, everybody = ([plain(row.metric) for row in rows] for rows in (one.above, judged))
+        return f"{'neither' if number == 2 else 'none'} is shown to {texts} ({why})"
+    names, everybody = ([plain(row.metric) for row in rows] for rows in (one.above, one.known))
     return f"{'' if _are_most(names, everybody) else 'only '}{_named(names, everybody)} can {texts}"
 
 
 def _of_one_metric(shown: Sequence[_Ability]) -> str:
     able = [one for one in shown if one.above]
-    row = next(row for one in shown for row in (*one.above, *one.within, *one.below))
-    unable = [one for one in shown if not one.above]
+    row = shown[0].known[0]
+    unable = [(one.text, one.column, value_of(row, one.column)) for one in shown if not one.above]
     parts = [f"can {_joined([one.text for one in able])}"] if able else []
     if unable:
-        spans = [_ends(one, row) for one in unable]
-        parts.append(f"is not shown to {_joined([one.text for one in unable], 'or')} ({'; '.join(spans)})")
+        spans = [
+            f"{plain(column.label)} {numeral(value.value, column)}, interval {numeral(value.low, column)} to "
+            f"{numeral(value.high, column)}"
+            for _, column, value in unable
+        ]
+        parts.append(f"is not shown to {_joined([text for text, _, _ in unable], 'or')} ({'; '.join(spans)})")
     return f"{plain(row.metric)} {', but '.join(parts)}."
-
-
-def _ends(one: _Ability, row: Row) -> str:
-    value = value_of(row, one.column)
-    ends = f"{numeral(value.low, one.column)} to {numeral(value.high, one.column)}"
-    return f"{plain(one.column.label)} {numeral(value.value, one.column)}, interval {ends}"
 
 
 def _over_data_sets(shown: Sequence[_Ability]) -> str:
     """Each ability over several data sets: how many of metrics and data sets are above chance."""
     by_text = grouped((one.text, one) for one in shown)
     cases = grouped(
-        ((sum(len(one.above) for one in same), sum(one.known for one in same)), text) for text, same in by_text.items()
+        ((sum(len(one.above) for one in same), sum(len(one.known) for one in same)), text)
+        for text, same in by_text.items()
     )
     said = []
     for (above, known), texts in sorted(cases.items(), key=lambda item: -item[0][0] / item[0][1]):

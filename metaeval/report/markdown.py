@@ -35,10 +35,7 @@ def escape(text: Shown) -> str:
 
 
 def _table(grid: Grid) -> str:
-    rows = [
-        [escape(grid.stub), *_headings(grid)],
-        [":--", *("--:" for _ in grid.headings)],
-    ]
+    rows = [[escape(grid.stub), *_headings(grid)], [":--", *("--:" for _ in grid.headings)]]
     for block in grid.blocks:
         if block.title:
             rows.append([f"*{escape(block.title)}*", *("" for _ in grid.headings)])

@@ -167,10 +167,7 @@ def _explained(axis: str, outlooks: Sequence[Outlook]) -> float | None:
     return between / total if total else None
 
 
-_HELD = {
-    "evidence.rule": "mark no evidence",
-    "evidence.threshold": "give evidence as sentence indices, or none",
-}
+_HELD = {"evidence.rule": "mark no evidence", "evidence.threshold": "give evidence as sentence indices, or none"}
 _OUTCOME = ("protocol", "measure", "metric", "value", "rank")
 
 

@@ -16,15 +16,7 @@ from metaeval.files import csv_text, write_texts
 from metaeval.report import latex, markdown, terminal
 from metaeval.report.cells import lay_out
 from metaeval.report.grid import Block, Grid, Group, Note, plain
-from metaeval.report.result import (
-    ANY_SUPPORT,
-    EVIDENCE_SHARE,
-    FULL_SUPPORT,
-    Data,
-    Result,
-    checked,
-    read_versioned,
-)
+from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Data, Result, checked, read_versioned
 
 SCHEMA = "metaeval-sheet/1"
 

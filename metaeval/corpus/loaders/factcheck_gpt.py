@@ -58,9 +58,7 @@ DATASET = Dataset(
         )
     },
     load=_load,
-    options={
-        "refute": Option("none", "passages that refute the claim: level none, or left out", ("none", "drop")),
-    },
+    options={"refute": Option("none", "passages that refute the claim: level none, or left out", ("none", "drop"))},
     note="661 claims x 5 passages. Passages were retrieved, not cited by the answer. The same passage may stand twice "
     "under a claim (seven times with two stances): both judgements are kept. No evidence is marked inside a passage. "
     "The group is the claim: the file does not say which answer it comes from.",

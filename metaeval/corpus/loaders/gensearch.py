@@ -124,9 +124,7 @@ DATASET = Dataset(
         "annotations": (REPOSITORY.file("human_evaluation_annotations.jsonl"),),
         "intrinsic_halls": (
             _HALLS.file(
-                "intrinsic_halls.json",
-                "c1bb0ebb2368e3513e686f003a1e36b987961c637b7ee6d85a0d61a4775c6980",
-                568_677,
+                "intrinsic_halls.json", "c1bb0ebb2368e3513e686f003a1e36b987961c637b7ee6d85a0d61a4775c6980", 568_677
             ),
         ),
     },

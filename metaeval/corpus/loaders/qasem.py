@@ -138,7 +138,7 @@ DATASET = Dataset(
             "where sentences come from: verifiability (GenSearch answers and pages), cliff (XSum summaries), "
             "factscore (biographies), all",
             (*SOURCES, "all"),
-        ),
+        )
     },
     note="Level: a question counts as supported when less than half of its annotators call it hallucinated; all "
     "questions supported is FULL, none is NONE, else PARTIAL. Text is joined from published tokens by stated rules, so "

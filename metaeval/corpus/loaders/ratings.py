@@ -243,43 +243,25 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
     if "group" not in roles:
         own = "pair" if "pair" in roles else "row"
         _log.warning("%s has no column 'group': each %s counts as a group of its own.", table.name, own)
-    graded = [
-        heading
-        for heading in (*dimensions, *votes, *scores)
-        if any(_is_graded(row.value(heading)) for row in table.rows)
-    ]
-    columns = _Columns(roles, dimensions, votes, scores, fields, graded)
-    return _merged(table, [_table_row(row, number, columns) for number, row in enumerate(table.rows, 1)], roles)
+    # Columns that say full or partial somewhere.
+    read = (*dimensions, *votes, *scores)
+    graded = [heading for heading in read if any(_is_graded(row.value(heading)) for row in table.rows)]
 
+    def given(row: TableRow, number: int) -> tuple[str, _Given]:
+        """The annotator of a row, where the table has one to a row, and what it says."""
+        text = {role: row.text(heading) for role, heading in roles.items()}
+        own = text.get("id") or f"row {number}"
+        said = {name: _cell(row, heading, graded) for heading, name in dimensions.items()}
+        voted = {heading: vote for heading in votes if (vote := _cell(row, heading, graded)) is not None}
+        optional = {role: text.get(role, "") for role in _OPTIONAL}
+        group = text.get("group") or text.get("pair") or own
+        texts = {heading: row.text(heading) for heading in fields}
+        rating = Rating(own, group, 0.0, **optional, fields=texts, votes=voted)
+        known = {name: value for name, value in said.items() if value is not None}
+        words = any(row.text(heading).casefold() in LEVELS for heading in dimensions)
+        return text.get("annotator", ""), _Given(rating, known, {one: _cell(row, one, graded) for one in scores}, words)
 
-@dataclass(frozen=True)
-class _Columns:
-    """The headings of a table by what they are for. dimensions: heading to name; graded: those that say full or
-    partial somewhere."""
-
-    roles: Mapping[str, str]
-    dimensions: Mapping[str, str]
-    votes: Sequence[str]
-    scores: Sequence[str]
-    fields: Sequence[str]
-    graded: Sequence[str]
-
-
-def _table_row(row: TableRow, number: int, columns: _Columns) -> tuple[str, _Given]:
-    """The annotator of a row, where the table has one to a row, and what it says."""
-    text = {role: row.text(heading) for role, heading in columns.roles.items()}
-    own = text.get("id") or f"row {number}"
-    graded = columns.graded
-    gold = {name: _cell(row, heading, graded) for heading, name in columns.dimensions.items()}
-    votes = {heading: vote for heading in columns.votes if (vote := _cell(row, heading, graded)) is not None}
-    optional = {role: text.get(role, "") for role in _OPTIONAL}
-    fields = {heading: row.text(heading) for heading in columns.fields}
-    group = text.get("group") or text.get("pair") or own
-    rating = Rating(own, group, 0.0, **optional, fields=fields, votes=votes)
-    known = {name: value for name, value in gold.items() if value is not None}
-    words = any(row.text(heading).casefold() in LEVELS for heading in columns.dimensions)
-    scores = {heading: _cell(row, heading, graded) for heading in columns.scores}
-    return text.get("annotator", ""), _Given(rating, known, scores, words)
+    return _merged(table, [given(row, number) for number, row in enumerate(table.rows, 1)], roles)
 
 
 def _merged(table: Table, rows: Sequence[tuple[str, _Given]], roles: Mapping[str, str]) -> list[_Given]:

@@ -196,13 +196,7 @@ class Draft:
         return f"{statement}:{self._judged[statement]}"
 
     def cite(
-        self,
-        own: str,
-        statement: str,
-        document: str,
-        level: SupportLevel,
-        *evidence: Evidence,
-        **meta: Any,
+        self, own: str, statement: str, document: str, level: SupportLevel, *evidence: Evidence, **meta: Any
     ) -> None:
         """Add a judged citation under the id `own`, with its alternative evidence sets."""
         self.citations.append(Citation(own, statement, document, level, evidence, meta))

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 _ACROSS = 3
 # A level is a colour, a dash and a mark; marks are those of the explorer: a square, a triangle, a ring.
-_LEVELS = (
-    Look(COLOURS[0], "s", (0, ())),
-    Look(COLOURS[1], "^", (0, (5, 2))),
-    Look(INK, "o", (0, (1, 1.5))),
-)
+_LEVELS = (Look(COLOURS[0], "s", (0, ())), Look(COLOURS[1], "^", (0, (5, 2))), Look(INK, "o", (0, (1, 1.5))))
 
 
 @dataclass(frozen=True)
