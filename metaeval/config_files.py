@@ -48,19 +48,17 @@ def check_file(where: object, settings: Mapping[str, Any]) -> None:
 
 def _untrusted(settings: Mapping[str, Any]) -> Iterator[str]:
     for field, kind in _NAMES.items():
-        yield from (f"{field}: {shown(name)}" for name in _texts(settings.get(field)) if registry.is_code(kind, name))
+        given = settings.get(field)
+        # A text is cut at its commas, as it is where it is read.
+        names = given.split(",") if isinstance(given, str) else given if isinstance(given, list | tuple) else ()
+        texts = (name for name in names if isinstance(name, str) and not name.startswith("scores:"))
+        yield from (f"{field}: {shown(name)}" for name in texts if registry.is_code(kind, name))
     of_metrics = settings.get("metric_options")
     for owner, options in of_metrics.items() if isinstance(of_metrics, Mapping) else ():
         for name, value in options.items() if isinstance(options, Mapping) else ():
             members = str(value).split("+") if name == "members" else ()
             if name in OPTIONS or any(registry.is_code("metric", member) for member in members):
                 yield f"metric_options.{owner}.{name}: {shown(value)}"
-
-
-def _texts(value: Any) -> list[str]:
-    """The names in a setting: a text is cut at its commas, as it is where it is read."""
-    names = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
-    return [name for name in names if isinstance(name, str) and not name.startswith("scores:")]
 
 
 def config_folders(kind: str) -> list[Path]:

@@ -321,11 +321,12 @@ def _filled(
         Block(f"best control{'s' if len(controls) > 1 else ''}", tuple(folded)),
     )
     grid = replace(grid, blocks=tuple(block for block in blocks if block.lines))
+    abouts = {plain(one.column.label): plain(readings.of(one.result).about.get(one.column.key, "")) for one in shown}
     return replace(
         grid,
         legend=legend(head.ranks for head in heads),
         footnotes=_notes(grid, shown, reasons, left),
-        footer=_abouts(shown, readings) if len(names) <= _EXPLAINED else (),
+        footer=tuple(Note(label, text) for label, text in abouts.items() if text) if len(names) <= _EXPLAINED else (),
     )
 
 
@@ -353,9 +354,3 @@ def _notes(grid: Grid, shown: Sequence[Headline], reasons: Mapping[str, str], le
         Note("", f"{count(left, 'more metric')}: --full" if left else ""),
     )
     return tuple(note for note in notes if note.text)
-
-
-def _abouts(shown: Sequence[Headline], readings: Readings) -> tuple[Note, ...]:
-    """What each measure is, as its protocol declares it."""
-    said = {plain(one.column.label): plain(readings.of(one.result).about.get(one.column.key, "")) for one in shown}
-    return tuple(Note(label, text) for label, text in said.items() if text)

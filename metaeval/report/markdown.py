@@ -35,21 +35,17 @@ def escape(text: Shown) -> str:
 
 
 def _table(grid: Grid) -> str:
-    rows = [[escape(grid.stub), *_headings(grid)], [":--", *("--:" for _ in grid.headings)]]
+    headings = [escape(heading) for heading in grid.headings]
+    if grid.groups:
+        # The first column of a group names the group above it: a cell spans no columns.
+        titles = [title for group in grid.groups for title in [escape(group.title)] + [""] * (group.columns - 1)]
+        headings = [f"{title}<br>{heading}" for title, heading in zip(titles, headings, strict=True)]
+    rows = [[escape(grid.stub), *headings], [":--", *("--:" for _ in headings)]]
     for block in grid.blocks:
         if block.title:
             rows.append([f"*{escape(block.title)}*", *("" for _ in grid.headings)])
         rows.extend([escape(line.name), *(_cell(cell) for cell in line.cells)] for line in block.lines)
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _headings(grid: Grid) -> list[str]:
-    """One line a heading; the first column of a group names the group above it, since a cell spans no columns."""
-    headings = [escape(heading) for heading in grid.headings]
-    if grid.groups:
-        titles = [title for group in grid.groups for title in [escape(group.title)] + [""] * (group.columns - 1)]
-        headings = [f"{title}<br>{heading}" for title, heading in zip(titles, headings, strict=True)]
-    return headings
 
 
 def _cell(cell: Cell) -> str:

@@ -204,9 +204,19 @@ def _protocol(protocol: str, outlooks: Sequence[Outlook]) -> Iterator[str]:
     yield f"## {_said(protocol)}: {_said(outlooks[0].measure)} over {specifications}"
     if unranked:
         yield f"{unranked:,} of them rank nothing: every metric has the same value there, or none."
-    yield _table(("metric", "first in", "rank", "value"), [_standing(one) for one in standings(outlooks)])
-    if (axis := _only_axis(outlooks)) is not None:
-        yield _along(axis, outlooks)
+    rows = [
+        (
+            *(_said(one.metric), f"{one.first:,} of {one.specifications:,} ({100 * one.share_first:.0f} %)"),
+            " to ".join(map(str, dict.fromkeys(one.ranks))),
+            f"{one.values[0]:.3f} to {one.values[1]:.3f}",
+        )
+        for one in standings(outlooks)
+    ]
+    yield _table(("metric", "first in", "rank", "value"), rows)
+    axes = dict.fromkeys(axis for one in outlooks for axis in one.choices)
+    several = [axis for axis in axes if len({one.choices.get(axis) for one in outlooks}) > 1]
+    if len(several) == 1:
+        yield _along(several[0], outlooks)
     moved = influences(outlooks)
     yield _moved([one for one in moved if one.share][:2])
     if moved:
@@ -215,13 +225,6 @@ def _protocol(protocol: str, outlooks: Sequence[Outlook]) -> Iterator[str]:
     lines = [f"- {_said(one.one)} {one.one_above:,}, {_said(one.other)} {one.other_above:,}" for one in swaps(outlooks)]
     swapped = "Pairs whose order depends on the choices, and in how many specifications each is above:"
     yield "\n".join([swapped, "", *lines]) if lines else "No two metrics swap places."
-
-
-def _only_axis(outlooks: Sequence[Outlook]) -> str | None:
-    """The axis that alone takes several values, None where none or more than one does."""
-    axes = dict.fromkeys(axis for one in outlooks for axis in one.choices)
-    several = [axis for axis in axes if len({one.choices.get(axis) for one in outlooks}) > 1]
-    return several[0] if len(several) == 1 else None
 
 
 def _along(axis: str, outlooks: Sequence[Outlook]) -> str:
@@ -233,16 +236,6 @@ def _along(axis: str, outlooks: Sequence[Outlook]) -> str:
         for choice in dict.fromkeys(choice for choice, _ in found)
     ]
     return _table((_said(axis), *map(_said, metrics)), rows)
-
-
-def _standing(one: Standing) -> tuple[str, ...]:
-    low, high = one.ranks
-    return (
-        _said(one.metric),
-        f"{one.first:,} of {one.specifications:,} ({100 * one.share_first:.0f} %)",
-        str(low) if low == high else f"{low} to {high}",
-        f"{one.values[0]:.3f} to {one.values[1]:.3f}",
-    )
 
 
 def _moved(most: Sequence[Influence]) -> str:

@@ -6,9 +6,8 @@ value's share of what it could have reached, and what others published for it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import count as numbers
-from itertools import product
 
 from metaeval.report.grid import Note, chance, count, grouped, numeral, place_of, plain, share, short, span, value_of
 from metaeval.report.measures import LEVELS, metrics_of
@@ -25,7 +24,7 @@ _ALPHABET = "abcdefghijklmnoprstuvwxyz"
 
 def letters(values: Iterable[Value]) -> dict[str, str]:
     """A letter for each distinct reason, in reading order; cells with the same reason share it."""
-    names = ("".join(parts) for length in numbers(1) for parts in product(_ALPHABET, repeat=length))
+    names = ("".join(parts) for length in itertools.count(1) for parts in itertools.product(_ALPHABET, repeat=length))
     return dict(zip(dict.fromkeys(filter(None, map(reason_of, values))), names, strict=False))
 
 
@@ -329,7 +328,9 @@ def standing(result: Result) -> Note:
         elif len(metrics) <= _PAIRWISE:
             words = _pairs_that_differ(pairs, tested.alpha)
         else:
-            words = _clusters(metrics, column)
+            members = grouped((cluster(row, column), plain(row.metric)) for row in metrics)
+            numbers = sorted(filter(None, members), key=int)
+            words = "; ".join(f"{number} {', '.join(members[number])}" for number in numbers)
         if words:
             said.append((plain(column.label), words + _untested(pairs)))
     return Note("significance", text, tuple(said))
@@ -342,11 +343,6 @@ def _pairs_that_differ(pairs: Sequence[Comparison], alpha: float) -> str:
     # Who leads most stands first; metrics that lead equally many keep the table's order.
     order = sorted(led.items(), key=lambda item: -len(item[1]))
     return "; ".join(f"{better} > {', '.join(worse)}" for better, worse in order) or "no two told apart"
-
-
-def _clusters(metrics: Sequence[Row], column: Column) -> str:
-    members = grouped((cluster(row, column), plain(row.metric)) for row in metrics)
-    return "; ".join(f"{number} {', '.join(members[number])}" for number in sorted(filter(None, members), key=int))
 
 
 def _untested(pairs: Sequence[Comparison]) -> str:

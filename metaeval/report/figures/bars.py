@@ -43,9 +43,8 @@ def measure_bars(result: Result, looks: Mapping[str, Look] | None = None) -> Fig
         for row in result.rows:
             value = value_of(row, column).value
             if row.kind == "control" and row.metric in lines and value is not None:
-                plot.axvline(
-                    value * column.scale, color="#666666", linewidth=1.0, linestyle=lines[row.metric], zorder=0
-                )
+                style = lines[row.metric]
+                plot.axvline(value * column.scale, color="#666666", linewidth=1.0, linestyle=style, zorder=0)
         for place, row in enumerate(metrics):
             _bar(plot, row, column, place, looks[row.metric].colour)
         stack(plot, [row.metric for row in metrics], shown=number == 0)
@@ -147,9 +146,8 @@ def share_bars(shares: Mapping[str, tuple[int, int]], xlabel: str, ylabel: str, 
     heights = [100 * part / whole if whole else 0.0 for part, whole in shares.values()]
     plot.bar(range(len(shares)), heights, width=0.62, color=COLOURS[0], edgecolor=INK, linewidth=0.5)
     for place, ((part, whole), height) in enumerate(zip(shares.values(), heights, strict=True)):
-        plot.annotate(
-            f"{part:,}\nof {whole:,}", (place, height), (0, 2), textcoords="offset points", ha="center", fontsize=8
-        )
+        both = f"{part:,}\nof {whole:,}"
+        plot.annotate(both, (place, height), (0, 2), textcoords="offset points", ha="center", fontsize=8)
     plot.set_xticks(range(len(shares)), [wrapped(name) for name in shares])
     plot.set_ylim(0, 122)
     plot.set_yticks(range(0, 101, 20))

@@ -59,17 +59,9 @@ def cost_quality(
         colour, marker, _ = looks[point.name]
         if point.low is not None and point.high is not None:
             plot.plot([point.cost] * 2, [point.low, point.high], color=colour, linewidth=1.2, zorder=1)
-        plot.plot(
-            *([point.cost], [point.value]),
-            marker=marker,
-            markersize=8,
-            color=colour,
-            markeredgecolor=INK,
-            markeredgewidth=0.5,
-            linestyle="",
-            label=f"{number + 1}  {literal(point.name)}",
-            zorder=2,
-        )
+        label = f"{number + 1}  {literal(point.name)}"
+        plot.plot([point.cost], [point.value], marker, markersize=8, color=colour, linestyle="", label=label, zorder=2)
+        plot.lines[-1].set(markeredgecolor=INK, markeredgewidth=0.5)
     plot.set_xscale("log")
     plot.margins(x=0.12, y=0.1)
     plot.set_xlabel(literal(cost))
@@ -97,16 +89,11 @@ def _number(figure: Figure, plot: Axes, points: Sequence[CostPoint]) -> None:
         side, box = next((found for found in boxes if not any(_meet(found[1], other) for other in taken)), boxes[0])
         taken.append(box)
         offset = (side[0] * (6 + half), side[1] * 10)
-        plot.annotate(
-            str(number),
+        spot, style = (
             (points[number - 1].cost, points[number - 1].value),
-            offset,
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=8,
-            zorder=3,
+            {"ha": "center", "va": "center", "fontsize": 8},
         )
+        plot.annotate(str(number), spot, offset, textcoords="offset points", zorder=3, **style)
 
 
 def _box(x: float, y: float, width: float, height: float) -> _Box:

@@ -218,21 +218,14 @@ def reliability_curve(
         raise UserError("No bin holds a pair: there is no reliability curve to draw.")
     figure, plot = axes(4.2, 4.2)
     below = plot.inset_axes((0.0, 0.0, 1.0, 0.18), zorder=0.5)
-    most = max(count for _, _, count in bins)
-    below.bar([x for x, _, _ in bins], [count for _, _, count in bins], width=0.03, color=FAINT)
+    mean, share, pairs = zip(*bins, strict=True)
+    most = max(pairs)
+    below.bar(mean, pairs, width=0.03, color=FAINT)
     below.set(xlim=(-0.02, 1.02), ylim=(0, most * 1.05))
     below.axis("off")
     plot.plot([0, 1], [0, 1], color="#666666", linewidth=1.0, linestyle="--", label="perfectly calibrated", zorder=1)
-    plot.plot(
-        *([x for x, _, _ in bins], [y for _, y, _ in bins]),
-        color=COLOURS[0],
-        marker="o",
-        markeredgecolor=INK,
-        markeredgewidth=0.5,
-        linewidth=1.5,
-        label="observed",
-        zorder=2,
-    )
+    plot.plot(mean, share, color=COLOURS[0], marker="o", linewidth=1.5, label="observed", zorder=2)
+    plot.lines[-1].set(markeredgecolor=INK, markeredgewidth=0.5)
     plot.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="predicted", ylabel="observed share", aspect="equal")
     plot.legend(loc="upper left", fontsize=8, title=f"bars: pairs, at most {most:,}", title_fontsize=8)
     if name or note:
