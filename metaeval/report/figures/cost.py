@@ -60,8 +60,8 @@ def cost_quality(
         if point.low is not None and point.high is not None:
             plot.plot([point.cost] * 2, [point.low, point.high], color=colour, linewidth=1.2, zorder=1)
         label = f"{number + 1}  {literal(point.name)}"
-        plot.plot([point.cost], [point.value], marker, markersize=8, color=colour, linestyle="", label=label, zorder=2)
-        plot.lines[-1].set(markeredgecolor=INK, markeredgewidth=0.5)
+        plot.plot([point.cost], [point.value], color=colour, marker=marker, markersize=8, label=label, zorder=2)
+        plot.lines[-1].set(linestyle="", markeredgecolor=INK, markeredgewidth=0.5)
     plot.set_xscale("log")
     plot.margins(x=0.12, y=0.1)
     plot.set_xlabel(literal(cost))
@@ -89,11 +89,10 @@ def _number(figure: Figure, plot: Axes, points: Sequence[CostPoint]) -> None:
         side, box = next((found for found in boxes if not any(_meet(found[1], other) for other in taken)), boxes[0])
         taken.append(box)
         offset = (side[0] * (6 + half), side[1] * 10)
-        spot, style = (
-            (points[number - 1].cost, points[number - 1].value),
-            {"ha": "center", "va": "center", "fontsize": 8},
+        at = points[number - 1].cost, points[number - 1].value
+        plot.annotate(
+            str(number), at, offset, textcoords="offset points", ha="center", va="center", fontsize=8, zorder=3
         )
-        plot.annotate(str(number), spot, offset, textcoords="offset points", zorder=3, **style)
 
 
 def _box(x: float, y: float, width: float, height: float) -> _Box:
