@@ -335,6 +335,11 @@ class _Loop:
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
+    @property
+    def is_here(self) -> bool:
+        """Whether the loop's own thread asks."""
+        return threading.current_thread() is self._thread
+
     def end(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
@@ -350,5 +355,8 @@ def _close(running: _Loop, client: ChatClient) -> None:
         await asyncio.gather(*left, return_exceptions=True)
         await client.close()
 
+    if running.is_here:  # garbage is collected in any thread, and this one cannot wait for itself
+        running.loop.create_task(ended()).add_done_callback(lambda _: running.loop.stop())
+        return
     running.call(ended())
     running.end()
