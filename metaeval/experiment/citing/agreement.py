@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ from pydantic import Field
 
 from metaeval.citation.alce.labels import Labelled, Labels, agreement, fleiss, gather_labels, read_labels
 from metaeval.citation.measures import group_codes
+from metaeval.citation.model import Answer
 from metaeval.config import Flag
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import (
@@ -26,10 +26,10 @@ from metaeval.experiment.citing.pipeline import (
 from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
 from metaeval.experiment.evaluation import resampling_of
 from metaeval.experiment.verdicts import Backend
-from metaeval.report.citation.layout import interval_cell
+from metaeval.report.cells import cell
+from metaeval.report.citation.layout import Table, interval_cell
 from metaeval.report.grid import Cell, Note, count, plain
 from metaeval.report.result import Column
-from metaeval.report.sheet import Record
 
 _TWO = Column(key="", label="", digits=2)
 _PERCENT = Column(key="", label="", scale=100, digits=1)
@@ -46,17 +46,8 @@ class AgreementCommand(JudgedByMetrics):
     splitter: Splitter = "auto"
 
 
-@dataclass(frozen=True, eq=False)
-class _Rated:
-    """The labelled answers with the labels of every rater, by unit."""
-
-    run: Run
-    labelled: Sequence[Labelled]
-    backends: Sequence[Backend]
-    labels: Mapping[str, Labels]
-
-
-def _judge(read: tuple[Run, list[Labelled]], backends: MakeBackends) -> _Rated:
+def _judge(read: tuple[Run, list[Labelled]], backends: MakeBackends) -> Layout:
+    """Every rater against the people, sentences above citations."""
     run, labelled = read
     made = list(backends())
     labels = gather_labels(labelled, {one.name: one.entails for one in made}, run.splitter)
@@ -64,50 +55,42 @@ def _judge(read: tuple[Run, list[Labelled]], backends: MakeBackends) -> _Rated:
         raise UserError(
             f"{run.options.file} holds no automatic verdicts to hold against its labels: name a backend with --nli."
         )
-    return _Rated(run, labelled, made, labels)
-
-
-def _lay_out(rated: _Rated) -> Layout:
-    """Every rater against the people, sentences above citations."""
-    blocks: list[tuple[str, list[tuple[str, list[Cell]]]]] = []
-    records: list[Record] = []
-    all_raters = []
-    n_groups = group_codes([one.answer for one in rated.labelled])[1]
+    table, all_raters = Table(), []
+    n_groups = group_codes([one.answer for one in labelled])[1]
     for unit, title in UNITS.items():
-        found = agreement(rated.labels[unit], n_groups, resampling_of(rated.run.config))
-        lines = []
-        for one in found:
-            values = [interval_cell(one.accuracy.ends, _TWO)]
-            values.append(interval_cell(one.kappa.ends, _TWO, signed=(one.kappa.low or 0) < 0))
-            values += [interval_cell((share, None, None), _PERCENT) for share in one.supported]
-            lines.append((one.rater, [*values, Cell(f"{one.units:,}"), Cell(f"{one.missing:,}")]))
-        blocks.append((title, lines))
-        records += [
-            {
-                "unit": unit,
-                "rater": one.rater,
-                "units": one.units,
-                "missing": one.missing,
-                **one.accuracy.named("accuracy"),
-                **one.kappa.named("kappa"),
-                "human_supported": one.supported[0],
-                "rater_supported": one.supported[1],
-            }
-            for one in found
-        ]
-        if (together := fleiss(rated.labels[unit])) is not None:
+        for one in agreement(labels[unit], n_groups, resampling_of(run.config)):
+            accuracy = interval_cell(one.accuracy.ends, _TWO)
+            kappa = interval_cell(one.kappa.ends, _TWO, signed=(one.kappa.low or 0) < 0)
+            supported = [cell(share, column=_PERCENT) for share in one.supported]
+            numbers = {"units": one.units, "missing": one.missing}
+            table.add(
+                title,
+                one.rater,
+                [accuracy, kappa, *supported, *(Cell(f"{number:,}") for number in numbers.values())],
+                {
+                    **{"unit": unit, "rater": one.rater, **numbers},
+                    **one.accuracy.named("accuracy"),
+                    **one.kappa.named("kappa"),
+                    **dict(zip(("human_supported", "rater_supported"), one.supported, strict=True)),
+                },
+            )
+        if (together := fleiss(labels[unit])) is not None:
             all_raters.append((unit, f"{together:.2f}"))
     headings = ("rater", "accuracy", "kappa", "human %", "rater %", "units", "missing")
-    around = _provenance(rated, all_raters)
-    return Layout([around.lines("agreement", "Agreement with human labels", headings, blocks, records)])
+    around = _provenance(run, [one.answer for one in labelled], made, labels, all_raters)
+    return Layout([around.lines("agreement", "Agreement with human labels", headings, table)])
 
 
-def _provenance(rated: _Rated, all_raters: Sequence[tuple[str, str]]) -> Provenance:
-    run, labels = rated.run, rated.labels
-    answers = [one.answer for one in rated.labelled]
+def _provenance(
+    run: Run,
+    answers: Sequence[Answer],
+    backends: Sequence[Backend],
+    labels: Mapping[str, Labels],
+    all_raters: Sequence[tuple[str, str]],
+) -> Provenance:
     data = data_of(run.name, "human labels", answers, labels["sentence"].human.size, labels["citation"].human.size)
     systems = {one.system for one in answers}
-    cutoffs = [(plain(one.name), one.cutoff) for one in rated.backends if one.cutoff.value is not None]
+    cutoffs = [(plain(one.name), one.cutoff) for one in backends if one.cutoff.value is not None]
     notes = (
         Note("data", f"{count(len(answers), 'labelled answer')} of {count(len(systems), 'system')}"),
         Note("verdicts", "", tuple((name, f"supported from {own.value:g} on ({own.source})") for name, own in cutoffs)),
@@ -143,5 +126,4 @@ AGREEMENT = Pipeline(
     decides="Agreement is between decisions",
     read=lambda run: (run, read_labels(run.options.file)),
     judge=_judge,
-    lay_out=_lay_out,
 )

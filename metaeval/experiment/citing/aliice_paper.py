@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,14 +15,24 @@ from metaeval.citation.readers.answers import gather
 from metaeval.config import Flag, TrustConfig, validated
 from metaeval.config_files import read_experiment
 from metaeval.errors import UserError
-from metaeval.experiment.citing.claims_tables import MEASURES, Cited, judge, provenance_of
+from metaeval.experiment.citing.claims_tables import MEASURES, RECALL, Cited, judge, provenance_of
 from metaeval.experiment.citing.pipeline import JudgedByMetrics, Layout, MakeBackends, Names, Pipeline, Run
+from metaeval.experiment.citing.provenance import Provenance
 from metaeval.files import safe_name
-from metaeval.report.citation.layout import OVERALL, Frame, PaperRow, overall_grid, side_by_side_grid
-from metaeval.report.grid import Grid, plain
+from metaeval.report.citation.layout import Ends, Table, interval_cell
+from metaeval.report.grid import Cell, Group, Note, plain
+from metaeval.report.result import Column
 from metaeval.report.sheet import Record, Sheet
 
-_PIPELINES = ("aliice", "alce")
+_OVERALL: Mapping[str, tuple[tuple[str, ...], Column]] = {
+    "Rec.": (("recall",), RECALL),
+    "Prec.": (("precision",), RECALL),
+    "F1": (("f1",), RECALL),
+    "CV_CP": (("cvcp",), Column(key="", label="", digits=2)),
+    "Correct.": (("str_em", "rougeLsum"), RECALL),
+    "Length": (("length",), Column(key="", label="", digits=1)),
+}
+"""Keys of the measures that Table 1 shows, under its headings, and how they are printed."""
 
 
 class PaperConfig(BaseModel):
@@ -99,7 +109,8 @@ def _read(run: Run) -> tuple[Run, _Answers]:
     for name, paths in read_files(options.files).items():
         answers = gather(paths, options.format)
         aliice, alce = (
-            read_claims(pipeline, answers, options.profile, options.parser, options.splitter) for pipeline in _PIPELINES
+            read_claims(pipeline, answers, options.profile, options.parser, options.splitter)
+            for pipeline in ("aliice", "alce")
         )
         read[name or "answers"] = aliice, alce
     return run, read
@@ -111,22 +122,46 @@ def _judge(read: tuple[Run, _Answers], backends: MakeBackends) -> Layout:
     tables = {}
     for name, readings in answers.items():
         aliice, alce = (judge(one, backends(), run.config) for one in readings)
+        where = f"{plain(name)}, profile {plain(str(aliice.reading.fields['profile']))}"
+        around = replace(provenance_of(aliice, name), kind="aliice", subtitle=where)
         folder = safe_name(name)
-        tables[f"{folder}/table-1"] = _sheet(aliice, name, "table-1", overall_grid, _overall(aliice))
-        tables[f"{folder}/table-3"] = _sheet(aliice, name, "table-3", side_by_side_grid, _side_by_side(aliice, alce))
+        tables[f"{folder}/table-1"] = _overall(aliice, around)
+        tables[f"{folder}/table-3"] = _side_by_side(aliice, alce, around)
     return Layout(tables)
 
 
-def _overall(cited: Cited) -> list[PaperRow]:
+def _records(system: str, answers: int | None, values: Mapping[str, Ends]) -> list[Record]:
+    return [
+        {"system": system, "answers": answers, "measure": key, "value": value, "low": low, "high": high}
+        for key, (value, low, high) in values.items()
+    ]
+
+
+def _overall(cited: Cited, around: Provenance) -> Sheet:
+    """Table 1: citation quality, CVCP, correctness and length of every system."""
     known = {**cited.judged[0].statistics, **cited.reading.statistics}
-    shown = {key: known[key] for key in OVERALL if key in known}
-    return [PaperRow(system, cited.panel.ends(shown, number)) for number, system in enumerate(cited.panel.systems)]
+    shown = {key: known[key] for keys, _ in _OVERALL.values() for key in keys if key in known}
+    table = Table()
+    for number, system in enumerate(cited.panel.systems):
+        values = cited.panel.ends(shown, number)
+        cells = []
+        for keys, column in _OVERALL.values():
+            # Of the two measures of correctness, the first that an answer set has.
+            own = [values[key] for key in keys if key in values and values[key][0] is not None]
+            cells.append(interval_cell(next(iter(own), None), column))
+        table.add("", system, cells, *_records(system, None, values))
+    reading = Note(
+        "reading",
+        "as Table 1 of the ALiiCE paper, with intervals where it has deviations over runs, and without its column of "
+        "fluency (MAUVE). Correct.: EM recall, or ROUGE-Lsum where there are no short answers",
+    )
+    return around.lines("table-1", "Citation quality, correctness and length", ("Model", *_OVERALL), table, [reading])
 
 
-def _side_by_side(aliice: Cited, alce: Cited) -> list[PaperRow]:
-    """Recall and precision of both pipelines on the answers with a citation within a sentence."""
+def _side_by_side(aliice: Cited, alce: Cited, around: Provenance) -> Sheet:
+    """Table 3: recall and precision of both pipelines on the answers with a citation within a sentence."""
     within = np.array(aliice.reading.values[WITHIN], dtype=np.float64) == 1
-    rows = []
+    table = Table()
     for number, system in enumerate(aliice.panel.systems):
         own = np.flatnonzero(within & (aliice.panel.system == number))
         values = {
@@ -134,21 +169,15 @@ def _side_by_side(aliice: Cited, alce: Cited) -> list[PaperRow]:
             for cited in (aliice, alce)
             for key in ("recall", "precision")
         }
-        rows.append(PaperRow(system, values, int(own.size)))
-    return rows
-
-
-def _sheet(
-    cited: Cited, dataset: str, name: str, layout: Callable[[Frame, Sequence[PaperRow]], Grid], rows: Sequence[PaperRow]
-) -> Sheet:
-    where = f"{plain(dataset)}, profile {plain(str(cited.reading.fields['profile']))}"
-    around = replace(provenance_of(cited, dataset), kind="aliice", subtitle=where)
-    records: list[Record] = [
-        {"system": row.system, "answers": row.answers, "measure": key, "value": value, "low": low, "high": high}
-        for row in rows
-        for key, (value, low, high) in row.values.items()
-    ]
-    return around.sheet(name, "", records, lambda frame: layout(frame, rows))
+        cells = [interval_cell(ends, RECALL) for ends in values.values()]
+        table.add("", system, [*cells, Cell(f"{own.size:,}")], *_records(system, int(own.size), values))
+    reading = Note(
+        "reading", "as Tables 3 and 4 of the ALiiCE paper: answers with a citation between the words of a sentence"
+    )
+    headings = ("Model", "Rec.", "Prec.", "Rec.", "Prec.", "answers")
+    title = "Answers that cite within a sentence: recall and precision (%)"
+    groups = (Group("ALiiCE", 2), Group("ALCE", 2), Group("", 1))
+    return around.lines("table-3", title, headings, table, [reading], groups)
 
 
 TABLES = Pipeline(

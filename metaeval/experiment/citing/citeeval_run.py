@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.citation.chat import Chat, ChatOptions, Spent, cost_of, estimate_for, spent_on, why_unread
+from metaeval.citation.chat import Chat, ChatOptions, Spent, estimate_for, spent_on, why_unread
 from metaeval.citation.citeeval.baselines import BASELINES, Baseline
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, read_coefficients
 from metaeval.citation.citeeval.evaluate import SCENARIOS, Evaluated, ResponseValues, evaluate, questions
@@ -110,11 +110,6 @@ class Rated:
     def spent(self, number: int) -> Spent:
         """What the replies about an answer took."""
         return spent_on(self.found.replies[number])
-
-    def money(self, spent: Sequence[Spent]) -> float | None:
-        """USD of what some answers took; None where prices, or counts of tokens, are not known."""
-        costs = [cost_of(one, self.reading.judge.chat) for one in spent]
-        return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 def read_judge(run: Run, **defaults: Any) -> Judge:

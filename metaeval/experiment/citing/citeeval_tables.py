@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
 
-from metaeval.citation.chat import Spent, reply_texts, spent_on
+from metaeval.citation.chat import Spent, cost_of, reply_texts, spent_on
 from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint
 from metaeval.citation.citeeval.evaluate import Measure as Key
 from metaeval.citation.citeeval.evaluate import bounds, counts, estimates, unread_marks
@@ -29,7 +29,7 @@ from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Measure, P
 from metaeval.experiment.citing.provenance import Provenance, counted, data_of, judged, listed, uncertainty, warning
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.evaluation import resampling_of
-from metaeval.report.citation.layout import interval_cell
+from metaeval.report.citation.layout import Table, interval_cell
 from metaeval.report.grid import UNDEFINED, Cell, Note, numeral, plain
 from metaeval.report.sheet import Record, Scalar, Sheet
 
@@ -104,9 +104,7 @@ def _judge_note(rated: Rated, prompts: str) -> Note:
 
 
 def _scores(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
-    run, scenario = rated.reading.run, rated.reading.scenario
-    records: list[Record] = []
-    found, ranges = [], []
+    run, scenario, table = rated.reading.run, rated.reading.scenario, Table()
     for place, system in enumerate(run.panel.systems):
         numbers = run.panel.rows(place)
         answers, results = [run.answers[n] for n in numbers], [rated.found.results[n] for n in numbers]
@@ -117,13 +115,14 @@ def _scores(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
             cells.append(interval_cell((value.value, value.low, value.high), column))
             known = least is not None and most is not None
             ends.append(Cell(f"{numeral(least, column)} to {numeral(most, column)}" if known else UNDEFINED))
-            records.append({"system": system, "measure": key, **asdict(value), "least": least, "most": most})
-        found.append((system, [*cells, Cell(f"{values['auto'].answers:,} of {len(answers):,}")]))
-        ranges.append((system, [*ends, Cell("")]))
+            record = {"system": system, "measure": key, **asdict(value), "least": least, "most": most}
+            table.records.append(record)
+        table.add("", system, [*cells, Cell(f"{values['auto'].answers:,} of {len(answers):,}")])
+        if _incomplete(rated):
+            table.add(_BOUNDS, system, [*ends, Cell("")])
     headings = ["system", *(measure.label for measure in MEASURES.values()), "answers"]
-    blocks = [("", found), (_BOUNDS, ranges)] if _incomplete(rated) else [("", found)]
     title = "CiteEval: citations as a chat model rates and edits them, from 0 to 1"
-    return made.lines("citeeval", title, headings, blocks, records, notes)
+    return made.lines("citeeval", title, headings, table, notes)
 
 
 def _incomplete(rated: Rated) -> bool:
@@ -134,27 +133,28 @@ def _incomplete(rated: Rated) -> bool:
 def _judging(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
     """What became of the questions, what is wrong inside the replies, and what they took."""
     every: dict[str, dict[str, float | None]] = {}
-    records: list[Record] = []
-    panel = rated.reading.run.panel
+    panel, chat, table = rated.reading.run.panel, rated.reading.judge.chat, Table()
     for place, system in enumerate(panel.systems):
         numbers = panel.rows(place).tolist()
-        results, spent = [rated.found.results[n] for n in numbers], [rated.spent(n) for n in numbers]
+        results, costs = [rated.found.results[n] for n in numbers], [cost_of(rated.spent(n), chat) for n in numbers]
         every[system] = {
             **counts(results),
             **{f"marks: {why}": times for why, times in sorted(Counter(m.why for m in unread_marks(results)).items())},
             **baseline_questions(rated, numbers),
-            **taken(spent_on(chain(*(rated.found.replies[n] for n in numbers))), rated.reading.judge.chat),
-            MONEY: rated.money(spent),
+            **taken(spent_on(chain(*(rated.found.replies[n] for n in numbers))), chat),
+            # Prices, or counts of tokens, may not be known.
+            MONEY: None if None in costs else sum(cost for cost in costs if cost is not None),
         }
-        records += [{"system": system, "count": name, "value": value} for name, value in every[system].items()]
     # The counts that are not 0 of every system; what the replies took comes last.
     names = {name for found in every.values() for name, value in found.items() if value != 0}
-    took = list(taken(Spent(), rated.reading.judge.chat))
+    took = list(taken(Spent(), chat))
     shown = [*sorted(names.difference(took)), *(name for name in took if name in names)]
-    rows = [(system, [amount(name, found.get(name, 0)) for name in shown]) for system, found in every.items()]
+    for system, found in every.items():
+        records = [{"system": system, "count": name, "value": value} for name, value in found.items()]
+        table.add("", system, [amount(name, found.get(name, 0)) for name in shown], *records)
     paid = Note("money", "what the replies cost when they were asked for; kept ones cost nothing again")
     title = "What was asked, and what came of it"
-    return made.lines("judging", title, ["system", *shown], [("", rows)], records, [paid, *notes])
+    return made.lines("judging", title, ["system", *shown], table, [paid, *notes])
 
 
 def _notes(rated: Rated, prompts: str) -> list[Note]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -32,9 +32,9 @@ from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import AsksChat, Form, Layout, Pipeline, Run
 from metaeval.experiment.citing.provenance import answers_at, data_of, listed, written_out
 from metaeval.files import safe_name
-from metaeval.report.citation.layout import Frame, lines_grid
+from metaeval.report.citation.layout import Frame, Table, lines_grid
 from metaeval.report.grid import UNDEFINED, Cell, Note, count, plain
-from metaeval.report.sheet import Record, Sheet
+from metaeval.report.sheet import Sheet
 from metaeval.signature import signature
 
 MONEY = "USD for these replies"
@@ -59,12 +59,18 @@ class GenerateCommand(AsksChat):
 
 
 @dataclass(frozen=True, eq=False)
-class _ToWrite:
-    """Questions with their documents, before a model is asked."""
+class _Written:
+    """Questions with their documents, and what came of them, in order; empty before a model is asked.
+
+    spent: on the replies. models: the names that they came under.
+    """
 
     run: Run
     options: GenerationOptions
     questions: Sequence[Answer]
+    results: Sequence[Generated] = ()
+    spent: Spent = field(default_factory=Spent)
+    models: Sequence[str] = ()
 
     @property
     def system(self) -> str:
@@ -81,22 +87,18 @@ class _ToWrite:
             "shown": written_out(self.options.in_use),
             "prompts": ",".join(f"{name}@{one.fingerprint}" for name, one in load_prompts(self.options).items()),
             "asking": written_out(asked),
+            "answered_as": ", ".join(self.models) or self.run.chat.model,
         }
-
-
-@dataclass(frozen=True, eq=False)
-class _Written:
-    """What came of the questions, in order. spent: on their replies. models: the names that the replies came under."""
-
-    read: _ToWrite
-    results: Sequence[Generated]
-    spent: Spent
-    models: Sequence[str]
 
     @property
     def answers(self) -> list[Answer]:
         """The answers that came."""
         return [one.answer for one in self.results if one.answer is not None]
+
+    @property
+    def lost(self) -> list[Generated]:
+        """The questions that have no answer."""
+        return [one for one in self.results if one.answer is None]
 
 
 def check_output(file: Path, output: Path) -> None:
@@ -105,16 +107,16 @@ def check_output(file: Path, output: Path) -> None:
         raise UserError(f"-o {output} is the file that is read: name another one for the answers.")
 
 
-def _read(run: Run) -> _ToWrite:
+def _read(run: Run) -> _Written:
     asked: GenerateCommand = run.options
     check_output(asked.file, asked.output)
     named = {} if asked.strategy is None else {"strategy": asked.strategy}
     options = GenerationOptions(**{**run.given["generation"], **named})
     load_prompts(options)
-    return _ToWrite(run, options, read_questions(asked.file, asked.format))
+    return _Written(run, options, read_questions(asked.file, asked.format))
 
 
-def _estimate(read: _ToWrite) -> str:
+def _estimate(read: _Written) -> str:
     """What a later stage asks depends on the replies of the first: it is told as large as it is likely to get."""
     questions, options, chat = read.questions, read.options, read.run.chat
     stages = STAGES[options.strategy]
@@ -125,11 +127,11 @@ def _estimate(read: _ToWrite) -> str:
     return "\n".join(lines)
 
 
-def _ask(read: _ToWrite, chat: Chat) -> _Written:
+def _ask(read: _Written, chat: Chat) -> _Written:
     """Ask for all answers; `UserError` where none came at all."""
     results = generate(read.questions, chat.ask, read.options, read.run.chat, read.system)
-    read = replace(read, run=replace(read.run, chat=chat.settled(read.run.chat)))
-    written = _Written(read, results, spent_on([*chat.heard, *chat.besides]), chat.models)
+    run, spent = replace(read.run, chat=chat.settled(read.run.chat)), spent_on([*chat.heard, *chat.besides])
+    written = replace(read, run=run, results=results, spent=spent, models=chat.models)
     if not written.answers:
         first, unread = results[0], [one.unread for one in results if one.unread is not None]
         raise UserError(
@@ -141,49 +143,44 @@ def _ask(read: _ToWrite, chat: Chat) -> _Written:
 
 def _lay_out(written: _Written) -> Layout:
     """The answers as JSON lines, a list of the questions that have none, and the one table."""
-    run = written.read.run
+    run = written.run
     output: Path = run.options.output
     folder = run.config.results / "generate" / safe_name(output.name.split(".")[0] or output.name)
-    lost = [
+    lost = (
         {"id": one.question.id, "question": one.question.question, "stage": one.stage, "state": one.trouble}
-        for one in written.results
-        if one.answer is None
-    ]
+        for one in written.lost
+    )
     left_out = "".join(json.dumps(row) + "\n" for row in lost)
     files = {output: own_lines(written.answers), folder / "left-out.jsonl": left_out}
     return Layout([_sheet(written)], files=files, folder=folder)
 
 
 def _sheet(written: _Written) -> Sheet:
-    read, questions = written.read, written.read.questions
-    blocks = _counts(written)
+    strategy, fields, blocks = written.options.strategy, written.fields, _counts(written)
     marks = int(blocks["marks"]["marks"] or 0)
-    data = data_of(read.run.name, read.options.strategy, questions, len(written.answers), marks)
-    fields = {**read.fields, "answered_as": ", ".join(written.models) or read.run.chat.model}
+    data = data_of(written.run.name, strategy, written.questions, len(written.answers), marks)
     made = {"questions": answers_at(data), **fields, "metaeval": version("metaeval")}
     frame = Frame(
-        ("generation", data.name, read.options.strategy),
+        ("generation", data.name, strategy),
         "Answers that were generated",
-        f"{plain(data.name)}, system {plain(read.system)}",
+        f"{plain(data.name)}, system {plain(written.system)}",
         _notes(written, data.documents, fields),
         (signature(made),),
     )
-    records: list[Record] = [
-        {"system": read.system, "block": title, "count": name, "value": value}
-        for title, counts in blocks.items()
-        for name, value in counts.items()
-    ]
-    rows = [(title, [(name, [amount(name, value)]) for name, value in own.items()]) for title, own in blocks.items()]
-    shown = [(title, lines) for title, lines in rows if lines]
-    return Sheet("generation", data, fields, records, lines_grid(frame, "count", ["number"], shown))
+    table = Table()
+    for title, counts in blocks.items():
+        for name, value in counts.items():
+            record = {"system": written.system, "block": title, "count": name, "value": value}
+            table.add(title, name, [amount(name, value)], record)
+    return Sheet("generation", data, fields, table.records, lines_grid(frame, "count", ["number"], table))
 
 
 def _counts(written: _Written) -> dict[str, _Counts]:
     """What is counted, by block: answers, marks as the pipelines read them, problems, and what the replies took."""
-    answers, lost = written.answers, [one for one in written.results if one.answer is None]
+    answers = written.answers
     shown = [len(one.shown) for one in written.results if one.answer is not None]
     words = [len(without_marks(one.text, ScifiOptions()).split()) for one in answers]
-    causes = Counter(f"left out: {one.stage} {one.trouble}" for one in lost)
+    causes = Counter(f"left out: {one.stage} {one.trouble}" for one in written.lost)
     marks = [sum(mark.number is not None for mark in find_marks(one.text)) for one in answers]
     problems = sorted(sum((one.problems or Counter() for one in written.results), Counter[str]()).items())
     return {
@@ -202,7 +199,7 @@ def _counts(written: _Written) -> dict[str, _Counts]:
             **{name: times for name, times in problems if name.startswith("marks ")},
         },
         "on the way": {name: times for name, times in problems if not name.startswith("marks ")},
-        "what it took": taken(written.spent, written.read.run.chat),
+        "what it took": taken(written.spent, written.run.chat),
     }
 
 
@@ -217,7 +214,7 @@ def taken(spent: Spent, chat: ChatOptions) -> _Counts:
 
 
 def _notes(written: _Written, documents: int, fields: dict[str, str]) -> tuple[Note, ...]:
-    lost = [one for one in written.results if one.answer is None]
+    lost = written.lost
     some = ", ".join(f"{plain(one.question.id)} ({one.stage} {one.trouble})" for one in lost[:_SHOWN])
     more = f", and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
     notes = (

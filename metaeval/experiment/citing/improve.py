@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from metaeval.citation.chat import Spent, estimate_for, spent_on
-from metaeval.citation.citeeval.editing import REASONS, Edit
+from metaeval.citation.citeeval.editing import REASONS
 from metaeval.citation.citeeval.evaluate import SCENARIOS, bounds
 from metaeval.citation.citeeval.improving import Round, further_rounds, judged_round
 from metaeval.citation.citeeval.judge import asked_fields, questions_of
@@ -31,12 +31,10 @@ from metaeval.experiment.citing.citeeval_tables import MEASURES, around
 from metaeval.experiment.citing.generating import amount, check_output, taken
 from metaeval.experiment.citing.pipeline import AsksChat, Layout, Pipeline, ReadsAnswers, Run, Scenario, one_of
 from metaeval.experiment.citing.provenance import Provenance, listed
-from metaeval.report.citation.layout import interval_cell
+from metaeval.report.citation.layout import Table, interval_cell
 from metaeval.report.grid import Cell, Note, count, plain
-from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.report.sheet import Scalar, Sheet
 from metaeval.stats.influence import SHARES, SIGNED
-
-_Lines = list[tuple[str, list[Cell]]]
 
 
 class ImproveCommand(ReadsAnswers, AsksChat):
@@ -151,15 +149,12 @@ def _could_be(improved: Improved) -> str:
 
 def _values(improved: Improved, made: Provenance) -> Sheet:
     """The values round by round, with what they changed by."""
-    blocks: list[tuple[str, _Lines]] = []
-    records: list[Record] = []
+    table = Table()
     panel, scenario = improved.run.panel, improved.run.options.scenario
     first = improved.rounds[0]
     for place, system in enumerate(panel.systems):
         rows = panel.rows(place)
         numbers = rows.tolist()
-        lines: _Lines = []
-        changes: _Lines = []
         for turn, one in enumerate(improved.rounds):
             title = f"round {turn}" if turn else "before"
             cited, cited_first = (
@@ -169,8 +164,7 @@ def _values(improved: Improved, made: Provenance) -> Sheet:
             cells, changed = [], []
             known = pairs = 0
             for key, measure in MEASURES.items():
-                values = [own.values[key, scenario].value for own in one.results]
-                old = [own.values[key, scenario].value for own in first.results]
+                values, old = ([own.values[key, scenario].value for own in each.results] for each in (one, first))
                 moved = [None if a is None or b is None else b - a for a, b in zip(old, values, strict=True)]
                 own, change = (
                     panel.interval_over(means(each, ends), rows) for each, ends in ((values, SHARES), (moved, SIGNED))
@@ -180,39 +174,39 @@ def _values(improved: Improved, made: Provenance) -> Sheet:
                 cells.append(interval_cell(own.ends, measure.column))
                 changed.append(interval_cell(change.ends, measure.column, signed=True))
                 ends = {f"change_{name}": end for name, end in asdict(change).items()}
-                records.append(
+                table.records.append(
                     {"system": system, "round": turn, "measure": key, **asdict(own), "answers": known}
                     | {"least": least, "most": most, **ends, "pairs": pairs, "citations": cited}
                 )
-            lines.append((title, [*cells, Cell(f"{cited:,}"), Cell(f"{known:,} of {len(numbers):,}")]))
+            table.add(plain(system), title, [*cells, Cell(f"{cited:,}"), Cell(f"{known:,} of {len(numbers):,}")])
             if turn:
-                changes.append((title, [*changed, Cell(f"{cited - cited_first:+,}"), Cell(f"{pairs:,}")]))
-        blocks += [(plain(system), lines), *([(f"{plain(system)}: change", changes)] if changes else [])]
+                counted = Cell(f"{cited - cited_first:+,}"), Cell(f"{pairs:,}")
+                table.add(f"{plain(system)}: change", title, [*changed, *counted])
     headings = ["round", *(measure.label for measure in MEASURES.values()), "citations", "answers"]
-    return made.lines("improving", "Citations before and after their judge's edits", headings, blocks, records)
+    return made.lines("improving", "Citations before and after their judge's edits", headings, table)
 
 
 def _edits(improved: Improved, made: Provenance) -> Sheet:
     """What was done in each round, to whom, and what could not be done."""
-    panel, spent = improved.run.panel, improved.spent
+    panel, table = improved.run.panel, Table()
     turns = [f"round {turn}" for turn in range(1, len(improved.rounds))] + ["not done"]
-    blocks: list[tuple[str, _Lines]] = []
-    records: list[Record] = []
     for place, system in enumerate(panel.systems):
         found = [_done(improved, turn, panel.rows(place).tolist()) for turn in range(1, len(improved.rounds) + 1)]
         names = [name for name in dict.fromkeys(chain(*found)) if any(own.get(name) for own in found)]
-        blocks.append((plain(system), [(name, [Cell(f"{own.get(name, 0):,}") for own in found]) for name in names]))
-        records += [
+        for name in names:
+            table.add(plain(system), name, [Cell(f"{own.get(name, 0):,}") for own in found])
+        table.records.extend(
             {"system": system, "round": turn, "count": name, "value": own.get(name, 0)}
             for turn, own in zip(turns, found, strict=True)
             for name in names
-        ]
-    took = taken(spent, improved.judge.chat)
+        )
+    took = taken(improved.spent, improved.judge.chat)
     took["answers left, since edits would bring an earlier text back"] = len(improved.circling)
     blank = [Cell("")] * (len(turns) - 1)
-    blocks.append(("all rounds", [(name, [*blank, amount(name, value)]) for name, value in took.items()]))
-    records += [{"system": "", "round": "all", "count": name, "value": value} for name, value in took.items()]
-    return made.lines("improving-edits", "The edits", ["count", *turns], blocks, records)
+    for name, value in took.items():
+        record = {"system": "", "round": "all", "count": name, "value": value}
+        table.add("all rounds", name, [*blank, amount(name, value)], record)
+    return made.lines("improving-edits", "The edits", ["count", *turns], table)
 
 
 def _done(improved: Improved, turn: int, numbers: Sequence[int]) -> dict[str, int]:
@@ -224,22 +218,19 @@ def _done(improved: Improved, turn: int, numbers: Sequence[int]) -> dict[str, in
     fates = Counter(
         fate for n in numbers for fate in before.edits[n].fates.values() if n in changed or fate != "changed"
     )
-    done = Counter(_named(edit) for n in own for edits in before.edits[n].done.values() for edit in edits)
-    problems = Counter[str]()
-    for n in numbers:
-        problems += before.edits[n].problems
-    order = [_named(Edit(action, reason, 1)) for action in REASONS for reason in (1, 2, 3)]
+    done = Counter((edit.action, edit.reason) for n in own for edits in before.edits[n].done.values() for edit in edits)
+    problems = sum((before.edits[n].problems for n in numbers), Counter[str]())
     return {
         "answers changed": len(own),
         **{f"statements {fate}": fates[fate] for fate in ("changed", "unchanged", "not judged", "marks not found")},
-        **{name: done[name] for name in order},
+        **{
+            f"{action}: {reason}": done[action, number]
+            for action, reasons in REASONS.items()
+            for number, reason in enumerate(reasons, start=1)
+        },
         **{f"passed over: {name}": times for name, times in sorted(problems.items())},
         "answers whose sentences end elsewhere": 0 if after is None else len(after.recut & set(numbers)),
     }
-
-
-def _named(edit: Edit) -> str:
-    return f"{edit.action}: {REASONS[edit.action][edit.reason - 1]}"
 
 
 def _lay_out(improved: Improved) -> Layout:

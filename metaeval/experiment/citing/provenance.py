@@ -14,8 +14,8 @@ from metaeval.config import IntervalConfig
 from metaeval.corpus.sentences import language_note
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
-from metaeval.report.citation.layout import Blocks, Entry, Frame, entry_records, lines_grid, scores_grid
-from metaeval.report.grid import Grid, Note, count, plain, share
+from metaeval.report.citation.layout import Entry, Frame, Table, entry_records, lines_grid, scores_grid
+from metaeval.report.grid import Grid, Group, Note, count, plain, share
 from metaeval.report.result import Column, Data, Interval
 from metaeval.report.sheet import Record, Scalar, Sheet
 from metaeval.report.uncertainty import few_of, made_of
@@ -23,6 +23,9 @@ from metaeval.signature import resampled_fields, signature, versions
 
 _EXAMPLES = 3
 """Of what is missing, named in a note."""
+
+_CUT = 0.1
+"""Share of pairs that a metric reads in part from which on a table has a warning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +57,14 @@ class Provenance:
         """A table of the run. layout: makes its grid; notes: its own. Notes that say nothing are left out."""
         footer = tuple(note for note in (*self.before, *notes, *self.after) if note.text or note.items)
         key = (name, self.data.name, self.kind) if self.kind else (name, self.data.name)
-        signatures = tuple(signed(self.data, {**self.fields, **one}, self.interval) for one in self.judges)
-        settings = {**self.fields, **self.interval.drawn(), "method": self.interval.method}
+        drawn = self.interval
+        made = {
+            **resampled_fields(drawn.level, drawn.resamples, drawn.seed, drawn.method, drawn.fewest),
+            **versions("metaeval", "numpy"),
+        }
+        answers = {"answers": answers_at(self.data), **self.fields}
+        signatures = tuple(signature({**answers, **one, **made}) for one in self.judges)
+        settings = {**self.fields, **drawn.drawn(), "method": drawn.method}
         return Sheet(name, self.data, settings, records, layout(Frame(key, title, self.subtitle, footer, signatures)))
 
     def scores(
@@ -70,13 +79,15 @@ class Provenance:
         name: str,
         title: str,
         headings: Sequence[str],
-        blocks: Blocks,
-        records: Sequence[Record],
+        table: Table,
         notes: Sequence[Note] = (),
+        groups: tuple[Group, ...] = (),
     ) -> Sheet:
         """A table of named lines in titled blocks. headings: of the names, then of the cells."""
         stub, *others = headings
-        return self.sheet(name, title, records, lambda frame: lines_grid(frame, stub, others, blocks), notes)
+        return self.sheet(
+            name, title, table.records, lambda frame: lines_grid(frame, stub, others, table, groups), notes
+        )
 
 
 def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, citations: int) -> Data:
@@ -111,16 +122,13 @@ def judged(panel: Panel, data: Data, *parts: tuple[int, str]) -> Note:
     return Note("data", "; ".join(filter(None, (said + counts, language_note(one.text for one in panel.answers)))))
 
 
-_CUT = 0.1
-"""Share of pairs that a metric reads in part from which on a table has a warning."""
-
-
 def warning(panel: Panel, backends: Iterable[Backend] = (), more: Iterable[str] = ()) -> Note:
     """What decides how a table is read: systems that cannot be compared, or are one, and sources read in part.
 
     more: sentences of the pipeline's own; an empty one says nothing.
     """
-    own = [Counter((code, panel.answers[row].text) for row, code in _rows(panel, place)) for place in _places(panel)]
+    places = range(len(panel.systems))
+    own = [Counter((int(panel.group[row]), panel.answers[row].text) for row in panel.rows(place)) for place in places]
     questions = [{code for code, _ in one} for one in own]
     said = [sentence for sentence in more if sentence]
     if len(own) > 1 and not set.intersection(*questions):
@@ -128,7 +136,7 @@ def warning(panel: Panel, backends: Iterable[Backend] = (), more: Iterable[str] 
             f"no question is answered by all {len(own)} systems: what parts them may be their questions (answers to "
             "one question share a group)"
         )
-    for one, other in combinations(_places(panel), 2):
+    for one, other in combinations(places, 2):
         if own[one] == own[other]:
             names = " and ".join(plain(panel.systems[place]) for place in (one, other))
             said.append(f"{names} gave the same answers, word for word")
@@ -140,15 +148,6 @@ def warning(panel: Panel, backends: Iterable[Backend] = (), more: Iterable[str] 
                 f"{plain(backend.name)} reads {cut} of pairs only in part: support that stands later is not seen"
             )
     return Note("warning", "; ".join(said))
-
-
-def _places(panel: Panel) -> range:
-    return range(len(panel.systems))
-
-
-def _rows(panel: Panel, system: int) -> list[tuple[int, int]]:
-    """The rows of a system's answers, each with the code of its group."""
-    return [(row, int(panel.group[row])) for row in panel.rows(system).tolist()]
 
 
 def reasons(counts: Mapping[str, int], of: str, examples: Sequence[tuple[str, str, str]]) -> str:
@@ -209,17 +208,6 @@ def in_steps(interval: IntervalConfig) -> Note:
     return Note("intervals", f"the order of systems moves in steps: its intervals are percentiles, {drawn}")
 
 
-def signed(data: Data, fields: Mapping[str, object], interval: IntervalConfig) -> str:
-    """The signature: the answers, what the numbers depend on beside them, and how intervals were made."""
-    made = {
-        "answers": answers_at(data),
-        **fields,
-        **resampled_fields(interval.level, interval.resamples, interval.seed, interval.method, interval.fewest),
-        **versions("metaeval", "numpy"),
-    }
-    return signature(made)
-
-
 def answers_at(data: Data) -> str:
     """What was judged, pinned: NAME@FINGERPRINT."""
     return f"{data.name}@{data.fingerprint[:12]}"
@@ -228,11 +216,6 @@ def answers_at(data: Data) -> str:
 def truncation(backends: Iterable[Backend]) -> Note:
     """What metrics did not read, as a note; it has no items where they read everything."""
     said = "{} of pairs are longer than the metric reads; {} of tokens cut"
-    return by_backend(
-        "truncation",
-        (
-            (one, said.format(share(own.cut_pairs, own.pairs), share(own.cut_tokens, own.tokens)))
-            for one in backends
-            if (own := one.ledger).cut_pairs
-        ),
-    )
+    cut = ((one, one.ledger) for one in backends if one.ledger.cut_pairs)
+    shares = ((one, share(own.cut_pairs, own.pairs), share(own.cut_tokens, own.tokens)) for one, own in cut)
+    return by_backend("truncation", ((one, said.format(*both)) for one, *both in shares))

@@ -27,10 +27,11 @@ from metaeval.experiment.citing.pipeline import AsksChat, Layout, Measure, Pipel
 from metaeval.experiment.citing.provenance import Provenance, counted, fingerprint, uncertainty
 from metaeval.experiment.evaluation import resampling_of
 from metaeval.files import sha256_json
-from metaeval.report.citation.layout import interval_cell
+from metaeval.report.cells import THREE, cell
+from metaeval.report.citation.layout import Table, interval_cell
 from metaeval.report.grid import Cell, Note, count, plain
-from metaeval.report.result import Column, Data
-from metaeval.report.sheet import Record, Sheet
+from metaeval.report.result import Data
+from metaeval.report.sheet import Sheet
 
 MEASURES = (
     Measure("pearson", "Pearson", "correlation with people's ratings"),
@@ -44,8 +45,6 @@ ROWS: Mapping[str, str] = {
     "refit": "refitted, on groups held out",
     "difference": "refitted less published",
 }
-
-_THREE = Column(key="", label="", digits=3)
 
 
 class RefitCommand(AsksChat):
@@ -178,40 +177,35 @@ def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenan
 
 
 def _agreement(found: Mapping[str, Mapping[str, Interval]], around: Provenance) -> Sheet:
-    rows: list[tuple[str, list[Cell]]] = []
-    records: list[Record] = []
+    table = Table()
     for key, measures in found.items():
-        cells = [interval_cell(one.ends, _THREE, signed=(one.low or 0) < 0) for one in measures.values()]
-        rows.append((ROWS[key], cells))
-        records += [{"coefficients": key, "measure": name, **asdict(one)} for name, one in measures.items()]
+        cells = [interval_cell(one.ends, THREE, signed=(one.low or 0) < 0) for one in measures.values()]
+        records = [{"coefficients": key, "measure": name, **asdict(one)} for name, one in measures.items()]
+        table.add("", ROWS[key], cells, *records)
     reading = Note(
         "reading",
         f"a statement's worth by refitted coefficients comes from a fit on other groups ({FOLDS} folds); one without "
         "edits takes part in the fit, and is worth 1 by either; error: mean absolute difference from people's rating",
     )
     headings = ["coefficients", *(measure.label for measure in MEASURES)]
-    title = "CiteEval's edit distance and people's ratings"
-    return around.lines("refit", title, headings, [("", rows)], records, [reading])
+    return around.lines("refit", "CiteEval's edit distance and people's ratings", headings, table, [reading])
 
 
 def _coefficients(found: Refit, around: Provenance) -> Sheet:
-    used = found.used
+    table = Table()
     old, new = ({**one.action, "intercept": one.intercept} for one in (PUBLISHED, found.coefficients))
-    lines = [
-        (name, [Cell(f"{old[name]:.3f}"), Cell(f"{new[name]:.3f}"), Cell(f"{used[name]:,}" if name in used else "")])
-        for name in old
-    ]
-    records: list[Record] = [
-        {"action": name, "published": old[name], "refitted": new[name], "statements": used.get(name)} for name in old
-    ]
+    for name in old:
+        used = found.used.get(name)
+        cells = [cell(old[name]), cell(new[name]), Cell("" if used is None else f"{used:,}")]
+        numbers = {"published": old[name], "refitted": new[name], "statements": used}
+        table.add("", name, cells, {"action": name, **numbers})
     reading = Note(
         "reading",
         "refitted on all groups, the least squares nearest to the published: an action that no statement has keeps its "
         "published coefficient, and the intercept stays; statements: those in which the action occurs",
     )
     headings = ["action", "published", "refitted", "statements"]
-    title = "What each action is worth"
-    return around.lines("coefficients", title, headings, [("", lines)], records, [reading])
+    return around.lines("coefficients", "What each action is worth", headings, table, [reading])
 
 
 REFIT = Pipeline(

@@ -50,10 +50,10 @@ from metaeval.experiment.citing.provenance import Provenance, data_of, listed, u
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import safe_name
-from metaeval.report.citation.layout import interval_cell
+from metaeval.report.citation.layout import Table, interval_cell
 from metaeval.report.grid import Cell, Note, count, numeral, plain, share
 from metaeval.report.result import Column
-from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.report.sheet import Scalar, Sheet
 from metaeval.stats.arrays import Floats
 from metaeval.stats.influence import SIGNED
 from metaeval.stats.resampling import Draws
@@ -159,27 +159,19 @@ def _claims(heard: _Written, rejudged: Rejudged, around: Provenance) -> Sheet:
         ("support lost", _share(int((before > after).sum()), both), both),
         ("support gained", _share(int((before < after).sum()), both), both),
     ]
-    blocks = {"claims that were sent": wordings, "verdicts on both wordings": verdicts}
-    lines = [
-        (title, [(name, [_value(name, value), Cell(f"{of:,}")]) for name, value, of in own])
-        for title, own in blocks.items()
-    ]
-    records: list[Record] = [
-        {"measure": name, **asdict(value), "claims": claims} for name, value, claims in (*wordings, *verdicts)
-    ]
-    return around.lines("rewriting", "Claims written again", ("measure", "value", "of claims"), lines, records)
-
-
-def _value(name: str, value: Interval) -> Cell:
-    return interval_cell(value.ends, _TWO if name == "kappa" else _PERCENT, signed=name == "kappa")
+    table = Table()
+    for title, own in (("claims that were sent", wordings), ("verdicts on both wordings", verdicts)):
+        for name, value, of in own:
+            kappa = name == "kappa"
+            shown = interval_cell(value.ends, _TWO if kappa else _PERCENT, signed=kappa)
+            table.add(title, name, [shown, Cell(f"{of:,}")], {"measure": name, **asdict(value), "claims": of})
+    return around.lines("rewriting", "Claims written again", ("measure", "value", "of claims"), table)
 
 
 def _scores(heard: _Written, rejudged: Rejudged, around: Provenance) -> Sheet:
-    panel = heard.run.panel
+    panel, table = heard.run.panel, Table()
     every = np.arange(panel.group.size)
     rows = np.bincount(panel.group, minlength=panel.n_groups)
-    lines: list[tuple[str, list[Cell]]] = []
-    records: list[Record] = []
     old, new = (headlines(*rejudged.shares(own)) for own in (rejudged.before, rejudged.after))
     for measure in MEASURES:
         both = old[measure.key], new[measure.key]
@@ -191,13 +183,10 @@ def _scores(heard: _Written, rejudged: Rejudged, around: Provenance) -> Sheet:
 
         before, after = (panel.interval_over(one, every) for one in both)
         (change,) = interval_by(changed, rows, panel.resampling, SIGNED)
-        found = {"before": before, "after": after, "change": change}
-        cells = [interval_cell(each.ends, measure.column, name == "change") for name, each in found.items()]
-        lines.append((measure.label, cells))
-        named = [pair for name, each in found.items() for pair in each.named(name).items()]
-        records.append({"measure": measure.key, **dict(named)})
-    headings = ("measure", "before", "after", "change")
-    return around.lines("rewriting-scores", "Before and after", headings, [("", lines)], records)
+        cells = [interval_cell(one.ends, measure.column) for one in (before, after)]
+        record = {"measure": measure.key, **before.named("before"), **after.named("after"), **change.named("change")}
+        table.add("", measure.label, [*cells, interval_cell(change.ends, measure.column, signed=True)], record)
+    return around.lines("rewriting-scores", "Before and after", ("measure", "before", "after", "change"), table)
 
 
 def _provenance(heard: _Written, rejudged: Rejudged, backend: Backend) -> Provenance:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import product
 
 from metaeval.citation.citeeval.evaluate import SCENARIOS, Measure
 from metaeval.citation.citeeval.values import Scenario
@@ -22,14 +23,14 @@ from metaeval.citation.measures import Interval
 from metaeval.experiment.citing.meta.model import Measured, Meta
 from metaeval.experiment.citing.provenance import Provenance, data_of, in_steps, uncertainty
 from metaeval.files import sha256_json
+from metaeval.report.cells import THREE, cell
 from metaeval.report.citation.brief import brief_grid
-from metaeval.report.citation.layout import Frame, interval_cell, lines_grid
+from metaeval.report.citation.layout import Frame, Table, interval_cell, lines_grid
 from metaeval.report.grid import Cell, Grid, Note, count, numeral, plain, share
 from metaeval.report.result import Column, Data
 from metaeval.report.sheet import Record, Scalar, Sheet
 
 _JUDGED: Mapping[str, Measure] = {"citeeval:auto": "auto", "citeeval:rating": "rating", "citeeval:edits": "edits"}
-_SHARE = Column(key="share", label="", digits=3)
 
 CORRELATIONS = (
     Column(key="pearson", label="Pearson"),
@@ -39,12 +40,8 @@ CORRELATIONS = (
 RANKS_DIGITS = Column(key="tau", label="tau-b", digits=2)
 """Two digits: systems have few rows."""
 
-_MEAN = Column(key="mean", label="mean")
-_ALPHA = Column(key="alpha", label="alpha")
 _PEOPLE = "people"
 _LACKS = ("no_value", "missing", "valued_in_part", "sentences_outside_statements")
-
-_Blocks = dict[str, list[tuple[str, list[Cell]]]]
 
 
 def provenance(meta: Meta) -> Provenance:
@@ -108,12 +105,12 @@ def could_be(meta: Meta) -> tuple[tuple[str, str], ...]:
     assumed = {one.name: one.assumed for one in meta.measured}
     for level, (name, open_) in ((one, own) for one in meta.levels for own in one.open.items()):
         mean, least, most = level.mean_ends(name)
-        text = f"mean {numeral(mean, _MEAN)}; "
+        text = f"mean {numeral(mean, THREE)}; "
         if least is None:
             text += "how far it could move is not known"
         else:
             text += "with every missing verdict against it or for it "
-            text += f"{numeral(least, _MEAN)} to {numeral(most, _MEAN)}"
+            text += f"{numeral(least, THREE)} to {numeral(most, THREE)}"
             text += f", {assumed[name]}" if assumed[name] else ""
         said.append((plain(name), f"{text} ({len(open_):,} of {len(level.ratings.rows):,} responses)"))
     return tuple(said)
@@ -139,10 +136,8 @@ def meta_sheets(meta: Meta) -> dict[str, Sheet]:
 
 def _measures(meta: Meta, around: Provenance) -> Sheet:
     """Of how many rated statements and responses every measure has a value, and why not of the others."""
-    blocks: _Blocks = {}
-    records: list[Record] = []
+    table = Table()
     for level in meta.levels:
-        lines = blocks.setdefault(f"{len(level.ratings.rows):,} rated {level.unit}", [])
         for name, values in level.values.items():
             counted = Counter(one.state for one in values)
             numbers = {
@@ -151,114 +146,89 @@ def _measures(meta: Meta, around: Provenance) -> Sheet:
                 "sentences_outside_statements": sum(own.outside for own in meta.aligned.get(name, {}).values()),
             }
             means = dict(zip(("mean", "mean_least", "mean_most"), level.mean_ends(name), strict=True))
-            lines.append((name, [Cell(f"{one:,}") for one in numbers.values()]))
-            records.append({"level": level.unit, "measure": name, **numbers, **means})
+            cells = [Cell(f"{one:,}") for one in numbers.values()]
+            title = f"{len(level.ratings.rows):,} rated {level.unit}"
+            table.add(title, name, cells, {"level": level.unit, "measure": name, **numbers, **means})
     reading = Note(
         "reading",
         "no value: the pipeline gives such a row none; missing: a verdict is; in part: the value, of the answer, "
         "leaves out missing verdicts; outside: sentences of a pipeline that share no character with a statement",
     )
     headings = ("measure", "value", "no value", "missing", "in part", "outside")
-    title = "What the pipelines give a value to"
-    return around.lines("measures", title, headings, list(blocks.items()), records, [reading])
+    return around.lines("measures", "What the pipelines give a value to", headings, table, [reading])
 
 
 def _annotators(meta: Meta, around: Provenance) -> Sheet | None:
     """Krippendorff's alpha among the annotators; None with one."""
-    found = alphas(meta.read.human, meta.resampling)
-    lines = [
-        (name, [interval_cell(one.ends, _ALPHA, signed=True), Cell(f"{number:,}")])
-        for name, (one, number) in found.items()
-    ]
-    records: list[Record] = [
-        {"what": name, **one.named("alpha"), "statements": number} for name, (one, number) in found.items()
-    ]
+    table = Table()
+    for name, (one, number) in alphas(meta.read.human, meta.resampling).items():
+        cells = [interval_cell(one.ends, THREE, signed=True), Cell(f"{number:,}")]
+        table.add("", name, cells, {"what": name, **one.named("alpha"), "statements": number})
     title = "Agreement between annotators (Krippendorff's alpha)"
-    headings = ("of", "alpha", "statements")
-    return around.lines("annotators", title, headings, [("", lines)], records) if found else None
+    return around.lines("annotators", title, ("of", "alpha", "statements"), table) if table.records else None
 
 
 def _open(meta: Meta, around: Provenance) -> Sheet | None:
     """Each rated response whose value lacks a verdict, and what the value could be; None where nothing is missing."""
-    records: list[Record] = []
-    blocks: _Blocks = {}
+    table = Table()
     for measure, open_ in (own for level in meta.levels for own in level.open.items()):
         for answer, one in open_.items():
-            values = (one.value, *(one.ends or (None, None)))
-            numbers = dict(zip(("value", "least", "most"), values, strict=True))
-            records.append({"answer": answer, "measure": measure, **numbers})
-            blocks.setdefault(plain(measure), []).append((answer, _means(values)))
+            numbers = dict(zip(("value", "least", "most"), (one.value, *(one.ends or (None, None))), strict=True))
+            cells = [cell(number) for number in numbers.values()]
+            table.add(plain(measure), answer, cells, {"answer": answer, "measure": measure, **numbers})
     title = "Responses whose value lacks a verdict, and what it could be"
-    headings = ("response", "value", "least", "most")
-    return around.lines("could-be", title, headings, list(blocks.items()), records) if records else None
+    return around.lines("could-be", title, ("response", "value", "least", "most"), table) if table.records else None
 
 
 def _within(meta: Meta, around: Provenance, level: Level) -> Sheet:
     """Correlations with people within each system."""
-    blocks: _Blocks = {}
-    records: list[Record] = []
+    table = Table()
     for one in within_systems(level, meta.resampling):
         cells = [interval_cell(own.ends, RANKS_DIGITS, signed=True) for own in one.found.values()]
-        blocks.setdefault(f"{plain(one.system)}, {one.of:,} {level.unit}", []).append((one.measure, cells))
         record: dict[str, Scalar] = {"system": one.system, "measure": one.measure, "rows": one.rows, "of": one.of}
         for name, own in one.found.items():
             record |= own.named(name)
-        records.append(record)
+        table.add(f"{plain(one.system)}, {one.of:,} {level.unit}", one.measure, cells, record)
     headings = ("measure", *(column.label for column in CORRELATIONS))
     title = f"Agreement with people within each system, over {level.unit}"
-    return around.lines("within-systems", title, headings, list(blocks.items()), records)
+    return around.lines("within-systems", title, headings, table)
 
 
 def _systems(meta: Meta, around: Provenance, level: Level) -> Sheet:
     """Mean rating and mean values of the systems, and how far their rankings agree."""
-    found, systems = over_systems(level, meta.resampling), level.systems
-    rows = {_PEOPLE: (found.people, Interval(None)), **found.measures}
-    records = [
-        {"measure": name, **dict(zip(systems, own, strict=True)), **tau.named("tau")}
-        for name, (own, tau) in rows.items()
-    ]
-    lines = [
-        (name, [*_means(own), interval_cell(tau.ends, RANKS_DIGITS, signed=True)])
-        for name, (own, tau) in found.measures.items()
-    ]
+    found, systems, table = over_systems(level, meta.resampling), level.systems, Table()
+    for name, (own, tau) in {_PEOPLE: (found.people, None), **found.measures}.items():
+        agreed = Cell("") if tau is None else interval_cell(tau.ends, RANKS_DIGITS, signed=True)
+        record = {"measure": name, **dict(zip(systems, own, strict=True)), **(tau or Interval(None)).named("tau")}
+        table.add("" if tau is None else "measures", name, [*map(cell, own), agreed], record)
     pairs = len(systems) * (len(systems) - 1) // 2
     reading = Note(
         "reading",
         f"means over {level.unit}; tau-b: Kendall's, of a measure's means with people's over the same {level.unit}; "
         f"{count(len(systems), 'system')} make {count(pairs, 'pair')}, and no p-value is made of so few",
     )
-    steps = in_steps(around.interval)
     headings = ("mean of", *map(plain, systems), RANKS_DIGITS.label)
-    blocks = [("", [(_PEOPLE, [*_means(found.people), Cell("")])]), ("measures", lines)]
-    return around.lines(
-        "systems", "Systems as people and as measures rate them", headings, blocks, records, [reading, steps]
-    )
-
-
-def _means(values: Sequence[float | None]) -> list[Cell]:
-    return [interval_cell((value, None, None), _MEAN) for value in values]
+    title = "Systems as people and as measures rate them"
+    return around.lines("systems", title, headings, table, [reading, in_steps(around.interval)])
 
 
 def _agreements(meta: Meta, around: Provenance) -> Sheet:
-    blocks, records = [], []
-    for scenario in SCENARIOS:
-        rows = []
-        for one in (one for one in meta.measured if one.name in meta.aligned):
-            found = _found(meta, one, scenario)
-            cells: list[Cell] = []
-            for unit, values in (("statements", found.statements), ("responses", found.responses)):
-                record: dict[str, Scalar] = {"scenario": scenario, "measure": one.name, "level": unit}
-                for column in CORRELATIONS:
-                    own = {str(name): value for name, value in values.items()}[column.key]
-                    cells.append(interval_cell(own.ends, column, signed=True))
-                    record |= own.named(column.key)
-                statements = unit == "statements"
-                record["rows"] = found.n_statements if statements else found.n_responses
-                record["left_out"] = found.statements_left_out if statements else found.responses_left_out
-                records.append(record)
-            left = f"{found.statements_left_out:,}, {found.responses_left_out:,}"
-            rows.append((one.name, [*cells, Cell(left)]))
-        blocks.append((f"scenario {scenario}", rows))
+    table = Table()
+    for scenario, one in product(SCENARIOS, (one for one in meta.measured if one.name in meta.aligned)):
+        found = _found(meta, one, scenario)
+        cells: list[Cell] = []
+        for unit, values, rows, left_out in (
+            ("statements", found.statements, found.n_statements, found.statements_left_out),
+            ("responses", found.responses, found.n_responses, found.responses_left_out),
+        ):
+            record: dict[str, Scalar] = {"scenario": scenario, "measure": one.name, "level": unit}
+            for column in CORRELATIONS:
+                own = {str(name): value for name, value in values.items()}[column.key]
+                cells.append(interval_cell(own.ends, column, signed=True))
+                record |= own.named(column.key)
+            table.records.append({**record, "rows": rows, "left_out": left_out})
+        left = Cell(f"{found.statements_left_out:,}, {found.responses_left_out:,}")
+        table.add(f"scenario {scenario}", one.name, [*cells, left])
     labels = [f"{column.label}, {unit}" for unit in ("statements", "responses") for column in CORRELATIONS]
     reading = Note(
         "reading",
@@ -268,7 +238,7 @@ def _agreements(meta: Meta, around: Provenance) -> Sheet:
         "statements that would take it",
     )
     title = "Agreement with people, by CiteEval's procedure"
-    return around.lines("citebench", title, ("measure", *labels, "left out"), blocks, records, [reading])
+    return around.lines("citebench", title, ("measure", *labels, "left out"), table, [reading])
 
 
 def _found(meta: Meta, one: Measured, scenario: Scenario) -> Agreement:
@@ -284,16 +254,14 @@ def _found(meta: Meta, one: Measured, scenario: Scenario) -> Agreement:
 
 
 def _contexts(meta: Meta, around: Provenance) -> Sheet:
-    rows: list[tuple[str, Sequence[Cell]]] = []
-    records: list[Record] = []
+    table = Table()
     for forced, name in ((True, "statements with citations need them, as published"), (False, "as the judge says")):
         found = agreement_on_contexts(meta.rated, meta.read.human.people, forced)
-        shares = [interval_cell((found[key], None, None), _SHARE) for key in ("precision", "recall", "f1")]
-        rows.append((name, [*shares, Cell(f"{found['statements'] or 0:,.0f}")]))
-        records.append({"forced": forced, **found})
+        shares = [cell(found[key]) for key in ("precision", "recall", "f1")]
+        table.add("", name, [*shares, Cell(f"{found['statements'] or 0:,.0f}")], {"forced": forced, **found})
     title = "Does a statement need a citation? The judge against most people"
     headings = ("judge", "precision", "recall", "F1", "statements")
-    return around.lines("citebench-contexts", title, headings, [("", rows)], records)
+    return around.lines("citebench-contexts", title, headings, table)
 
 
 def brief_grids(meta: Meta, sheets: Mapping[str, Sheet]) -> list[Grid]:
@@ -330,16 +298,16 @@ def brief_grids(meta: Meta, sheets: Mapping[str, Sheet]) -> list[Grid]:
 
 def _within_brief(sheet: Sheet, names: frozenset[str]) -> Grid:
     """One coefficient, with the systems side by side."""
+    grid, spearman = sheet.grid, [column.key for column in CORRELATIONS].index("spearman")
     rows: dict[str, list[Cell]] = {}
     headings: dict[str, str] = {}
-    grid, spearman = sheet.grid, [column.key for column in CORRELATIONS].index("spearman")
     for one, line in zip(sheet.records, grid.lines, strict=True):
         if one["measure"] in names:
             system = str(one["system"])
             headings[system] = f"{plain(system)} ({one['of']:,})"
             rows.setdefault(str(one["measure"]), []).append(line.cells[spearman])
     frame = Frame(grid.key, f"{grid.title} (Spearman)", grid.subtitle, grid.footer)
-    return lines_grid(frame, "measure", list(headings.values()), [("", list(rows.items()))])
+    return lines_grid(frame, "measure", list(headings.values()), Table({"": [*rows.items()]}))
 
 
 def _lines(sheet: Sheet, kept: Callable[[Record], bool]) -> Grid:
