@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from metaeval.experiment.check_claim import Tried
     from metaeval.experiment.labelling.estimate import Estimates
-    from metaeval.experiment.labelling.gate import Gate
-    from metaeval.experiment.labelling.gate_check import Checked
+    from metaeval.experiment.labelling.gate import Checked, Gate
     from metaeval.experiment.labelling.gate_fit import Fitted
     from metaeval.report.multiverse import Multiverse
 
@@ -250,8 +249,7 @@ def check_gate(
     **settings: Any,
 ) -> Checked:
     """Check a release against a gate (`.gate` of what `fit_gate` found) or its file, with another max_unsupported."""
-    from metaeval.experiment.labelling.gate import Gate
-    from metaeval.experiment.labelling.gate_check import check
+    from metaeval.experiment.labelling.gate import Gate, check
 
     of = Path(gate) if isinstance(gate, str) else gate
     if not isinstance(of, Gate | Path):
@@ -292,7 +290,7 @@ def tables(*datasets: str, **settings: Any) -> Results:
 @typed
 def figures(results: Results) -> dict[str, Figure]:
     """The figures of results (of `run`, `evaluate` or `tables`), by the names of their files: forest plots, bars."""
-    from metaeval.experiment.suites.pictures import figures_of
+    from metaeval.experiment.suites.figures import figures_of
 
     return figures_of(results)
 

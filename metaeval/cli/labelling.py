@@ -300,8 +300,7 @@ def gate_check(
     """
     from metaeval.experiment.job_folder import close_job, job_folder
     from metaeval.experiment.labelling import report
-    from metaeval.experiment.labelling.gate import read_gate
-    from metaeval.experiment.labelling.gate_check import check
+    from metaeval.experiment.labelling.gate import check, read_gate
     from metaeval.files import write_text
     from metaeval.report.markdown import page_of
     from metaeval.report.sheet import write_sheet

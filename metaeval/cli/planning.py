@@ -122,10 +122,10 @@ def certify(
 
 def _label_plans(interval: float, share: float | None, items: int | None) -> None:
     """Print how many labels an interval takes."""
-    from metaeval.labelling.plan import SHARES, labels_needed
+    from metaeval.labelling.measures import PLANNED, labels_needed
     from metaeval.report.grid import count
 
-    plans = {one: labels_needed(interval, one, items) for one in (SHARES if share is None else (share,))}
+    plans = {one: labels_needed(interval, one, items) for one in (PLANNED if share is None else (share,))}
     rows = [(f"{one:g}", "not reached" if labels is None else f"{labels:,}") for one, labels in plans.items()]
     show_list(("share", "labels"), rows)
     of = f"of {count(items, 'citation')}" if items else "of a process without end"

@@ -106,7 +106,7 @@ def _refuse_what_runs(given: opt.Given, cost: bool) -> None:
 
 def _draw_jobs(given: opt.Given, names: Sequence[str]) -> None:
     from metaeval.experiment.job_folder import find_job
-    from metaeval.experiment.suites.job_figures import write_job_figures
+    from metaeval.experiment.suites.figures import write_job_figures
 
     config = given.run(metrics=())
     jobs = [find_job(config.results, name) for name in names]
@@ -224,9 +224,8 @@ def _write_figures(suite: Suite, found: Sequence[Sequence[Result]], results: Seq
     from metaeval.experiment.job_folder import PAIRS, close_job
     from metaeval.experiment.report_page import metric_looks
     from metaeval.experiment.run import run_folder
-    from metaeval.experiment.suites.cost import measure, write_costs
-    from metaeval.experiment.suites.pictures import figures_of, write_cost_quality
-    from metaeval.experiment.suites.score_figures import score_figures
+    from metaeval.experiment.suites.cost import measure, write_cost_quality, write_costs
+    from metaeval.experiment.suites.figures import figures_of, score_figures
     from metaeval.report.figures.drawing import save_figure
 
     folder = suite.folder(results)
@@ -270,8 +269,7 @@ def multiverse(
     """
     from metaeval.experiment.job_folder import close_job, job_folder
     from metaeval.experiment.metrics import able_defaults
-    from metaeval.experiment.suites.multiverse import explore, read_axes
-    from metaeval.experiment.suites.pictures import write_rank_stability
+    from metaeval.experiment.suites.multiverse import explore, read_axes, write_rank_stability
     from metaeval.report.multiverse import as_json, markdown, write_multiverse
 
     def tick(done: int, total: int) -> None:

@@ -1,9 +1,13 @@
-"""What each measure is a mean of: shares of citations, recall of statements, and a pipeline's recall and precision."""
+"""What each measure is a mean of (shares of citations, recall of statements, a pipeline's recall and precision).
+
+Its estimates: prediction-powered, from labels alone, and as PPI++ has it; and how many labels an interval takes.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
@@ -16,7 +20,7 @@ from metaeval.labelling.items import Items
 from metaeval.labelling.labels import Judged, Labels
 from metaeval.stats.arrays import Floats, Ints, codes_of
 from metaeval.stats.decisions import best_thresholds, decide
-from metaeval.stats.prediction_powered import Sample
+from metaeval.stats.prediction_powered import Estimand, Sample, Share, ppi_mean, share, wilson, with_zeros
 
 FULL, PARTIAL, NONE = SupportLevel.FULL, SupportLevel.PARTIAL, SupportLevel.NONE
 
@@ -34,6 +38,11 @@ LABELS: Mapping[str, str] = {
     RECALL: "recall (statements in full)",
     **{f"{name}-{measure}": f"{title} {measure}" for name, title in TITLES.items() for measure in get_args(Measure)},
 }
+
+PLANNED = (0.05, 0.1, 0.2, 0.5)
+"""Shares that labels are planned for where no pilot says which."""
+
+_COUNTABLE = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,3 +186,82 @@ def claim_rows(side: Side) -> dict[str, Rows]:
             f"too (for example {shown(several)})."
         )
     return found
+
+
+def estimated(rows: Rows, estimand: Estimand, level: float) -> tuple[Share, Share]:
+    """What a measure is from labels and scores, and from labels alone; `UserError` where there are too few labels."""
+    given = rows.label, rows.score, rows.sample, rows.cluster, estimand, level
+    try:
+        found = share(*given, size=rows.size), share(*given, use_scores=False, size=rows.size)
+    except ValueError as error:
+        raise UserError(f"Too few labels: {error}.") from error
+    if rows.settled is None or not rows.settled.any():
+        return found
+    asked = np.bincount(rows.cluster, rows.size, rows.settled.size).astype(np.float64)
+    one, alone = (with_zeros(each, asked, rows.settled, estimand, level) for each in found)
+    return one, alone
+
+
+def wald(rows: Rows, level: float) -> tuple[float, float, float] | None:
+    """PPI++ as ppi-python computes it, with scores moved into 0 .. 1; None where every item is labelled."""
+    rest = np.ones(rows.score.size, dtype=bool)
+    rest[rows.sample.rows] = False
+    spread = np.ptp(rows.score)
+    if not rest.any() or spread == 0:
+        return None
+    guess = (rows.score - rows.score.min()) / spread
+    if np.cov(guess[rows.sample.rows], rows.label)[0, 1] < 0:
+        guess = 1 - guess
+    found = ppi_mean(rows.label, guess[rows.sample.rows], guess[rest], 1 / rows.sample.probability, level=level)
+    return found.value, found.low, found.high
+
+
+def aligned_parts(sides: Sequence[Side], found: Sequence[tuple[Share, Share]], estimand: Estimand) -> list[list[Share]]:
+    """Both files' shares with parts under common codes: answers to one question are drawn, and err, together.
+
+    Where items were drawn apart in each file, no unit of the one is a unit of the other.
+    """
+    apart = estimand == "set" and any(side.judged.unit == "item" for side in sides)
+    names = [side.items.clusters for side in sides]
+    common = {name: number for number, name in enumerate(sorted({*names[0], *names[1]}))}
+    aligned = []
+    for number, (own, pair) in enumerate(zip(names, found, strict=True)):
+        made = []
+        for one in pair:
+            if apart:
+                parts = np.pad(one.parts, (number * found[0][0].parts.size, 0))
+            else:
+                parts = np.zeros(len(common))
+                parts[[common[name] for name in own[: one.parts.size]]] = one.parts
+            made.append(replace(one, parts=parts))
+        aligned.append(made)
+    return aligned
+
+
+def labels_needed(half_width: float, share: float, items: int | None = None) -> int | None:
+    """The least number of labels with which a share's 95 % interval reaches at most `half_width` to either side.
+
+    items: of the set that is estimated (None: a process without end). The labels are independent, and there is no
+    metric. None: more labels than there are items, or than can be counted.
+
+    Raises `UserError` for a half width outside 0 .. 0.5, a share outside 0 .. 1, and fewer than 2 items.
+    """
+    if not 0 < half_width < 0.5:
+        raise UserError(f"--interval is {half_width:g}; allowed: above 0 and below 0.5 (0.1: plus or minus 10 points).")
+    if not 0 < share < 1:
+        raise UserError(f"--share is {share:g}; allowed: above 0 and below 1.")
+    if items is not None and items < 2:
+        raise UserError(f"--items is {items}; allowed: 2 or more.")
+    most = items or _COUNTABLE
+
+    def reached(n: int) -> bool:
+        correction = 1 - n / items if items else 1.0
+        variance = share * (1 - share) / n * correction
+        if variance <= 0:
+            return True
+        low, high = wilson(share, variance, n, 1e9, 0.95)
+        return max(share - low, high - share) <= half_width
+
+    if not reached(most):
+        return None
+    return 1 + bisect_left(range(1, most), True, key=reached)

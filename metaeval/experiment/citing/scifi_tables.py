@@ -1,41 +1,61 @@
-"""SCiFi as a pipeline: how far each fact is entailed by its citation, in tables, notes and rows."""
+"""SCiFi as a pipeline: who makes the facts, how far each is entailed by its citation; tables, notes and rows."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
-from metaeval.citation.chat import ChatOptions
-from metaeval.citation.measures import Statistic, bounds, macro, micro
+from metaeval.citation.chat import ChatOptions, estimate_for
+from metaeval.citation.measures import bounds, macro, micro
+from metaeval.citation.model import Answer
 from metaeval.citation.panel import Rankings, values_of
+from metaeval.citation.parsers.parse import Parser, find_parser
 from metaeval.citation.scifi import shares
-from metaeval.citation.scifi.facts import facts_signature
-from metaeval.citation.scifi.model import CoverageLine, FactLine, ScifiOptions
+from metaeval.citation.scifi.entailment import counter
+from metaeval.citation.scifi.facts import (
+    PROFILE,
+    fact_prompts,
+    facts_signature,
+    read_with_model,
+    read_with_parser,
+    requests_for,
+)
+from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, FactLine, ScifiOptions, read_sentences
 from metaeval.citation.scifi.shares import Scored
 from metaeval.citation.table import find_place
+from metaeval.config import Flag
+from metaeval.corpus.sentences import SentenceSplitter
+from metaeval.errors import UserError
 from metaeval.experiment.citing import provenance
-from metaeval.experiment.citing.pipeline import Layout, Measure, Pipeline
+from metaeval.experiment.citing.pipeline import (
+    AsksChat,
+    Given,
+    JudgedByMetrics,
+    Layout,
+    Measure,
+    Pipeline,
+    ReadsAnswers,
+    Run,
+)
 from metaeval.experiment.citing.provenance import Provenance
 from metaeval.experiment.citing.rankings import ranking_sheets
 from metaeval.experiment.citing.result import RowTable
-from metaeval.experiment.citing.scifi_run import (
-    Assessed,
-    ScifiCommand,
-    asks_model,
-    estimate,
-    fact_cutoff,
-    make_facts,
-    read_run,
-    value_facts,
-)
-from metaeval.report.citation.layout import Ends, Entry, Frame, entry_records, scores_grid, shown_columns
+from metaeval.experiment.verdicts import Backend, Cutoff, find_cutoff
+from metaeval.report.citation.layout import Entry, Frame, entry_records, scores_grid, shown_columns
 from metaeval.report.grid import Grid, Group, Note, count, numeral, plain
 from metaeval.report.result import Column
-from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.report.sheet import Scalar, Sheet
+from metaeval.scoring.contract import Metric
 from metaeval.stats.influence import COUNTS, SHARES
+
+_GRADED = (0.0, 1.0, 1)
+"""Low, high and direction of a metric whose scores can be read as degrees of support."""
 
 _GROUPS: Mapping[str, str] = {"entailment": "entailment", "coverage": "coverage", "count": "facts"}
 """Headings over the columns, by what their keys begin with."""
@@ -55,15 +75,147 @@ _TEXTS = (
 _COUNTED = ("sentences cited", "facts: ", "segments: ", "marks: ", "problem: ")
 """Beginnings of the counts that no other note tells."""
 
-_COLUMNS: Mapping[str, Sequence[str]] = {
-    "facts": [each.name for each in fields(FactLine)],
-    "reference-facts": [each.name for each in fields(CoverageLine)],
-}
-"""Of row tables that can be without rows."""
-
 _AS_IT_IS = "a fact's value is the score itself, from 0 to 1"
 _DECIDED = "a fact's value is 1 from {} on ({}), else 0"
 _PERCENT = Column(key="", label="", scale=100, digits=1)
+
+
+class ScifiCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
+    """Options of `cite scifi`."""
+
+    threshold: Annotated[str | None, Flag("X")] = Field(
+        default=None,
+        description="Score from which a fact is supported: X, or NAME=X with commas (default: the score itself).",
+    )
+    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that makes the facts.")
+    parser: Annotated[str, Flag("NAME")] = Field(
+        default="small", description="Parser that makes the facts where no model is named."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Assessed:
+    """Answers of one or more systems as facts, valued by one or more backends; empty before a stage is through.
+
+    parser: what makes the facts (None: the run's chat model). read: the facts of every answer, in order. models: the
+    names that the replies came under; none where a parser made the facts. scored: in the order of `backends`.
+    """
+
+    run: Run
+    options: ScifiOptions
+    parser: Parser | None
+    read: Sequence[AnswerFacts] = ()
+    models: Sequence[str] = ()
+    backends: Sequence[Backend] = ()
+    scored: Sequence[Scored] = ()
+
+    @property
+    def both(self) -> list[tuple[Backend, Scored]]:
+        """Each backend with its values."""
+        return list(zip(self.backends, self.scored, strict=True))
+
+    @property
+    def referred(self) -> bool:
+        """Whether an answer has a reference that it should cover."""
+        return any(own.reference is not None for own in self.read)
+
+
+def options_of(given: Given) -> ScifiOptions:
+    """The options of SCiFi that --set gives."""
+    return ScifiOptions(**given.get("options", {}))
+
+
+def asks_model(choice: AsksChat, given: Given) -> bool:
+    """Whether a chat model makes the facts; `UserError` for both at once, and for a model's setting without a model."""
+    facts, chat = given["options"].get("facts"), given["chat"]
+    named = choice.names_model or "model" in chat
+    if named and facts == "parser":
+        raise UserError("Facts are made by the parser (facts=parser) or by a chat model: leave out one of the two.")
+    if named or facts == "model":
+        return True
+    idle = [f"--set {name}" for name in chat if name != "budget"]
+    idle += choice.idle
+    if idle:
+        raise UserError(
+            f"{idle[0]} is a chat model's, and a parser makes the facts: name a model with --model, or leave it out."
+        )
+    return False
+
+
+def fact_cutoff(
+    name: str, metric: Metric, thresholds: Mapping[str, float | None], calibrations: Sequence[Path], given: Given
+) -> Cutoff:
+    """How a backend's scores become values of facts: as they are (a soft cut-off), or decided at a threshold."""
+    entailment, card = options_of(given).entailment, metric.card
+    graded = (card.low, card.high, card.direction) == _GRADED
+    as_it_is = entailment == "probability" or (entailment == "auto" and graded)
+    if name not in thresholds and not calibrations and as_it_is:
+        cutoff = Cutoff(None, "as it is")
+    else:
+        cutoff = find_cutoff(name, metric, thresholds, calibrations)
+    if cutoff.value is None and entailment == "binary":
+        raise UserError(f"entailment=binary decides at a threshold, and {name!r} is given none: leave out one.")
+    if cutoff.value is None and not graded:
+        raise UserError(
+            f"A fact's value is a score from 0 to 1, and {name!r} gives others: give it a threshold (--threshold "
+            f"{name}=X), or leave entailment at auto."
+        )
+    return cutoff
+
+
+def read_run(run: Run) -> Assessed:
+    """Who makes the facts of the run's answers; `UserError` for a prompt, tokenizer or parser that cannot be had."""
+    options = options_of({"options": {**run.given["options"], "facts": "parser" if run.chat is None else "model"}})
+    # Whether there are such prompts, and such a tokenizer.
+    fact_prompts(options), counter(options.window_unit)
+    parser = find_parser(run.options.parser, PROFILE.one_root) if run.chat is None else None
+    return Assessed(run, options, parser)
+
+
+def estimate(source: Assessed) -> str:
+    """What making the facts would still cost, in a sentence or two; sends nothing, and needs no key."""
+    run, options = source.run, source.options
+    if run.chat is None:
+        return "A parser makes the facts: no chat model is asked, and nothing is paid for them."
+    if run.choice.replay is not None:
+        return f"The replies are in {run.choice.replay}: no chat model is asked, and nothing is paid for them."
+    return estimate_facts(run.answers, options, run.chat, run.splitter)
+
+
+def estimate_facts(
+    answers: Sequence[Answer], options: ScifiOptions, chat: ChatOptions, splitter: SentenceSplitter
+) -> str:
+    """What asking a chat model for the facts would still cost."""
+    requests = requests_for(answers, options, chat, splitter)
+    read = [read_sentences(answer, options, splitter) for answer in answers]
+    # Their facts' citation is not known before the model has said where they are stated.
+    several = sum(options.map_all or len(one.groups) > 1 for own in read for one in own)
+    first = f"{count(len(requests), 'sentence')} to decompose: {estimate_for(requests, chat)}."
+    if not several:
+        return first
+    cited = "" if options.map_all else " with several citations"
+    return (
+        f"{first} Then one request more for each fact of {count(several, 'sentence')}{cited}, which the first replies "
+        "will tell."
+    )
+
+
+def make_facts(source: Assessed, chat: Any) -> Assessed:
+    """The facts of every answer, made by the chat model or by the parser."""
+    run, options = source.run, source.options
+    if source.parser is not None:
+        return replace(source, read=read_with_parser(run.answers, options, source.parser, run.splitter))
+    read = read_with_model(run.answers, options, chat.ask, run.chat, run.splitter)
+    return replace(source, run=replace(run, chat=chat.settled(run.chat)), read=read, models=chat.models)
+
+
+def value_facts(facts: Assessed, backends: Iterable[Backend]) -> Assessed:
+    """The facts valued by each backend in turn."""
+    found = [
+        (one, shares.score_facts(facts.read, one.entails, facts.options, one.soft, facts.run.splitter))
+        for one in backends
+    ]
+    return replace(facts, backends=[backend for backend, _ in found], scored=[scored for _, scored in found])
 
 
 def scifi_sheets(assessed: Assessed) -> list[Sheet]:
@@ -80,7 +232,11 @@ def _scores(assessed: Assessed, around: Provenance) -> Sheet:
         # A threshold is named: the values are then 0 and 1, and compare with no scores.
         shown = backend.name if threshold is None else f"{backend.name} at {threshold:g}"
         for number, system in enumerate(panel.systems):
-            values = {**panel.ends(one.statistics, number), **_counts(assessed, one, number)}
+            rows, values = panel.rows(number).tolist(), panel.ends(one.statistics, number)
+            # How many facts have a value: of the answers, and of their references where there are any.
+            values["count_valued"] = sum(one.entailment[row].total for row in rows), None, None
+            referred = any(assessed.read[row].reference is not None for row in rows)
+            values["count_reference"] = sum(one.coverage[row].total for row in rows) if referred else None, None, None
             entries.append(Entry(system, backend.name, values))
             named.append(Entry(system, shown, values))
     keys = list(assessed.scored[0].statistics)
@@ -101,24 +257,13 @@ def _scores(assessed: Assessed, around: Provenance) -> Sheet:
 
 def _texts(assessed: Assessed, around: Provenance) -> Sheet:
     panel, found = assessed.run.panel, shares.text_shares(assessed.read, assessed.scored[0].facts, assessed.options)
-    columns: list[Column] = [measure.column for measure in _TEXTS]
-    statistics: dict[str, Statistic] = {}
-    for column in columns:
-        # What is no percentage counts, and can be above 1.
-        statistics[column.key] = micro(found[column.key], SHARES if column.scale == 100 else COUNTS)
+    columns = [measure.column for measure in _TEXTS]
+    # What is no percentage counts, and can be above 1.
+    statistics = {one.key: micro(found[one.key], SHARES if one.scale == 100 else COUNTS) for one in columns}
     entries = [Entry(name, "", panel.ends(statistics, number)) for number, name in enumerate(panel.systems)]
     keys = {column.key for column in shown_columns(columns, entries)}
     reading = "; ".join(one.meaning for one in _TEXTS if one.key in keys and one.meaning)
     return around.scores("scifi-answers", "The answers", columns, entries, [Note("reading", reading)])
-
-
-def _counts(assessed: Assessed, one: Scored, system: int) -> dict[str, Ends]:
-    """How many facts have a value: of the answers, and of their references (None: there is no reference)."""
-    rows = assessed.run.panel.rows(system).tolist()
-    valued = sum(one.entailment[row].total for row in rows)
-    referred = any(assessed.read[row].reference is not None for row in rows)
-    reference = sum(one.coverage[row].total for row in rows) if referred else None
-    return {_COUNTS[0].key: (valued, None, None), _COUNTS[1].key: (reference, None, None)}
 
 
 def rankings(assessed: Assessed) -> Rankings:
@@ -142,13 +287,8 @@ def provenance_of(assessed: Assessed) -> Provenance:
     marks = sum(len(group.marks) for own in read for one in own.sentences for group in one.groups)
     data = provenance.data_of(run.name, "scifi", run.answers, facts, marks)
     made, models = facts_signature(options, assessed.parser, run.chat), ", ".join(assessed.models)
-    fields: dict[str, Scalar] = {
-        "pipeline": "scifi",
-        "options": options.signature,
-        "splitter": run.splitter.name,
-        "facts": made,
-        **({"answered_as": models} if models else {}),
-    }
+    fields: dict[str, Scalar] = {"pipeline": "scifi", "options": options.signature, "splitter": run.splitter.name}
+    fields |= {"facts": made, **({"answered_as": models} if models else {})}
     sentences = sum(len(own.sentences) for own in read)
     settings = f"{options.signature}, splitter={run.splitter.name}".replace(",", ", ")
     notes = (
@@ -260,13 +400,14 @@ def row_tables(assessed: Assessed) -> list[RowTable]:
     """The rows of every backend: of facts, of answers, and of the references' facts where there is a reference."""
     tables = []
     for backend, one in assessed.both:
-        rows: dict[str, list[Record]] = {"facts": [shares.fact_row(line) for line in one.facts]}
-        rows["answers"] = [*shares.answer_rows(assessed.read, one, assessed.options)]
+        facts, references = ([each.name for each in fields(kind)] for kind in (FactLine, CoverageLine))
+        rows = [shares.fact_row(line) for line in one.facts]
+        tables.append(RowTable(f"facts:{backend.name}", rows, columns=facts))
+        answers = shares.answer_rows(assessed.read, one, assessed.options)
+        tables.append(RowTable(f"answers:{backend.name}", answers))
         if assessed.referred:
-            rows["reference-facts"] = [asdict(line) for line in one.references]
-        tables += [
-            RowTable(f"{name}:{backend.name}", own, columns=_COLUMNS.get(name, ())) for name, own in rows.items()
-        ]
+            held = [asdict(line) for line in one.references]
+            tables.append(RowTable(f"reference-facts:{backend.name}", held, columns=references))
     return tables
 
 

@@ -14,10 +14,9 @@ from metaeval.experiment.labelling.scores import Scored, data_of, filled, scored
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import sha256_json
 from metaeval.labelling.claims import TITLES
-from metaeval.labelling.estimation import aligned_parts, estimated, wald
 from metaeval.labelling.items import Items, items_of
 from metaeval.labelling.labels import Labels, agreement, check_sample, judged, labels_of
-from metaeval.labelling.measures import LABELS, RECALL, Rows, citation_rows, claim_rows
+from metaeval.labelling.measures import LABELS, RECALL, Rows, aligned_parts, citation_rows, claim_rows, estimated, wald
 from metaeval.report import result as results
 from metaeval.report.grid import plain
 from metaeval.report.notebook import Recorded

@@ -62,7 +62,7 @@ def _gate_run(tmp_path_factory: pytest.TempPathFactory) -> RunConfig:
 @pytest.fixture
 def assert_supported(citation_gate: Gate, _gate_run: RunConfig) -> Callable[..., float]:
     """A function of (statement, source) that fails where the gate flags them; it returns the score."""
-    from metaeval.experiment.labelling.gate_check import score_one
+    from metaeval.experiment.labelling.gate import score_one
 
     def holds(statement: str, source: str) -> float:
         __tracebackhide__ = True
@@ -87,7 +87,7 @@ def _citations(request: pytest.FixtureRequest) -> None:
     if len(marker.args) != 1:
         raise pytest.UsageError("@pytest.mark.citations takes one file: @pytest.mark.citations('release.jsonl').")
     from metaeval.errors import UserError
-    from metaeval.experiment.labelling.gate_check import check
+    from metaeval.experiment.labelling.gate import check
     from metaeval.experiment.labelling.report import verdict
 
     gate, run = request.getfixturevalue("citation_gate"), request.getfixturevalue("_gate_run")

@@ -13,8 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 from metaeval import registry
 from metaeval.errors import shown
 from metaeval.experiment.labelling.estimate import Estimate, Estimates
-from metaeval.experiment.labelling.gate import Gate
-from metaeval.experiment.labelling.gate_check import Checked
+from metaeval.experiment.labelling.gate import Checked, Gate
 from metaeval.experiment.labelling.gate_fit import Candidate, Fitted
 from metaeval.experiment.labelling.scores import data_of
 from metaeval.labelling.measures import LABELS

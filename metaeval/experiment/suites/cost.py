@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +13,13 @@ from metaeval.experiment.answers import expected_texts
 from metaeval.experiment.columns import FILE_PREFIX
 from metaeval.experiment.metrics import load_metric, plug_in
 from metaeval.experiment.prepared_run import prepare
-from metaeval.files import csv_text, write_text
+from metaeval.experiment.report_page import metric_looks
+from metaeval.files import csv_text, safe_name, write_text
+from metaeval.report.result import Result
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.plan import Texts
+from protocols.contract import Protocol
 
 SAMPLE = 200
 """At most so many pairs are scored to measure a metric."""
@@ -73,6 +76,36 @@ def write_costs(costs: Sequence[Cost], path: Path) -> Path:
         rows.append((cost.metric, cost.pairs, seconds, rate, usd, cost.note))
     write_text(path, csv_text(rows))
     return path
+
+
+def write_cost_quality(
+    costs: Sequence[Cost], results: Sequence[Result], protocols: Mapping[str, Protocol], folder: Path
+) -> list[Path]:
+    """For each result, its headline measure against what the metrics cost: speed, and money where any is paid."""
+    from metaeval.report.figures.cost import CostPoint, cost_quality
+    from metaeval.report.figures.drawing import save_figure
+
+    written: list[Path] = []
+    looks = metric_looks(results)
+    axes = {
+        ("speed", "pairs per second of CPU time"): {cost.metric: cost.pairs_per_second for cost in costs},
+        ("money", "USD per 1,000 pairs"): {cost.metric: cost.usd_per_1000 for cost in costs},
+    }
+    for result in results:
+        key = protocols[result.protocol].ranked_by([column.key for column in result.columns])
+        column = next(one for one in result.columns if one.key == key)
+        name = "-".join((result.data.name, result.data.split, result.unit))
+        for (kind, axis), known in axes.items():
+            points = []
+            for row in result.rows:
+                cost, found = known.get(row.metric), row.values[column.key]
+                if cost and found.value is not None:
+                    low, high = (None if end is None else end * column.scale for end in (found.low, found.high))
+                    points.append(CostPoint(row.metric, cost, found.value * column.scale, low, high))
+            if points:
+                stem = folder / f"cost-quality-{kind}-{result.protocol}-{safe_name(name)}"
+                written += save_figure(cost_quality(points, axis, column.label, looks), stem)
+    return written
 
 
 def _measured(name: str, metric: Metric, texts: Sequence[Texts], clock: Clock) -> Cost:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any, get_args
 
 from metaeval.config import RunConfig, load_run
@@ -13,7 +14,7 @@ from metaeval.experiment.columns import check_names
 from metaeval.experiment.evaluation import find_protocols, named_protocols
 from metaeval.experiment.prepared_run import load_corpus
 from metaeval.experiment.run import run
-from metaeval.report.multiverse import Multiverse, Outlook
+from metaeval.report.multiverse import Multiverse, Outlook, by_protocol, specification
 from metaeval.report.result import Result, Value
 from protocols.contract import Protocol
 
@@ -112,6 +113,27 @@ def explore(
     if not found.outlooks:
         raise UserError(f"No combination of choices can be run: {found.skipped[0][1] if found.skipped else 'none'}")
     return found
+
+
+def write_rank_stability(found: Multiverse, folder: Path) -> list[Path]:
+    """How far each metric's rank moves, one figure for each protocol; specifications that rank all metrics."""
+    from metaeval.report.figures.cost import rank_stability
+    from metaeval.report.figures.drawing import save_figure
+
+    written: list[Path] = []
+    for protocol, outlooks in by_protocol(found.outlooks):
+        metrics = list(dict.fromkeys(outlook.metric for outlook in outlooks))
+        known = {(specification(one), one.metric): one.rank for one in outlooks}
+        whole = [
+            key
+            for key in dict.fromkeys(specification(one) for one in outlooks)
+            if all(known.get((key, metric)) is not None for metric in metrics)
+        ]
+        if whole:
+            ranks = {metric: [float(known[key, metric] or 0) for key in whole] for metric in metrics}
+            figure = rank_stability(ranks, f"{found.dataset}, {found.split}: {outlooks[0].measure}")
+            written += save_figure(figure, folder / f"rank-stability-{protocol}")
+    return written
 
 
 def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:

@@ -10,7 +10,7 @@ pytest.importorskip("matplotlib")
 
 from metaeval.config import RunConfig
 from metaeval.experiment.run import run, write_run
-from metaeval.experiment.suites.score_figures import (
+from metaeval.experiment.suites.figures import (
     distributions_of,
     read_scored,
     reliability_of,

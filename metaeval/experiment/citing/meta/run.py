@@ -46,8 +46,7 @@ from metaeval.experiment.citing.meta.model import BY_METRIC, PIPELINES, USUAL, M
 from metaeval.experiment.citing.meta.sheets import brief_grids, meta_sheets
 from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Pipeline, Run, chat_options
 from metaeval.experiment.citing.run import find_cutoffs
-from metaeval.experiment.citing.scifi_run import estimate_facts, fact_cutoff
-from metaeval.experiment.citing.scifi_tables import one_fact_each
+from metaeval.experiment.citing.scifi_tables import estimate_facts, fact_cutoff, one_fact_each
 from metaeval.experiment.columns import column_of
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.prepared_run import RatedSet

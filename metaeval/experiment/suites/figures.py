@@ -1,25 +1,38 @@
-"""Figures of a job's single scores, from its pair file: ROC curves, distributions by level, and reliability."""
+"""Figures of a job that is done, whatever command did it: run, evaluate, compare, tables or a citation pipeline.
+
+From results, and from single scores of the job's pair file: ROC curves, distributions by level, and reliability.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metaeval.config import RunConfig
+from metaeval import registry
+from metaeval.config import RunConfig, validated
+from metaeval.config_files import check_file
 from metaeval.errors import UserError
+from metaeval.experiment.citing.figures import citation_figures
+from metaeval.experiment.citing.shown_answers import is_cited
 from metaeval.experiment.columns import FILE_PREFIX
-from metaeval.experiment.job_folder import PAIRS, read_pairs
+from metaeval.experiment.evaluation import named_protocols, readings_of
+from metaeval.experiment.job_folder import PAIRS, DoneJob, job_folder, read_pairs
+from metaeval.experiment.manifest import NAME, settings_of, write_manifests
 from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.report_page import drawn, metric_looks
+from metaeval.experiment.suites.suite import recorded
 from metaeval.experiment.verdicts import find_cutoff
 from metaeval.files import safe_name
-from metaeval.report.measures import LEVELS
+from metaeval.report.measures import LEVELS, headlines
+from metaeval.report.result import SCHEMAS, Result, load_result, read_versioned
 from metaeval.stats.arrays import Bools, Floats
 from metaeval.stats.classification import operating_point, roc_points
 from metaeval.stats.decisions import reliability
+from protocols.contract import Protocol
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +42,80 @@ if TYPE_CHECKING:
 
 _TOLD = (("full", "none"), ("full", "partial"), ("partial", "none"))
 _BINS = 20
+
+# Every function raises `UserError`, with the command to type, when matplotlib is not installed.
+
+
+def write_job_figures(jobs: Sequence[DoneJob], config: RunConfig) -> list[Path]:
+    """Draw what jobs hold into a folder of RESULTS/figures; the paths. `UserError` where there is nothing to draw.
+
+    config: says where results are, and whether the jobs' manifests may name code.
+    """
+    from metaeval.report.figures.drawing import save_figure
+
+    cited = [job for job in jobs if is_cited(job.folder)]
+    others = [job for job in jobs if job not in cited]
+    found: dict[str, Figure] = {}
+    if cited:
+        found |= citation_figures([job.folder for job in cited])
+    if others:
+        found |= _figures(others, config.trust_config)
+    if not found:
+        raise UserError(f"{', '.join(job.name for job in jobs)}: there is nothing to draw.")
+    names = sorted(job.name for job in jobs)
+    folder = job_folder(config.results / "figures", [jobs[0].folder.name.rpartition("-")[0]], names)
+    written = [path for stem, figure in found.items() for path in save_figure(figure, folder / stem)]
+    write_manifests(config, "figures", [], written, {"jobs": names})
+    return written
+
+
+def _figures(jobs: Sequence[DoneJob], trust: bool) -> dict[str, Figure]:
+    """Figures of results and scores, each metric with one look."""
+    files = [path for job in jobs for path in (recorded(job.folder) or sorted(job.folder.glob("*.json")))]
+    found: dict[Path, list[Result]] = {}
+    for path in files:
+        if path.name != NAME and read_versioned(path)[1] in SCHEMAS:
+            found.setdefault(path.parent, []).append(load_result(path))
+    every = [result for results in found.values() for result in results]
+    if not every:
+        raise UserError(f"{jobs[0].folder} holds no result file: 'metaeval run' and 'metaeval evaluate' write them.")
+    configs = {}
+    for folder in found:
+        settings = settings_of(folder)
+        if not trust:
+            check_file(folder / NAME, settings)
+        configs[folder] = validated(RunConfig, {**settings, "trust_config": trust}, str(folder / NAME))
+    protocols = {name: one for config in configs.values() for name, one in named_protocols(config).items()}
+    figures = figures_of(every, protocols)
+    for folder, config in configs.items():
+        if (folder / PAIRS).is_file():
+            figures |= score_figures(folder, config, metric_looks(every))
+    return figures
+
+
+def figures_of(results: Sequence[Result], protocols: Mapping[str, Protocol] | None = None) -> dict[str, Figure]:
+    """Figures by the names of their files. protocols: by name; None: those that are registered."""
+    from metaeval.report.figures.bars import measure_bars
+    from metaeval.report.figures.forest import ability_forest, forest, has_abilities
+
+    known = protocols or {name: registry.find("protocol", name) for name in registry.names("protocol")}
+    readings, looks = readings_of(known.values()), metric_looks(results)
+    found: dict[str, Figure] = {}
+    if any(headline.metrics for headline in headlines(results, readings)):
+        found["figure-forest"] = forest(results, readings, looks)
+    for result in results:
+        if has_abilities(result, readings):
+            found[f"figure-forest-{safe_name(result.protocol)}-{_name(result)}"] = ability_forest(
+                result, readings, looks
+            )
+    for protocol, result in drawn(results, known):
+        stem = protocol.figure_name or f"figure-{safe_name(protocol.name)}"
+        found[f"{stem}-{_name(result)}"] = measure_bars(result, looks)
+    return found
+
+
+def _name(result: Result) -> str:
+    return safe_name("-".join((result.data.name, result.data.split, result.unit)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,18 +168,18 @@ def score_figures(folder: Path, config: RunConfig, looks: Mapping[str, Look]) ->
     from metaeval.report.figures import scores as drawing
 
     found = read_scored(folder)
-    drawn: dict[str, Figure] = {}
+    figures: dict[str, Figure] = {}
     curves = {} if found.rated else roc_of(found, _thresholds(found, config))
     kind = "rating" if found.rated else "level"
     distributions, bins = distributions_of(found), reliability_of(found)
     if any(curves.values()):
-        drawn["roc"] = drawing.roc_curves(curves, looks, f"ROC curves: {found.name}")
+        figures["roc"] = drawing.roc_curves(curves, looks, f"ROC curves: {found.name}")
     if distributions:
-        drawn["scores"] = drawing.score_distributions(distributions, f"Scores by {kind}: {found.name}")
+        figures["scores"] = drawing.score_distributions(distributions, f"Scores by {kind}: {found.name}")
     if bins:
-        drawn["reliability"] = drawing.reliability(bins, f"Scores as they are, against gold: {found.name}")
+        figures["reliability"] = drawing.reliability(bins, f"Scores as they are, against gold: {found.name}")
     where = safe_name(found.name.replace(", ", "-"))
-    return {f"figure-{name}-{where}": figure for name, figure in drawn.items()}
+    return {f"figure-{name}-{where}": figure for name, figure in figures.items()}
 
 
 def roc_of(found: Scored, thresholds: Mapping[str, float]) -> dict[str, list[Curve]]:
