@@ -82,16 +82,16 @@ def estimate(
       metaeval estimate results/latest/pairs.jsonl -l labels.csv -m overlap
     """
     from metaeval.experiment.job_folder import close_job, job_folder
-    from metaeval.experiment.labelling.estimate import estimate as make
-    from metaeval.experiment.labelling.report import estimate_sheet
+    from metaeval.experiment.labelling import estimate as estimating
     from metaeval.experiment.metric_scores import as_metrics
     from metaeval.report.sheet import write_sheet
 
     (named,) = as_metrics([metric])
     run = given.run(metrics=(named,))
     with scoring_progress(given.quiet) as progress:
-        found = make(answers, labels, named, other, estimand, _columns(map_), assume_sample, run, progress, pipeline)
-    sheet = estimate_sheet(found)
+        of = answers, labels, named, other, estimand, _columns(map_), assume_sample
+        found = estimating.estimate(*of, run, progress, pipeline)
+    sheet = estimating.estimate_sheet(found)
     folder = job_folder(run.results / "estimate", [found.data.name], found.signatures)
     written = write_sheet(sheet, folder)
     if not given.quiet:
@@ -211,8 +211,7 @@ def gate_fit(
     """
     from metaeval.experiment.job_folder import close_job, job_folder
     from metaeval.experiment.labelling.gate import Terms, write_gate
-    from metaeval.experiment.labelling.gate_fit import fit
-    from metaeval.experiment.labelling.report import fit_sentences, fit_sheet
+    from metaeval.experiment.labelling.gate_fit import fit, fit_sentences, fit_sheet
     from metaeval.experiment.metric_scores import as_metrics
     from metaeval.report.sheet import write_sheet
 
@@ -299,21 +298,20 @@ def gate_check(
       metaeval gate check release.jsonl gate.json --junit gate.xml --markdown pr.md
     """
     from metaeval.experiment.job_folder import close_job, job_folder
-    from metaeval.experiment.labelling import report
-    from metaeval.experiment.labelling.gate import check, read_gate
+    from metaeval.experiment.labelling import gate as gates
     from metaeval.files import write_text
     from metaeval.report.markdown import page_of
     from metaeval.report.sheet import write_sheet
 
-    fitted = read_gate(gate_file)
+    fitted = gates.read_gate(gate_file)
     run = given.run(metrics=(fitted.metric,))
     with scoring_progress(given.quiet) as progress:
-        found = check(answers, fitted, max_unsupported, _columns(map_), run, progress)
-    sheet, said = report.check_sheet(found), report.verdict(found, fail_on_drift)
+        found = gates.check(answers, fitted, max_unsupported, _columns(map_), run, progress)
+    sheet, said = gates.check_sheet(found), gates.verdict(found, fail_on_drift)
     folder = job_folder(run.results / "gate-check", [sheet.data.name], sheet.grid.signatures)
     written = write_sheet(sheet, folder)
     if junit:
-        write_text(junit, report.junit(found, fail_on_drift))
+        write_text(junit, gates.junit(found, fail_on_drift))
     if markdown:
         write_text(markdown, f"{said}\n\n{page_of(sheet.grid)}")
     if not given.quiet:
@@ -342,8 +340,7 @@ def gate_action(
     Examples:
       metaeval gate action release.jsonl gate.json > .github/workflows/citations.yml
     """
-    from metaeval.experiment.labelling.gate import read_gate
-    from metaeval.experiment.labelling.report import workflow
+    from metaeval.experiment.labelling.gate import read_gate, workflow
 
     _columns(map_)
     say_text(workflow(read_gate(gate_file), answers, gate_file.as_posix(), _mapped(map_)), end="")

@@ -14,8 +14,7 @@ import yaml
 
 import metaeval
 from metaeval.experiment.explaining.explain import explain, read_signature
-from metaeval.experiment.labelling.gate import read_gate, write_gate
-from metaeval.experiment.labelling.report import workflow
+from metaeval.experiment.labelling.gate import read_gate, workflow, write_gate
 from metaeval.files import csv_text
 from metaeval.labelling.items import items_of
 from metaeval.labelling.labels import labels_of

@@ -10,19 +10,22 @@ import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.labelling.scores import Scored, data_of, filled, scored
+from metaeval.experiment.labelling.scores import PERCENT, Scored, data_of, filled, item_sheet, scored
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import sha256_json
-from metaeval.labelling.claims import TITLES
+from metaeval.labelling.claims import TITLES, Claims
 from metaeval.labelling.items import Items, items_of
 from metaeval.labelling.labels import Labels, agreement, check_sample, judged, labels_of
 from metaeval.labelling.measures import LABELS, RECALL, Rows, aligned_parts, citation_rows, claim_rows, estimated, wald
 from metaeval.report import result as results
-from metaeval.report.grid import plain
+from metaeval.report.cells import cell
+from metaeval.report.grid import Block, Cell, Line, Note, plain
 from metaeval.report.notebook import Recorded
-from metaeval.report.sheet import Record, Scalar
+from metaeval.report.sheet import Record, Scalar, Sheet
 from metaeval.signature import signature, versions
 from metaeval.stats.prediction_powered import Estimand, Share, difference, labels_saved
+
+HEADINGS = ("estimate", "labels alone", "metric alone (biased)", "labels saved")
 
 
 @dataclass(frozen=True)
@@ -157,19 +160,15 @@ def _labels_of_each(files: Sequence[Items], labels: Any, mapping: Mapping[str, s
                 f"{error} Both files have an item {min(both)!r}: write {names[0]}ID or {names[1]}ID in the labels."
             ) from error
         raise
-    found = []
+    found, parts = [], tuple[Mapping[str, Any], ...]((whole.levels, whole.probability, whole.stratum))
     for name, one in zip(names, files, strict=True):
         own = {f"{name}{row.id}": row.id for row in one.rows}
-        kept = [{own[key]: value for key, value in part.items() if key in own} for part in _parts(whole)]
+        kept = [{own[key]: value for key, value in part.items() if key in own} for part in parts]
         if not kept[0]:
             raise UserError(f"{whole.name} labels no item of {one.name}: a difference takes labels of both.")
         blank = tuple(own[key] for key in whole.blank if key in own)
         found.append(replace(whole, levels=kept[0], probability=kept[1], stratum=kept[2], blank=blank))
     return found
-
-
-def _parts(labels: Labels) -> tuple[Mapping[str, Any], ...]:
-    return labels.levels, labels.probability, labels.stratum
 
 
 def _estimate(
@@ -259,28 +258,21 @@ def _said(
         items, found, labels = side.items, side.judged, side.labels
         name = f"{plain(items.name)}: " if len(sides) > 1 else ""
         answers = len({row.group for row in items.rows})
-        notes.append(("items", f"{name}{len(items.rows):,} citations of {answers:,} answers; {found.said}"))
-        notes += [("read", f"{name}{text}") for text in (*items.notes, *labels.notes)]
+        told = [("items", f"{len(items.rows):,} citations of {answers:,} answers; {found.said}")]
+        told += [("read", text) for text in (*items.notes, *labels.notes)]
         if found.lost:
-            notes.append(
-                ("not judged", f"{name}{found.lost:,} drawn {items.what} are blank; taken as missing at random")
-            )
+            told.append(("not judged", f"{found.lost:,} drawn {items.what} are blank; taken as missing at random"))
         if missing := int(np.isnan(side.column.score).sum()):
-            notes.append(
-                ("unscored", f"{name}{missing:,} items have no score of {plain(side.column.name)}: their mean")
-            )
+            told.append(("unscored", f"{missing:,} items have no score of {plain(side.column.name)}: their mean"))
         if items.claims:
-            notes += _notes_of_claims(name, items, own)
+            told += _notes_of_claims(items, items.claims, own)
         elif RECALL not in own:
-            notes.append(
-                ("recall", f"{name}not told: only some citations of a statement are labelled (draw whole answers)")
-            )
+            told.append(("recall", "not told: only some citations of a statement are labelled (draw whole answers)"))
         elif items.uncited:
-            notes.append(
-                ("recall", f"{name}{len(items.uncited):,} statements without a citation count as not supported")
-            )
+            told.append(("recall", f"{len(items.uncited):,} statements without a citation count as not supported"))
         if agreed := agreement(labels):
-            notes.append(("annotators", f"{name}{agreed}"))
+            told.append(("annotators", agreed))
+        notes += [(label, f"{name}{text}") for label, text in told]
         settings |= {f"labels{name and ' of ' + items.name}": labels.fingerprint[:12]}
         signatures.append(
             signature(
@@ -299,20 +291,46 @@ def _said(
     return settings, tuple(notes), tuple(signatures)
 
 
-def _notes_of_claims(name: str, items: Items, own: Mapping[str, Rows]) -> list[tuple[str, str]]:
-    title = TITLES[items.claims.pipeline] if items.claims else ""
+def _notes_of_claims(items: Items, claims: Claims, own: Mapping[str, Rows]) -> list[tuple[str, str]]:
     notes = [
-        ("judge", f"{name}full support is entailment; of two annotators or more, by more than half of them"),
-        ("mean", f"{name}over answers, of each answer's share, as {title} has it"),
+        ("judge", "full support is entailment; of two annotators or more, by more than half of them"),
+        ("mean", f"over answers, of each answer's share, as {TITLES[claims.pipeline]} has it"),
     ]
     if items.uncited:
-        notes.append(("recall", f"{name}{len(items.uncited):,} claims without a passage count as not supported"))
+        notes.append(("recall", f"{len(items.uncited):,} claims without a passage count as not supported"))
     if not any(key.endswith("precision") for key in own):
         notes.append(
             (
                 "precision",
-                f"{name}not told: of some claims with several citations not all that decides is labelled (each alone, "
-                "and the others without it)",
+                "not told: of some claims with several citations not all that decides is labelled (each alone, and the "
+                "others without it)",
             )
         )
     return notes
+
+
+def estimate_sheet(found: Estimates) -> Sheet:
+    """The table of the estimates: a block a file, and one of the differences."""
+    several = len({one.system for one in found.found}) > 1
+    blocks: dict[str, list[Line]] = {}
+    for one, signed in (*((one, False) for one in found.found), *((one, True) for one in found.differences)):
+        title = f"difference: {one.system}" if signed else one.system if several else ""
+        cells = (
+            cell(one.value, one.low, one.high, PERCENT, signed=signed),
+            cell(*one.alone, PERCENT, signed=signed),
+            cell(one.metric_only, column=PERCENT),
+            Cell(f"{one.saved:.0f}"),
+        )
+        blocks.setdefault(plain(title), []).append(Line(LABELS[one.measure], cells))
+    first = found.found[0]
+    return item_sheet(
+        "estimate",
+        "Citation quality (%)",
+        found.data,
+        ("share of citations", HEADINGS, [Block(title, tuple(lines)) for title, lines in blocks.items()]),
+        found.records,
+        [Note(*note) for note in found.notes],
+        found.signatures,
+        settings=found.settings,
+        subtitle=f"{plain(found.data.name)}, {first.labels:,} labels, {plain(first.metric)}",
+    )

@@ -1,26 +1,37 @@
-"""A gate as a file, and the check of a release against it: its unsupported share, and drift."""
+"""A gate as a file, and the check of a release against it: its unsupported share, and drift.
+
+With what a check looks like: a table, a sentence, JUnit XML and a workflow.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
+from string import Template
 from typing import Any, Literal, get_args
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import check_file
-from metaeval.errors import UserError, unknown
+from metaeval.errors import UserError, shown, unknown
 from metaeval.experiment.columns import Column
-from metaeval.experiment.labelling.scores import scored
+from metaeval.experiment.labelling.scores import PERCENT, data_of, item_sheet, scored
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import sha256_json, write_text
 from metaeval.labelling.items import Items, items_of
 from metaeval.reading import read_object
+from metaeval.report.cells import cell
+from metaeval.report.grid import UNDEFINED, Block, Cell, Line, Note, plain
 from metaeval.report.result import checked
+from metaeval.report.sheet import Sheet
 from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import Sample, share, wilson
@@ -28,6 +39,9 @@ from metaeval.stats.risk_control import Promise, corrected_share, design_effect,
 
 SCHEMA = "metaeval-gate/1"
 Target = Literal["partial", "full"]
+
+MOST_LISTED = 50
+"""Flagged citations that a JUnit file names."""
 
 DRIFT = 0.01
 """The chance at which samples of one source are said to differ, for all tests of a check together."""
@@ -284,3 +298,123 @@ def score_one(gate: Gate, statement: str, source: str, config: RunConfig | None 
     check_file("the gate", {"metrics": [gate.metric], "metric_options": gate.settings.get("metric_options", {})})
     item = {"id": "1", "statement": statement, "source": source}
     return float(_scored(items_of([item]), gate, config).score[0])
+
+
+def average(gate: Gate) -> str:
+    """The words that a promise on the mean takes."""
+    return " on average" if gate.promise == "mean" else ""
+
+
+def verdict(found: Checked, fail_on_drift: bool = False) -> str:
+    """The outcome of a check in one sentence."""
+    value, low, high = found.unsupported
+    most = found.gate.max_unsupported
+    share = (
+        f"{100 * value:.1f} % of the citations are unsupported"
+        if value == value
+        else "the unsupported share is not told"
+    )
+    ends = f"{100 * low:.1f} to {100 * high:.1f} %, corrected for {plain(found.gate.metric)}'s errors"
+    if not found.passed:
+        return f"FAILED: {share} ({ends}); the gate allows {100 * most:g} %."
+    if found.drifted and fail_on_drift:
+        return f"FAILED: the release does not look like the fitting set; {share} ({ends})."
+    return f"PASSED: not shown to be above the {100 * most:g} % that the gate allows; {share} ({ends})."
+
+
+def check_sheet(found: Checked) -> Sheet:
+    """Flagged and unsupported shares, and drift."""
+    gate = found.gate
+    value, low, high = found.unsupported
+    value_ = None if value != value else value
+    lines = [
+        Line("flagged", (cell(*found.flagged, PERCENT), Cell(UNDEFINED))),
+        Line("unsupported (corrected)", (cell(value_, low, high, PERCENT), Cell(f"{100 * gate.max_unsupported:g}"))),
+    ]
+    notes = [
+        Note(
+            "flagged",
+            f"score of {plain(gate.metric)} below {gate.threshold:.4g}: "
+            f"{len(found.below):,} of {len(found.items.rows):,} citations",
+        ),
+        Note(
+            "unsupported",
+            f"one-sided bounds at {100 * (1 - gate.alpha):g} % each; the gate misses at most {100 * gate.bound:.1f} % "
+            f"of them{average(gate)}",
+        ),
+        Note("fitted", f"{gate.date}, {gate.labelled:,} labels, gate {gate.hash[:12]}"),
+    ]
+    notes += (
+        [Note("unscored", f"{found.unscored:,} citations have no score, and are flagged")] if found.unscored else []
+    )
+    notes += [
+        Note(
+            "drift" if one.drifted else "no drift",
+            f"{one.what}: median {one.here:.3g}, at fitting {one.fitted:.3g} (p {one.p:.2g})",
+        )
+        for one in found.drift
+    ]
+    return item_sheet(
+        "gate-check",
+        "Release against the gate (%)",
+        data_of(found.items),
+        ("share of citations", ("here", "allowed"), [Block("", tuple(lines))]),
+        [
+            {
+                **{"metric": gate.metric, "threshold": gate.threshold, "gate": gate.hash},
+                **dict(zip(("flagged", "flagged_low", "flagged_high"), found.flagged, strict=True)),
+                **{"unsupported": value_, "unsupported_low": low, "unsupported_high": high},
+                **{"max_unsupported": gate.max_unsupported, "passed": found.passed, "drifted": found.drifted},
+                **{"citations": len(found.items.rows), "unscored": found.unscored},
+            }
+        ],
+        notes,
+        (found.signature,),
+    )
+
+
+def junit(found: Checked, fail_on_drift: bool = False) -> str:
+    """JUnit XML: one test of the unsupported share, one of each kind of drift; flagged citations in the output."""
+    tests = []
+    failures = 0
+
+    def case(name: str, failed: bool, said: str) -> None:
+        nonlocal failures
+        failures += failed
+        inner = f"<failure message={quoteattr(said)}/>" if failed else f"<system-out>{escape(said)}</system-out>"
+        tests.append(f'  <testcase classname="metaeval.gate" name={quoteattr(name)}>{inner}</testcase>')
+
+    case("unsupported share", not found.passed, _clean(verdict(found)))
+    for one in found.drift:
+        said = f"median {one.here:.3g}, at fitting {one.fitted:.3g} (p {one.p:.2g})"
+        case(f"drift: {one.what}", one.drifted and fail_on_drift, _clean(f"{'drift: ' if one.drifted else ''}{said}"))
+    listed = [
+        f"{shown(own)} {'no score' if score is None else f'{score:.4g}'}" for own, score in found.below[:MOST_LISTED]
+    ]
+    left = len(found.below) - len(listed)
+    listed += [f"and {left:,} more"] if left > 0 else []
+    out = escape(_clean("Flagged: " + "; ".join(listed) if listed else "Nothing is flagged."))
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<testsuite name="metaeval gate" tests="{len(tests)}" failures="{failures}" errors="0">\n'
+        + "\n".join(tests)
+        + f"\n  <system-out>{out}</system-out>\n</testsuite>\n"
+    )
+
+
+def workflow(gate: Gate, answers: str, gate_file: str, further: Sequence[str] = ()) -> str:
+    """A GitHub workflow that checks a release: YAML. further: words that the command takes besides the two files."""
+    base = gate.metric.partition(":")[0]
+    extras = [registry.find("metric", base).card.extra if base in registry.names("metric") else ""]
+    extras += [extra for extra in ("xlsx", "parquet") if answers.endswith(f".{extra}")]
+    named = ",".join(filter(None, extras))
+    package = f"metaeval[{named}]" if named else "metaeval"
+    return Template(resources.files(__package__).joinpath("workflow.yml").read_text(encoding="utf-8")).substitute(
+        package=shlex.quote(f"{package}=={versions('metaeval')['metaeval']}"),
+        check=shlex.join(["metaeval", "gate", "check", answers, gate_file, *further]),
+    )
+
+
+def _clean(text: str) -> str:
+    """Text that XML can hold."""
+    return "".join(one if one.isprintable() else " " for one in plain(text))

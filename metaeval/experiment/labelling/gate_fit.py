@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any, cast
 
 import numpy as np
@@ -13,12 +14,24 @@ from metaeval.config import RunConfig
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError
 from metaeval.experiment.columns import Column
-from metaeval.experiment.labelling.gate import Gate, Reference, Terms, cleared, effective_number, looks_of, made_of
-from metaeval.experiment.labelling.scores import data_of, scored
+from metaeval.experiment.labelling.gate import (
+    Gate,
+    Reference,
+    Terms,
+    average,
+    cleared,
+    effective_number,
+    looks_of,
+    made_of,
+)
+from metaeval.experiment.labelling.scores import PERCENT, data_of, item_sheet, scored
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.labelling.items import Items, items_of
 from metaeval.labelling.labels import Judged, Labels, agreement, judged, labels_of
+from metaeval.report.cells import cell
+from metaeval.report.grid import Block, Cell, Line, Note, plain
 from metaeval.report.notebook import Recorded
+from metaeval.report.sheet import Record, Sheet
 from metaeval.signature import signature, versions
 from metaeval.stats.risk_control import (
     Promise,
@@ -77,8 +90,6 @@ class Fitted(Recorded):
     @property
     def records(self) -> Sequence[Mapping[str, Any]]:
         """A mapping a metric: its threshold, what the labels say of it, and whether it is the gate."""
-        from metaeval.experiment.labelling.report import fit_sheet  # which reads what stands here
-
         return fit_sheet(self).records
 
 
@@ -101,8 +112,15 @@ def fit(
     """
     terms = terms or Terms()
     max_missed, confident = terms.max_missed, terms.promise == "confidence"
-    _check_metrics(metrics, terms)
-    config = (config or RunConfig()).model_copy(update={"metrics": tuple(dict.fromkeys(metrics))})
+    several = tuple(dict.fromkeys(metrics))
+    if not several:
+        raise UserError("No metric is asked for: name at least one, for example -m overlap.")
+    if not confident and len(several) > 1:
+        raise UserError(
+            f"{len(several)} metrics are named; allowed: one, for a promise on the mean does not hold after a choice "
+            f"among several: name one, for example -m {several[0]}."
+        )
+    config = (config or RunConfig()).model_copy(update={"metrics": several})
     items = items_of(answers, mapping)
     own = labels_of(labels, items, mapping)
     found = judged(items, own)
@@ -150,16 +168,6 @@ def fit(
         ),
         signatures=tuple(signature({**read, **made_of(column), **promised, **used}) for column in columns),
     )
-
-
-def _check_metrics(metrics: Sequence[str], terms: Terms) -> None:
-    if not metrics:
-        raise UserError("No metric is asked for: name at least one, for example -m overlap.")
-    if terms.promise == "mean" and len(dict.fromkeys(metrics)) > 1:
-        raise UserError(
-            f"{len(dict.fromkeys(metrics))} metrics are named; allowed: one, for a promise on the mean does not hold "
-            f"after a choice among several: name one, for example -m {metrics[0]}."
-        )
 
 
 def _candidate(items: Items, found: Judged, bad: Any, column: Column, terms: Terms, alpha: float) -> Candidate:
@@ -229,3 +237,92 @@ def _gate(
         date=datetime.now(UTC).date().isoformat(),
     )
     return gate.model_copy(update={"hash": gate.content})
+
+
+def fit_sentences(found: Fitted) -> list[str]:
+    """What a fit found, in sentences: what the promise needs, and the gate or what would tell."""
+    lines = [_needs(found)]
+    if found.gate:
+        gate = found.gate
+        seen = f"{100 * gate.missed:.1f} % of these labels"
+        lines.append(
+            f"{plain(gate.metric)} keeps it: a citation with a score below {gate.threshold:.4g} is flagged. At most "
+            f"{100 * gate.bound:.1f} % of the unsupported are missed{average(gate)} ({seen}); "
+            f"{100 * gate.flagged:.0f} % of the supported are flagged too, and {100 * gate.precision:.0f} % of what is "
+            "flagged is unsupported."
+        )
+        return lines
+    wanted = f"about {found.wanted:,} more labels would tell" if found.wanted else _hopeless(found)
+    lines.append(f"Not good enough with these labels: {wanted}.")
+    return lines
+
+
+def _needs(found: Fitted) -> str:
+    most = f"{100 * found.terms.max_missed:g} %"
+    if found.terms.promise == "mean":
+        return (
+            f"The promise on the mean (of an answer's unsupported citations at most {most} missed, on average over "
+            f"answers and over labels) needs {found.needed} answers with an unsupported label, and no miss; there are "
+            f"{found.there:,}."
+        )
+    labels = f"{found.there:,} unsupported labels"
+    if found.effective < 0.95 * found.there:
+        labels += f", which tell as much as {found.effective:.0f} independent ones"
+    many = len(found.candidates)
+    tests = f", shared by {many} metrics" if many > 1 else ""
+    return (
+        f"The promise (at most {most} of unsupported citations missed, with confidence "
+        f"{100 * (1 - found.terms.alpha):g} %{tests}) needs {found.needed} unsupported labels without a single miss; "
+        f"there are {labels}."
+    )
+
+
+def _hopeless(found: Fitted) -> str:
+    known = [(one.best.missed, one.best.flagged, one.metric) for one in found.candidates if one.best]
+    if not known:
+        return f"every threshold flags more than {100 * found.terms.max_flagged:g} % of the supported"
+    missed, flagged, metric = min(known, key=itemgetter(0))
+    missed, flagged = 100 * missed, 100 * flagged
+    return (
+        f"no number of labels will help these metrics; {plain(metric)} misses least, {missed:.0f} % of the "
+        f"unsupported where it flags {flagged:.0f} % of the supported: try another metric"
+    )
+
+
+def fit_sheet(found: Fitted) -> Sheet:
+    """A line a metric: its last threshold that keeps the promise, else the one that misses least."""
+    lines, records = [], []
+    names = ("threshold", "missed", "bound", "supported_flagged", "effective_labels")
+    for one in found.candidates:
+        at = one.chosen if one.passes else (one.best or one.chosen)
+        chosen = bool(found.gate and found.gate.metric == one.metric)
+        verdict = "gate" if chosen else "keeps it" if one.passes else "not told" if one.more else "no"
+        numbers = (at.threshold, at.missed, at.bound, at.flagged, at.labels) if at else (None,) * 5
+        threshold, missed, bound, flagged, _ = numbers
+        shares = missed, bound, None if missed is None else 1 - missed, flagged, one.precision
+        cells = (cell(threshold), *(cell(value, column=PERCENT) for value in shares), Cell(verdict))
+        lines.append(Line(plain(one.metric), cells))
+        stored = (value if value is None or abs(value) < 1e300 else None for value in numbers)
+        record: Record = {"metric": one.metric, **dict(zip(names, stored, strict=True)), "precision": one.precision}
+        records.append({**record, "promise": verdict, "more_labels": one.more})
+    return item_sheet(
+        "gate-fit",
+        "Gate for unsupported citations (%)",
+        data_of(found.items),
+        (
+            "metric",
+            ("threshold", "missed", "at most", "recall", "supported flagged", "precision", "promise"),
+            [Block("", tuple(lines))],
+        ),
+        records,
+        [Note(*note) for note in found.notes]
+        + [
+            Note("recall", "of unsupported citations: those that are flagged; precision: of flagged, the unsupported"),
+            Note(
+                "promise",
+                "gate: taken, the first named that keeps it; keeps it: would do too, if named first; no: not with any "
+                "number of labels; not told: more labels would tell",
+            ),
+        ],
+        found.signatures,
+    )

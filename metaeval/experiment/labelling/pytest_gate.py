@@ -87,8 +87,7 @@ def _citations(request: pytest.FixtureRequest) -> None:
     if len(marker.args) != 1:
         raise pytest.UsageError("@pytest.mark.citations takes one file: @pytest.mark.citations('release.jsonl').")
     from metaeval.errors import UserError
-    from metaeval.experiment.labelling.gate import check
-    from metaeval.experiment.labelling.report import verdict
+    from metaeval.experiment.labelling.gate import check, verdict
 
     gate, run = request.getfixturevalue("citation_gate"), request.getfixturevalue("_gate_run")
     try:

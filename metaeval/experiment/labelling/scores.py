@@ -1,9 +1,10 @@
-"""Scores of the items that people label, and these items as results keep them."""
+"""Scores of the items that people label, and these items as results and tables keep them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,9 +17,16 @@ from metaeval.experiment.prepared_run import prepare
 from metaeval.files import sha256_json
 from metaeval.labelling.items import Items
 from metaeval.labelling.measures import Side
+from metaeval.report.result import Column as Measure
 from metaeval.report.result import Data
+from metaeval.report.sheet import sheet_of
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.arrays import Floats
+
+PERCENT = Measure(key="", label="", scale=100, digits=1)
+
+item_sheet = partial(sheet_of, unit="citation", settings={"unit": "citation"})
+"""A table of citations, or of shares of them."""
 
 
 @dataclass(frozen=True, eq=False)
