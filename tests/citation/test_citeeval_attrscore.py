@@ -4,17 +4,18 @@ import json
 
 import pytest
 
-from metaeval.citation.citeeval.baselines import Open, known
-from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.statement_questions import (
+from metaeval.citation.citeeval.baselines import (
     NO_PASSAGE,
     UNREAD,
+    Open,
     attrscore,
     attrscore_by_metric,
     attrscore_by_model,
     attrscore_inquiries,
+    known,
 )
+from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.values import baseline_options, citeeval_options
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError

@@ -87,7 +87,7 @@ def test_marks_are_moved_and_ordered_as_released(text, expected, punkt_data):
 
 def test_the_reply_in_tags_is_read_as_released(golden):
     text = golden["parse"]["text"]
-    found = read_tags(text, "editing", statements=3)
+    found = read_tags(text, "editing", {1, 2, 3})
     official = {int(number): edits_of(stored) for number, stored in golden["parse"]["edits"].items()}
     assert {number: own for number, own in found.edits.items() if own} == official
     assert found.edits[2] == ()  # N/A: the judge said that nothing is to change; the released code stores nothing
@@ -99,8 +99,8 @@ def test_a_reason_that_does_not_exist_stops_as_released_or_is_counted(golden):
     assert golden["parse"]["reason_4"] == "AssertionError"
     text = golden["parse"]["text"].replace("DELETE REASON 1", "DELETE REASON 4")
     with pytest.raises(UserError, match="reason 4, at which the released code stops"):
-        read_tags(text, "editing", 3, stops=RELEASED.stops)
-    said = read_tags(text, "editing", 3)
+        read_tags(text, "editing", {1, 2, 3}, stops=RELEASED.stops)
+    said = read_tags(text, "editing", {1, 2, 3})
     assert set(said.edits) == {2, 3}
     assert said.problems == {"out of schema": 1}
 

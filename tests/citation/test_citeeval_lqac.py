@@ -8,10 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.citeeval.baselines import TRIPLE, UNDEFINED, Open, known, mean
+from metaeval.citation.citeeval.baselines import (
+    KINDS,
+    TRIPLE,
+    UNDEFINED,
+    Open,
+    known,
+    lqac,
+    lqac_inquiries,
+    lqac_response,
+    mean,
+)
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.statement_questions import KINDS, lqac, lqac_inquiries, lqac_response
 from metaeval.citation.citeeval.values import citeeval_options
 from metaeval.citation.model import Answer, Passage
 from metaeval.llm.endpoint import Cause

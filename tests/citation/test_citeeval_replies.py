@@ -27,14 +27,14 @@ def reply(*statements):
 
 
 def test_contexts_edits_and_ratings_by_statement():
-    found = read_json(reply(*(context(n, name) for n, name in enumerate(["query", "model"], 1))), "attribution", 2)
+    found = read_json(reply(*(context(n, name) for n, name in enumerate(["query", "model"], 1))), "attribution", {1, 2})
     assert found == Words(contexts={1: 1, 2: 4})
-    found = read_json(reply(review(2, 5), review(1, 2, [DELETE, ADD])), "editing", 2)
+    found = read_json(reply(review(2, 5), review(1, 2, [DELETE, ADD])), "editing", {1, 2})
     assert found == Words(edits={1: (Edit("delete", 1, 6), Edit("add", 3, 7)), 2: ()}, stars={1: 2, 2: 5})
 
 
 def test_one_block_of_code_around_the_object_is_no_fault():
-    assert read_json(f"```json\n{reply(context(1))}\n```\n", "attribution", 1).contexts == {1: 2}
+    assert read_json(f"```json\n{reply(context(1))}\n```\n", "attribution", {1}).contexts == {1: 2}
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_one_block_of_code_around_the_object_is_no_fault():
     ],
 )
 def test_a_reply_of_another_form_is_not_read_at_all(text):
-    assert read_json(text, "editing", 1) is None
-    assert read_json(text, "attribution", 1) is None
+    assert read_json(text, "editing", {1}) is None
+    assert read_json(text, "attribution", {1}) is None
 
 
 @pytest.mark.parametrize(
@@ -84,15 +84,17 @@ def test_a_reply_of_another_form_is_not_read_at_all(text):
     ],
 )
 def test_an_entry_out_of_the_schema_is_counted_as_a_whole_and_the_others_are_read(entry):
-    said = read_json(reply(entry, review(2, 3)), "editing", 2)
+    said = read_json(reply(entry, review(2, 3)), "editing", {1, 2})
     assert said == Words(edits={2: ()}, stars={2: 3}, problems=Counter({"out of schema": 1}))
 
 
 def test_invented_and_repeated_statements_are_counted_and_count_for_nothing():
-    said = read_json(reply(review(0), review(1, 1), review(1, 5), review(2, 4), review(9), review(9)), "editing", 2)
+    said = read_json(
+        reply(review(0), review(1, 1), review(1, 5), review(2, 4), review(9), review(9)), "editing", {1, 2}
+    )
     assert (said.edits, said.stars) == ({2: ()}, {2: 4})  # two words on statement 1: neither stands
     assert said.problems == {"no such statement": 3, "said twice": 1}
-    assert read_json(reply(context(1, "other"), context(3)), "attribution", 2).problems == {
+    assert read_json(reply(context(1, "other"), context(3)), "attribution", {1, 2}).problems == {
         "out of schema": 1,
         "no such statement": 1,
     }
@@ -103,7 +105,7 @@ def test_the_schema_that_is_asked_for_and_the_reading_agree(entry):
     jsonschema = pytest.importorskip("jsonschema", reason="checks replies against the schema as a server would")
     schema = reply_schema("editing")["json_schema"]["schema"]
     validator = jsonschema.Draft202012Validator(schema)
-    assert validator.is_valid({"statements": [entry]}) == (not read_json(reply(entry), "editing", 1).problems)
+    assert validator.is_valid({"statements": [entry]}) == (not read_json(reply(entry), "editing", {1}).problems)
 
 
 @pytest.mark.parametrize("name", ["query", "retrieval", "response", "model", "Retrieval", "", 2])
@@ -111,7 +113,7 @@ def test_the_schema_of_contexts_agrees_too(name):
     jsonschema = pytest.importorskip("jsonschema", reason="checks replies against the schema as a server would")
     schema = reply_schema("attribution")["json_schema"]["schema"]
     valid = jsonschema.Draft202012Validator(schema).is_valid({"statements": [context(1, name)]})
-    assert valid == (not read_json(reply(context(1, name)), "attribution", 1).problems)
+    assert valid == (not read_json(reply(context(1, name)), "attribution", {1}).problems)
 
 
 JSON = st.recursive(
@@ -129,7 +131,7 @@ JSON = st.recursive(
 @given(JSON | st.builds(lambda entries: {"statements": entries}, st.lists(JSON, max_size=3)))
 def test_no_json_whatsoever_makes_the_reading_fail(value):
     for module in ("editing", "attribution"):
-        said = read_json(json.dumps(value), module, 3)
+        said = read_json(json.dumps(value), module, {1, 2, 3})
         assert said is None or {*said.contexts, *said.edits, *said.stars} <= {1, 2, 3}
 
 
@@ -139,25 +141,25 @@ def test_tags_are_read_once_within_the_statements_and_outside_thinking():
         '<rating sentence_id="1"> 5 </rating><rating sentence_id="2">7</rating>'
         '<rating sentence_id="3">4</rating><rating sentence_id="3">4</rating><rating sentence_id="9">4</rating>'
     )
-    said = read_tags(text, "editing", 3)
+    said = read_tags(text, "editing", {1, 2, 3})
     assert said.stars == {1: 5}
     assert said.problems == {"out of schema": 1, "said twice": 1, "no such statement": 1}
     text = '<type sentence_id="1">2</type><type sentence_id="2">5</type>'
-    contexts = read_tags(text, "attribution", 2, tag="type")
+    contexts = read_tags(text, "attribution", {1, 2}, tag="type")
     assert (contexts.contexts, contexts.problems) == ({1: 2}, {"out of schema": 1})
-    assert read_tags(text, "attribution", 2) is None
+    assert read_tags(text, "attribution", {1, 2}) is None
 
 
 def test_numbers_too_long_to_be_meant_are_out_of_the_schema():
     long = "1" * 5000  # Python refuses to read more than 4300 digits
     for module, tag in (("editing", "rating"), ("attribution", "attribution")):
-        said = read_tags(f'<{tag} sentence_id="1">{long}</{tag}><{tag} sentence_id="2"> 4 </{tag}>', module, 2)
+        said = read_tags(f'<{tag} sentence_id="1">{long}</{tag}><{tag} sentence_id="2"> 4 </{tag}>', module, {1, 2})
         assert ({**said.contexts, **said.stars}, said.problems) == ({2: 4}, {"out of schema": 1})
-        said = read_tags(f'<{tag} sentence_id="{long}">4</{tag}>', module, 2)
+        said = read_tags(f'<{tag} sentence_id="{long}">4</{tag}>', module, {1, 2})
         assert said == Words(problems=Counter({"no such statement": 1}))
     for citation, reason in ((long, "1"), ("1", long)):
         text = f'<editing sentence_id="1"><DELETE citation="{citation}">{reason}</DELETE></editing>'
-        assert read_tags(text, "editing", 1) == Words(problems=Counter({"out of schema": 1}))
+        assert read_tags(text, "editing", {1}) == Words(problems=Counter({"out of schema": 1}))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +177,7 @@ def test_numbers_too_long_to_be_meant_are_out_of_the_schema():
     ],
 )
 def test_edits_in_tags_are_read_whole_or_counted(body, edits):
-    said = read_tags(f'<editing sentence_id="1">{body}</editing>', "editing", 1)
+    said = read_tags(f'<editing sentence_id="1">{body}</editing>', "editing", {1})
     assert said.edits == ({} if edits is None else {1: edits})
     assert said.problems == ({"out of schema": 1} if edits is None else {})
 
@@ -184,4 +186,4 @@ def test_every_reason_has_its_number():
     for action, reasons in REASONS.items():
         for number, reason in enumerate(reasons, start=1):
             text = reply(review(1, edits=[{"action": action, "citation": 3, "reason": reason}]))
-            assert read_json(text, "editing", 1).edits[1][0].name == f"{action.upper()}_{number}"
+            assert read_json(text, "editing", {1}).edits[1][0].name == f"{action.upper()}_{number}"

@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from metaeval.citation.citeeval.baselines import Baseline
-from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, edit_problems
-from metaeval.citation.citeeval.judge import Asking, Judged, Question, judge_responses, questions_of
-from metaeval.citation.citeeval.splitting import Split, Statement
-from metaeval.citation.citeeval.statement_questions import (
+from metaeval.citation.citeeval.baselines import (
     AttrStatement,
+    Baseline,
     Inquiry,
     LqacStatement,
     attrscore_by_model,
@@ -24,6 +21,9 @@ from metaeval.citation.citeeval.statement_questions import (
     lqac,
     lqac_inquiries,
 )
+from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, edit_problems
+from metaeval.citation.citeeval.judge import Asking, Judged, Question, judge_responses, questions_of
+from metaeval.citation.citeeval.splitting import Split, Statement
 from metaeval.citation.citeeval.values import (
     CONTEXTS,
     PAPER,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from html import escape
@@ -49,18 +49,11 @@ _EDIT_SCHEMA = object_schema(
     citation={"type": "integer"},
     reason={"type": "string", "enum": [reason for reasons in REASONS.values() for reason in reasons]},
 )
+_SPOKEN_OF = {"id": {"type": "integer"}, "thinking": {"type": "string"}}
+_EDITED = {"edits": {"type": "array", "items": _EDIT_SCHEMA}, "rating": {"type": "integer", "enum": list(STARS)}}
 _STATEMENTS: Mapping[Module, dict[str, Any]] = {
-    "attribution": object_schema(
-        id={"type": "integer"},
-        thinking={"type": "string"},
-        context={"type": "string", "enum": list(CONTEXTS.values())},
-    ),
-    "editing": object_schema(
-        id={"type": "integer"},
-        thinking={"type": "string"},
-        edits={"type": "array", "items": _EDIT_SCHEMA},
-        rating={"type": "integer", "enum": list(STARS)},
-    ),
+    "attribution": object_schema(**_SPOKEN_OF, context={"type": "string", "enum": list(CONTEXTS.values())}),
+    "editing": object_schema(**_SPOKEN_OF, **_EDITED),
 }
 
 _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
@@ -94,8 +87,8 @@ def reply_schema(module: Module) -> dict[str, Any]:
     return response_format(module, statements={"type": "array", "items": _STATEMENTS[module]})
 
 
-def read_json(text: str, module: Module, statements: int) -> Words | None:
-    """Read a reply in JSON; None for a malformed one. statements: how many were asked about.
+def read_json(text: str, module: Module, asked: Collection[int]) -> Words | None:
+    """Read a reply in JSON; None for a malformed one. asked: numbers of the statements that were asked about.
 
     An entry of which any part does not keep to the schema is counted and not read: half of it is not taken.
     """
@@ -109,7 +102,7 @@ def read_json(text: str, module: Module, statements: int) -> Words | None:
         and all(edit["reason"] in REASONS[edit["action"]] and edit["citation"] >= 0 for edit in one.get("edits", ()))
     ]
     problems = Counter({"out of schema": len(body["statements"]) - len(entries)})
-    by = _once(entries, statements, problems)
+    by = _once(entries, asked, problems)
     if module == "attribution":
         return Words({number: _CONTEXT_NUMBERS[one["context"]] for number, one in by.items()}, problems=+problems)
     edits = {
@@ -119,15 +112,11 @@ def read_json(text: str, module: Module, statements: int) -> Words | None:
         )
         for number, one in by.items()
     }
-    return Words(
-        edits=edits,
-        stars={number: one["rating"] for number, one in by.items()},
-        problems=+problems,
-    )
+    return Words(edits=edits, stars={number: one["rating"] for number, one in by.items()}, problems=+problems)
 
 
 def read_tags(
-    text: str, module: Module, statements: int, tag: str = "attribution", stops: bool = False
+    text: str, module: Module, asked: Collection[int], tag: str = "attribution", stops: bool = False
 ) -> Words | None:
     """Read a reply in tags; None for one without any block of the right name.
 
@@ -147,7 +136,7 @@ def read_tags(
         ]
         entries = [(number, one) for number, one in found if one is not None]
         problems["out of schema"] += len(found) - len(entries)
-        return _once(entries, statements, problems)
+        return _once(entries, asked, problems)
 
     if module == "attribution":
         words = Words(contexts=read(tag, lambda body: _one_of(CONTEXTS, body)), problems=+problems)
@@ -157,12 +146,12 @@ def read_tags(
     return words if words.contexts or words.edits or words.stars or words.problems else None
 
 
-def _once(entries: Sequence[tuple[int, T]], statements: int, problems: Counter[str]) -> dict[int, T]:
-    """The entries of statements 1 to `statements` that were spoken of once; the others are counted in `problems`."""
+def _once(entries: Sequence[tuple[int, T]], asked: Collection[int], problems: Counter[str]) -> dict[int, T]:
+    """The entries of statements asked about that were spoken of once; the others are counted in `problems`."""
     times = Counter(number for number, _ in entries)
-    problems["no such statement"] += sum(not 1 <= number <= statements for number, _ in entries)
-    problems["said twice"] += sum(1 <= number <= statements and count > 1 for number, count in times.items())
-    return {number: value for number, value in entries if 1 <= number <= statements and times[number] == 1}
+    problems["no such statement"] += sum(number not in asked for number, _ in entries)
+    problems["said twice"] += sum(number in asked and count > 1 for number, count in times.items())
+    return {number: value for number, value in entries if number in asked and times[number] == 1}
 
 
 def _number(text: str) -> int:
@@ -415,8 +404,7 @@ def judge_responses(
     """
     heard: list[list[tuple[Question, State, Words]]] = [[] for _ in splits]
     for one, answer in answers:
-        reading = partial(_read, question=one, split=splits[one.response], asking=asking, options=options)
-        words, state = read_answer(answer, reading)
+        words, state = read_answer(answer, partial(_read, question=one, asking=asking, options=options))
         heard[one.response].append((one, state, words or Words()))
     return [_judged(split, own) for split, own in zip(splits, heard, strict=True)]
 
@@ -429,23 +417,12 @@ def _needed(module: Module, part: Sequence[Statement], asking: Asking) -> bool:
     return asking.contexts == "always"
 
 
-def _read(text: str, question: Question, split: Split, asking: Asking, options: CiteEvalOptions) -> Words | None:
+def _read(text: str, question: Question, asking: Asking, options: CiteEvalOptions) -> Words | None:
     """The words about the statements of the question's part; to speak of one outside it is to speak of none."""
-    statements = len(split.statements)
-    if asking.output == "tags":
-        words = read_tags(text, question.module, statements, asking.attribution_tag, options.stops)
-    else:
-        words = read_json(text, question.module, statements)
-    if words is None:
-        return None
     own = {one.number for one in question.part}
-    outside = {*words.contexts, *words.edits, *words.stars} - own
-    return Words(
-        contexts={number: said for number, said in words.contexts.items() if number in own},
-        edits={number: said for number, said in words.edits.items() if number in own},
-        stars={number: said for number, said in words.stars.items() if number in own},
-        problems=+(words.problems + Counter({"no such statement": len(outside)})),
-    )
+    if asking.output == "tags":
+        return read_tags(text, question.module, own, asking.attribution_tag, options.stops)
+    return read_json(text, question.module, own)
 
 
 def _judged(split: Split, heard: Sequence[tuple[Question, State, Words]]) -> Judged:
@@ -473,8 +450,5 @@ def _judged(split: Split, heard: Sequence[tuple[Question, State, Words]]) -> Jud
 
 
 def _together(states: Sequence[State]) -> State:
-    """What became of a question whose parts ended so."""
-    if len(set(states)) == 1:
-        return states[0]
-    # Parts none of which was read, for different reasons: the first of them stands for all.
-    return "in part" if "read" in states else states[0]
+    """What became of a question whose parts ended so; of parts none of which was read, the first stands for all."""
+    return "in part" if "read" in states and len(set(states)) > 1 else states[0]

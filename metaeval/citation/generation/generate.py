@@ -67,15 +67,8 @@ class GenerationOptions:
     @property
     def in_use(self) -> dict[str, int]:
         """The numbers of words that the strategy heeds."""
-        shown = {
-            "truncated": ("context_words", "document_words"),
-            "summary": ("context_words", "summary_words"),
-            "two-stage": ("context_words", "preview_words"),
-        }
-        return {name: getattr(self, name) for name in (*shown[self.strategy], "answer_words")}
-
-
-_WORD = re.compile(r"\S+")
+        shown = {"truncated": "document_words", "summary": "summary_words", "two-stage": "preview_words"}
+        return {name: getattr(self, name) for name in ("context_words", shown[self.strategy], "answer_words")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +90,7 @@ def fitted(documents: Sequence[Document], total: int, each: int | None = None) -
 
     Where there are more documents than words, each keeps a word.
     """
-    limit = level([_words(one.text) for one in documents], total)
+    limit = level([len(one.text.split()) for one in documents], total)
     limit = limit if each is None else min(limit, each)
     return [Document(one.number, one.title, cut(one.text, limit)) for one in documents]
 
@@ -117,22 +110,15 @@ def cut(text: str, words: int) -> str:
 
     A first sentence that is longer ends behind its last word that fits.
     """
-    if _words(text) <= words:
+    if len(text.split()) <= words:
         return text
     end, so_far = 0, 0
     for span in sentence_spans(text):
-        so_far += _words(span.text)
+        so_far += len(span.text.split())
         if so_far > words:
             break
         end = span.end
-    if end:
-        return text[:end]
-    found = list(_WORD.finditer(text))
-    return text[: found[words - 1].end()]
-
-
-def _words(text: str) -> int:
-    return len(text.split())
+    return text[: end or list(re.finditer(r"\S+", text))[words - 1].end()]
 
 
 Stage = Literal["summary", "selection", "answer"]
@@ -144,11 +130,6 @@ STAGES: Mapping[Strategy, tuple[Stage, ...]] = {
 }
 """What a strategy asks, in order."""
 
-_PLACES: Mapping[Stage, tuple[str, ...]] = {
-    "summary": ("question", "document"),
-    "selection": ("question", "documents"),
-    "answer": ("question", "documents"),
-}
 _SHOWN: Mapping[Strategy, str] = {
     "truncated": "of a long one you see the beginning",
     "summary": "of each you see a summary of what it says about the question",
@@ -163,11 +144,11 @@ def load_prompts(options: GenerationOptions) -> dict[Stage, Prompt]:
 
     Raises `UserError` when a file cannot be read or lacks a place.
     """
-    own = Path(__file__).parent / "prompts"
-    return {
-        stage: read_prompt(getattr(options, f"{stage}_file") or own / f"{stage}.txt", _PLACES[stage])
-        for stage in STAGES[options.strategy]
-    }
+    own, prompts = Path(__file__).parent / "prompts", {}
+    for stage in STAGES[options.strategy]:
+        places = ("question", "document" if stage == "summary" else "documents")
+        prompts[stage] = read_prompt(getattr(options, f"{stage}_file") or own / f"{stage}.txt", places)
+    return prompts
 
 
 class Setup:
@@ -222,11 +203,8 @@ class Shown:
 
 def truncated(questions: Sequence[Answer], _: Ask, setup: Setup) -> list[Shown]:
     """The beginning of every document, an equal share of the words that may be shown."""
-    options = setup.options
-    return [
-        Shown(tuple(fitted(whole_documents(one.passages), options.context_words, options.document_words)))
-        for one in questions
-    ]
+    words = setup.options.context_words, setup.options.document_words
+    return [Shown(tuple(fitted(whole_documents(one.passages), *words))) for one in questions]
 
 
 def summarised(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[Shown]:
@@ -234,7 +212,7 @@ def summarised(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[Show
 
     A question of which one summary is missing is lost: its answer would be that of a model that saw less.
     """
-    asked = list(summary_requests(questions, setup))
+    asked = summary_requests(questions, setup)
     replies = ask([request for _, _, request in asked])
     found: list[list[Document]] = [[] for _ in questions]
     troubles: list[list[tuple[Trouble, Reply]]] = [[] for _ in questions]
@@ -259,7 +237,7 @@ def summarised(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[Show
 
 def selected(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[Shown]:
     """The documents that the model takes as needed, in full as far as the words go. Invented numbers are counted."""
-    replies = ask(list(selection_requests(questions, setup)))
+    replies = ask(selection_requests(questions, setup))
     shown: list[Shown] = []
     for question, reply in zip(questions, replies, strict=True):
         text, trouble = text_of(reply)
@@ -282,25 +260,19 @@ SHOWING: Mapping[Strategy, Callable[[Sequence[Answer], Ask, Setup], list[Shown]]
 
 def summary_requests(questions: Sequence[Answer], setup: Setup) -> list[tuple[int, Document, ChatRequest]]:
     """The question's place, the document, and the request, of every document that has a text."""
-    asked = []
-    for place, question in enumerate(questions):
-        for whole in whole_documents(question.passages):
-            if whole.text.strip():
-                (document,) = fitted([whole], setup.options.context_words)
-                asked.append((place, document, setup.request("summary", question.question, [document])))
-    return asked
+    return [
+        (place, one, setup.request("summary", question.question, fitted([one], setup.options.context_words)))
+        for place, question in enumerate(questions)
+        for one in whole_documents(question.passages)
+        if one.text.strip()
+    ]
 
 
 def selection_requests(questions: Sequence[Answer], setup: Setup) -> list[ChatRequest]:
     """One request for each question, with the beginnings of its documents."""
-    options = setup.options
+    words = setup.options.context_words, setup.options.preview_words
     return [
-        setup.request(
-            "selection",
-            one.question,
-            fitted(whole_documents(one.passages), options.context_words, options.preview_words),
-        )
-        for one in questions
+        setup.request("selection", one.question, fitted(whole_documents(one.passages), *words)) for one in questions
     ]
 
 

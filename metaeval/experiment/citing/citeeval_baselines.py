@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from metaeval.citation.citeeval.baselines import Open, autoais, response_triple, response_value, supposed
-from metaeval.citation.citeeval.judge import asked_fields
-from metaeval.citation.citeeval.statement_questions import (
+from metaeval.citation.citeeval.baselines import (
     KINDS,
     LABEL,
     MODES,
@@ -18,10 +16,16 @@ from metaeval.citation.citeeval.statement_questions import (
     AttrStatement,
     Kind,
     LqacStatement,
+    Open,
     attrscore_by_metric,
+    autoais,
     likeliest,
     lqac_response,
+    response_triple,
+    response_value,
+    supposed,
 )
+from metaeval.citation.citeeval.judge import asked_fields
 from metaeval.citation.measures import Estimate, estimate, group_codes, means
 from metaeval.citation.model import Pair
 from metaeval.experiment.citing.citeeval_run import Rated

@@ -16,9 +16,9 @@ from metaeval import registry
 from metaeval import signature as signatures
 from metaeval.citation.aliice.rewriting import RewriteOptions, prompt_of
 from metaeval.citation.chat import ChatOptions
+from metaeval.citation.citeeval.baselines import KINDS, LABEL
 from metaeval.citation.citeeval.judge import Asking, part_prompt
 from metaeval.citation.citeeval.judge import load_prompts as judging_prompts
-from metaeval.citation.citeeval.statement_questions import KINDS, LABEL
 from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions
 from metaeval.citation.generation.generate import STRATEGIES, GenerationOptions
 from metaeval.citation.generation.generate import load_prompts as writing_prompts
