@@ -251,9 +251,9 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
     read = read_answers(answers, parses, profile, cutter)
     cited = [[claim for claim in each.claims if claim.marks] for each in read]
     # Cited claims over the sentences that hold one.
-    made = [Share(len(own), len({each.claim.sentence for each in own})) for own in cited]
+    made = [Share(len(own), len({each.sentence for each in own})) for own in cited]
     # Cited claims that stand for a whole sentence because its tree could not be used, over all cited claims.
-    fallen = [Share(sum(each.claim.made_by.startswith("fallback") for each in own), len(own)) for own in cited]
+    fallen = [Share(sum(each.made_by.startswith("fallback") for each in own), len(own)) for own in cited]
     pooled = {"claims_per_sentence": measures.micro(made, COUNTS), "fallbacks": measures.micro(fallen)}
     if profile.cvcp == "released":
         pooled["cvcp"] = measures.variation([mark_offsets(each.texts) for each in read])

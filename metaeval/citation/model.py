@@ -69,17 +69,22 @@ class Span:
 class Claim:
     """What the passages of one citation group are held to entail.
 
-    citations: the cited numbers as written, in mark order (1 is the first passage); empty: the claim is uncited.
-    sentence: number of the sentence in the answer. made_by: the rule that made the claim ("sentence", "tree", or
-    "fallback: ..." with its reason), so that fallbacks can be counted. start, end: offsets of the sentence.
+    marks: of its citation group; empty: the claim is uncited. sentence: number of the sentence in the answer. made_by:
+    the rule that made the claim ("sentence", "tree", or "fallback: ..." with its reason), so that fallbacks can be
+    counted. start, end: offsets of the sentence.
     """
 
     text: str
-    citations: tuple[int, ...]
+    marks: tuple[Mark, ...]
     sentence: int
     start: int
     end: int
     made_by: str = "sentence"
+
+    @property
+    def citations(self) -> tuple[int | None, ...]:
+        """The cited numbers as written, in the order of the marks (1 is the first passage)."""
+        return tuple(mark.number for mark in self.marks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def test_a_new_claim_takes_the_place_of_the_old_and_nothing_else_moves():
     before = read(["Cups break [3]. Cups can be made of glass [1] or plastic [2]."])
     first, second = fragments(before)
     (after,) = with_rewritings(before, [Rewriting(first, "rewritten", "New."), Rewriting(second, "unparsed")])
-    assert [cited.claim.text for cited in after.claims] == ["Cups break", "New.", PLASTIC.claim]
+    assert [claim.text for claim in after.claims] == ["Cups break", "New.", PLASTIC.claim]
     assert [cited.marks for cited in after.claims] == [cited.marks for cited in before[0].claims]
     assert (after.sentences, after.answer) == (before[0].sentences, before[0].answer)
 

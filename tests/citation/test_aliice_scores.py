@@ -82,7 +82,7 @@ def judge_answers(answers, parser, entails, profile, splitter=RULES):
         spreads=[spread([share.value for share in shares]) for shares in (recall, own)],
         cvcp=value_of(cvcp),
         not_parsed=sum(sentence.kind == "fallback" for each in read for sentence in each.sentences),
-        made_by=dict(sorted(Counter(cited.claim.made_by for each in read for cited in each.claims).items())),
+        made_by=dict(sorted(Counter(claim.made_by for each in read for claim in each.claims).items())),
     )
     return scores, lines
 

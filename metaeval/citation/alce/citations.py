@@ -117,8 +117,8 @@ def _statement(unit: Reading, number: int, answer: Answer, options: AlceOptions)
     # A list item stands behind the question, which is no part of the answer.
     begin = next((index for index, offset in enumerate(unit.at) if offset >= 0), len(unit.text))
     own = unit if options.statements == "sentences" else unit.part(begin, len(unit.text))
-    numbers = tuple(one.mark.number or 0 for one in cited if one.state == "judged")
-    claim = Claim(text, numbers, number, where.start, where.end)
+    marks = tuple(one.mark for one in cited if one.state == "judged")
+    claim = Claim(text, marks, number, where.start, where.end)
     if options.wordless == "skip" and not _WORD.search(clean(own, answer, options).text):
         lost = tuple(replace(one, state="no statement") for one in cited)
         return Statement(claim, lost, number=None, counts=False, failing=None)

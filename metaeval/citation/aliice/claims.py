@@ -279,20 +279,12 @@ def _starts(parse: Parse, text: str) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class CitedClaim:
-    """A claim with the marks of its citation group, in the order of `claim.citations`."""
-
-    claim: Claim
-    marks: tuple[Mark, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class AnswerClaims:
     """An answer with its claims. sentences: as they were read, marks moved and brought to one form."""
 
     answer: Answer
     sentences: tuple[SentenceClaims, ...]
-    claims: tuple[CitedClaim, ...]
+    claims: tuple[Claim, ...]
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -338,36 +330,35 @@ def in_one_form(answer: Answer, profile: Profile) -> Reading:
     return joined(*pieces, text.part(end, len(answer.text)))
 
 
-def _cited(stated: Stated, sentence: Reading, number: int) -> CitedClaim:
+def _cited(stated: Stated, sentence: Reading, number: int) -> Claim:
     where = sentence.span()
     marks = tuple(Mark(sentence.at[start], sentence.at[end - 1] + 1, cited) for start, end, cited in stated.marks)
-    claim = Claim(stated.text, stated.citations, number, where.start, where.end, stated.made_by)
-    return CitedClaim(claim, marks)
+    return Claim(stated.text, marks, number, where.start, where.end, stated.made_by)
 
 
 def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profile) -> list[Line]:
     """The lines of all answers, see `judged_lines`; an uncited claim has no recall."""
     stated = [
-        [_statement(cited, each.answer, number, profile) for number, cited in enumerate(each.claims, start=1)]
+        [_statement(claim, each.answer, number, profile) for number, claim in enumerate(each.claims, start=1)]
         for each in read
     ]
     return judged_lines([each.answer for each in read], stated, entails, profile.untitled, reason_on_all=True)
 
 
-def _statement(cited: CitedClaim, answer: Answer, number: int, profile: Profile) -> Statement:
+def _statement(claim: Claim, answer: Answer, number: int, profile: Profile) -> Statement:
     found: list[tuple[int | None, Problem | None]] = [
         (None, "out of range")
         if profile.bound is not None and (mark.number or 0) > profile.bound
         else find_place(mark.number, len(answer.passages), profile.zero)
-        for mark in cited.marks
+        for mark in claim.marks
     ]
     lost = profile.out_of_range == "left out" and any(place is None for place, _ in found)
     counts = bool(found) and not lost
     marks = tuple(
         Cited(mark, place, problem, "judged" if counts and place is not None else "fails")
-        for mark, (place, problem) in zip(cited.marks, found, strict=True)
+        for mark, (place, problem) in zip(claim.marks, found, strict=True)
     )
-    return Statement(cited.claim, marks, number, counts, failing=0 if counts else None)
+    return Statement(claim, marks, number, counts, failing=0 if counts else None)
 
 
 _UNIT = re.compile(r"(?P<group>\[\d+\](?:\s*\[\d+\])*)|(?P<word>(?:(?!\[\d+\])\S)+)")

@@ -75,12 +75,12 @@ def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragmen
     """
     found = []
     for place, each in enumerate(read):
-        for number, cited in enumerate(each.claims):
-            if cited.claim.made_by != "tree":
+        for number, claim in enumerate(each.claims):
+            if claim.made_by != "tree":
                 continue
-            sentence = without_marks(each.sentences[cited.claim.sentence - 1].sentence)
-            if whole or _letters(cited.claim.text) != _letters(sentence):
-                found.append(Fragment(place, number, sentence, cited.claim.text))
+            sentence = without_marks(each.sentences[claim.sentence - 1].sentence)
+            if whole or _letters(claim.text) != _letters(sentence):
+                found.append(Fragment(place, number, sentence, claim.text))
     return found
 
 
@@ -119,8 +119,7 @@ def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting
         replace(
             each,
             claims=tuple(
-                replace(cited, claim=replace(cited.claim, text=new.get((place, number), cited.claim.text)))
-                for number, cited in enumerate(each.claims)
+                replace(claim, text=new.get((place, number), claim.text)) for number, claim in enumerate(each.claims)
             ),
         )
         for place, each in enumerate(read)
@@ -220,10 +219,10 @@ class Rejudged:
 
     def row(self, one: Rewriting) -> dict[str, Any]:
         """A claim with its sentence, both wordings, and the verdicts and scores of its passages together on each."""
-        cited = self.read[one.fragment.answer].claims[one.fragment.number]
+        claim = self.read[one.fragment.answer].claims[one.fragment.number]
         old, new = self.joints[self.key(one)]
         values = (
-            *(old.answer, old.system, old.group, old.claim_number, " ".join(map(str, cited.claim.citations))),
+            *(old.answer, old.system, old.group, old.claim_number, " ".join(map(str, claim.citations))),
             *(one.fragment.sentence, one.fragment.claim, one.text, one.state, " ".join(one.new_words)),
             *(*self.verdicts(one), old.score, None if one.text is None else new.score),
         )
