@@ -70,9 +70,9 @@ class Replay:
 
     def fitted(self, requests: Sequence[ChatRequest]) -> Sequence[ChatRequest]:
         """The requests in the form that they were recorded in."""
+        kept = self._kept.keys()
         return [
-            one.plain if one.loose and _key(one) not in self._kept and _key(one.plain) in self._kept else one
-            for one in requests
+            one.plain if one.loose and _key(one) not in kept and _key(one.plain) in kept else one for one in requests
         ]
 
     def __call__(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:

@@ -37,7 +37,6 @@ PLACES = ("sentence", "claim")
 _REPLY = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
 _CLAIM = response_format("rewriting", claim={"type": "string"})
 _WORD = re.compile(r"\w+")
-_NO_LETTER = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +63,8 @@ class Rewriting:
     @property
     def new_words(self) -> tuple[str, ...]:
         """Words of the new claim that stand neither in the sentence nor in the old claim, in lower case, in order."""
-        old = _words(f"{self.fragment.sentence} {self.fragment.claim}")
-        return tuple(dict.fromkeys(word for word in _words(self.text or "") if word not in old))
+        old = _WORD.findall(f"{self.fragment.sentence} {self.fragment.claim}".casefold())
+        return tuple(dict.fromkeys(word for word in _WORD.findall((self.text or "").casefold()) if word not in old))
 
 
 def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragment]:
@@ -126,16 +125,9 @@ def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting
     ]
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
-
-
 def _letters(text: str) -> str:
     """What cleaning and spacing leave as it is."""
-    return _NO_LETTER.sub("", text).casefold()
-
-
-_OWN = Path(__file__).parent / "prompts" / "rewriting.txt"
+    return re.sub(r"[\W_]+", "", text).casefold()
 
 
 class RewriteOptions(ChatOptions):
@@ -156,7 +148,7 @@ class RewriteOptions(ChatOptions):
 
 def prompt_of(options: RewriteOptions) -> Prompt:
     """The project's own prompt, or the file that was named; `UserError` when it cannot be read or lacks a place."""
-    return read_prompt(options.prompt_file or _OWN, PLACES)
+    return read_prompt(options.prompt_file or Path(__file__).parent / "prompts" / "rewriting.txt", PLACES)
 
 
 def estimated(cut: Sequence[Fragment], options: RewriteOptions) -> Estimate:

@@ -70,15 +70,6 @@ class Round:
         return frozenset(number for number, (old, new) in pairs if new.answer.text != old.text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bracket:
-    """One bracket of a text: its offsets, and the numbers in it, from 1."""
-
-    start: int
-    end: int
-    numbers: tuple[int, ...]
-
-
 _Change = tuple[int, int, str]
 """A stretch of the text, start and end, and what takes its place."""
 
@@ -177,16 +168,15 @@ def _changes(answer: Answer, statement: Statement, wanted: Sequence[int], styles
     gone = set(statement.citations) - set(wanted)
     come = [number for number in wanted if number not in statement.citations]
     brackets = _brackets(answer, statement, styles)
-    found = dict.fromkeys(number for one in brackets for number in one.numbers if number in statement.citations)
+    found = dict.fromkeys(one for *_, numbers in brackets for one in numbers if one in statement.citations)
     if tuple(found) != statement.citations:
         return None
-    citing = [one for one in brackets if found.keys() & set(one.numbers)]
+    citing = [(start, end, numbers) for start, end, numbers in brackets if found.keys() & numbers]
     made: list[_Change] = []
-    for one in citing:
-        added = come if one is citing[-1] else []
-        if added or gone & set(one.numbers):
-            new = _rewritten(answer.text[one.start : one.end], gone, added, styles, answer.first)
-            made.append((one.start, one.end, new))
+    for start, end, numbers in citing:
+        added = come if start == citing[-1][0] else []
+        if added or gone & set(numbers):
+            made.append((start, end, _rewritten(answer.text[start:end], gone, added, styles, answer.first)))
     if come and not citing:
         # Before the final punctuation, else at the end.
         own = answer.text[statement.start : statement.end]
@@ -196,18 +186,12 @@ def _changes(answer: Answer, statement: Statement, wanted: Sequence[int], styles
     return made
 
 
-def _brackets(answer: Answer, statement: Statement, styles: MarkStyles) -> list[_Bracket]:
-    """The brackets in the stretch of a statement that hold numbers, in order."""
-    text = answer.text[statement.start : statement.end]
-    marks = [mark for mark in find_marks(text, styles, answer.first) if mark.number is not None]
-    return [
-        _Bracket(
-            statement.start + start,
-            statement.start + end,
-            tuple(mark.number for mark in own if mark.number is not None),
-        )
-        for (start, end), own in groupby(marks, lambda mark: (mark.start, mark.end))
-    ]
+def _brackets(answer: Answer, statement: Statement, styles: MarkStyles) -> list[tuple[int, int, list[int]]]:
+    """The brackets in the stretch of a statement that hold numbers, in order: offsets, and the numbers from 1."""
+    begin, text = statement.start, answer.text[statement.start : statement.end]
+    marks = groupby(find_marks(text, styles, answer.first), lambda mark: (mark.start, mark.end))
+    found = [(place, [mark.number for mark in own if mark.number is not None]) for place, own in marks]
+    return [(begin + start, begin + end, numbers) for (start, end), numbers in found if numbers]
 
 
 def _rewritten(bracket: str, gone: Set[int], come: Sequence[int], styles: MarkStyles, first: int) -> str:

@@ -217,15 +217,13 @@ def agreement_on_contexts(
     results: Sequence[ResponseValues], people: People, forced: bool = True
 ) -> dict[str, float | None]:
     """Precision, recall and F1 of the judge's "needs a citation"; see `context_agreement`."""
-    judged: list[bool | None] = []
-    human: list[bool | None] = []
-    cited: list[bool] = []
-    for result in results:
-        for one, own in zip(result.statements, _human(result, people), strict=True):
-            judged.append(None if one.context is None else one.context == CONTEXTS[RETRIEVAL])
-            human.append(human_needs_citation(own.contexts))
-            cited.append(bool(one.statement.citations))
-    return context_agreement(judged, human, cited, forced)
+    pairs = [pair for one in results for pair in zip(one.statements, _human(one, people), strict=True)]
+    return context_agreement(
+        [None if one.context is None else one.context == CONTEXTS[RETRIEVAL] for one, _ in pairs],
+        [human_needs_citation(own.contexts) for _, own in pairs],
+        [bool(one.statement.citations) for one, _ in pairs],
+        forced,
+    )
 
 
 def _annotated(people: People) -> dict[str, tuple[Floats, Distance]]:

@@ -143,10 +143,8 @@ def rating_of(ratings: Sequence[float | None]) -> float | None:
 
 def response_rating(ratings: Sequence[float | None], nothing_rated: Nothing = "left out") -> float | None:
     """A response's rating: the mean over its statements that have one; `nothing_rated` where none has."""
-    known = [rating for rating in ratings if rating is not None]
-    if known:
-        return sum(known) / len(known)
-    return 1.0 if nothing_rated == "full marks" else None
+    mean = _mean([rating for rating in ratings if rating is not None])
+    return 1.0 if mean is None and nothing_rated == "full marks" else mean
 
 
 Ends = tuple[float, float]

@@ -167,13 +167,9 @@ def agreement(found: Refit, resampling: Resampling) -> dict[str, dict[str, Inter
     errors = interval_by(lambda draws: both(draws)[:, 3], rows, resampling, COUNTS)
     change = interval_by(lambda draws: apart(draws)[:3], rows, resampling, (-2.0, 2.0))
     change += interval_by(lambda draws: apart(draws)[3], rows, resampling)
-    by_row = {
-        "published": [*alike[:3], errors[0]],
-        "refit": [*alike[3:], errors[1]],
-        "difference": change,
-    }
+    rows_of = {"published": [*alike[:3], errors[0]], "refit": [*alike[3:], errors[1]], "difference": change}
     names = ("pearson", "spearman", "kendall", "error")
-    return {row: dict(zip(names, own, strict=True)) for row, own in by_row.items()}
+    return {row: dict(zip(names, own, strict=True)) for row, own in rows_of.items()}
 
 
 def _measured(worth: Floats, rating: Floats, group: Ints, draws: Draws) -> Floats:

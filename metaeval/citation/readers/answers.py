@@ -137,28 +137,19 @@ HINT = (
 )
 
 
-_TABLES = (".csv", ".tsv", ".xlsx", ".parquet")
-
-
 def read_answers(path: Path, form: str = "auto") -> list[Answer]:
     """The answers of a file, in its order; form: a name in `READERS`, or "auto".
 
     Raises `UserError`, with file, item and field, when the file is empty or of another format, when passages are
     missing, and when two answers share an id.
     """
-    if form != "auto" and form not in READERS:
-        raise unknown("format of answers", form, (*READERS, "auto"))
-    if path.suffix.lower() in _TABLES and path.is_file():
-        raise UserError(
-            f"{path} is a table, and answers are read from JSON: {HINT}. A table with a statement and a source in each "
-            f"row is judged by 'metaeval score -d ratings --data {path}', 'metaeval label' and 'metaeval estimate'."
-        )
-    rows = _rows(path)
-    if not rows:
-        raise UserError(f"{path} holds no answers: give a file with at least one.")
-    answers = list(READERS[form_of(rows[0], _TELLING, "answers", HINT) if form == "auto" else form](rows, path))
+    answers = _answers(path, form, _rows(path, form))
     check_ids((answer.id for answer in answers), "answers", path)
     return answers
+
+
+def _answers(path: Path, form: str, rows: list[Row]) -> list[Answer]:
+    return list(READERS[form_of(rows[0], _TELLING, "answers", HINT) if form == "auto" else form](rows, path))
 
 
 def answers_of(objects: Sequence[Mapping[str, Any]]) -> list[Answer]:
@@ -238,29 +229,32 @@ def form_of(row: Row, telling: Mapping[str, Sequence[str]], what: str, hint: str
     raise UserError(f"{row.where}: no known format of {what} has the fields {fields}; known are {known}.")
 
 
-def _rows(path: Path) -> list[Row]:
-    """The items of a list, of JSON lines, or under `data` of one object, as ALCE writes it."""
-    content = _object(path)
-    if content is None:
-        return list(read_rows(path, HINT, lone_surrogates=True))
-    data = content["data"]
-    if not isinstance(data, list):
-        raise UserError(f"{path}: field 'data' is {shown(data)}; allowed: a list of items.")
-    rows: list[Row] = []
-    for number, value in enumerate(data, start=1):
-        if not isinstance(value, dict):
-            raise UserError(f"{path} record {number} is {shown(value)}; allowed: an object.")
-        rows.append(Row(f"{path} record {number}", value))
-    return rows
-
-
-def _object(path: Path) -> dict[str, Any] | None:
-    """The file's one object with a field `data`; None if it is something else, which `read_rows` then judges."""
+def _rows(path: Path, form: str) -> list[Row]:
+    """The items of a list, of JSON lines, or under `data` of one object, as ALCE writes it; at least one."""
+    if form != "auto" and form not in READERS:
+        raise unknown("format of answers", form, (*READERS, "auto"))
+    if path.suffix.lower() in (".csv", ".tsv", ".xlsx", ".parquet") and path.is_file():
+        raise UserError(
+            f"{path} is a table, and answers are read from JSON: {HINT}. A table with a statement and a source in each "
+            f"row is judged by 'metaeval score -d ratings --data {path}', 'metaeval label' and 'metaeval estimate'."
+        )
     try:
-        value = read_json(path)
+        content = read_json(path)
     except UserError:
-        return None
-    return value if isinstance(value, dict) and "data" in value else None
+        content = None  # `read_rows` judges what it is
+    if isinstance(content, dict) and "data" in content:
+        data = content["data"]
+        if not isinstance(data, list):
+            raise UserError(f"{path}: field 'data' is {shown(data)}; allowed: a list of items.")
+        for number, value in enumerate(data, start=1):
+            if not isinstance(value, dict):
+                raise UserError(f"{path} record {number} is {shown(value)}; allowed: an object.")
+        rows = [Row(f"{path} record {number}", value) for number, value in enumerate(data, start=1)]
+    else:
+        rows = list(read_rows(path, HINT, lone_surrogates=True))
+    if not rows:
+        raise UserError(f"{path} holds no answers: give a file with at least one.")
+    return rows
 
 
 # The field of the documents in a form whose texts may be missing, and the field of the text.
@@ -278,8 +272,11 @@ def read_questions(path: Path, form: str = "auto") -> list[Answer]:
 
     Raises `UserError` where `read_answers` does, and for a question without words or without a document.
     """
-    kind, rows = _unwritten(path, form)
-    answers = read_answers(path, form) if kind is None else list(READERS[kind](rows, path))
+    rows = _rows(path, form)
+    for kind, (documents, text) in _UNWRITTEN.items():
+        if form in (kind, "auto") and documents in rows[0].fields and text not in rows[0].fields:
+            form, rows = kind, [Row(row.where, {text: "", **row.fields}) for row in rows]
+    answers = _answers(path, form, rows)
     if not answers:
         raise UserError(f"{path} holds no questions: give a file with at least one.")
     check_ids((one.id for one in answers), "questions", path)
@@ -291,17 +288,3 @@ def read_questions(path: Path, form: str = "auto") -> list[Answer]:
             raise UserError(f"{path}: question {shown(one.id)} has no documents; give it passages with a text.")
         distinct.setdefault((one.question, one.passages), one)
     return list(distinct.values())
-
-
-def _unwritten(path: Path, form: str) -> tuple[str | None, list[Row]]:
-    """The form and the rows, each with a text, of a file whose first item has none; no form for every other file."""
-    content = _object(path)
-    data = [] if content is None else content["data"]
-    if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
-        return None, []  # `read_answers` says what is wrong
-    rows = _rows(path)
-    fields = rows[0].fields if rows else {}
-    for kind, (documents, text) in _UNWRITTEN.items():
-        if form in (kind, "auto") and documents in fields and text not in fields:
-            return kind, [Row(row.where, {text: "", **row.fields}) for row in rows]
-    return None, []

@@ -26,9 +26,6 @@ from metaeval.errors import UserError
 Count = Callable[[str], int]
 """The length of a text in the unit of the window."""
 
-_PATIENCE = 5.0
-"""Seconds that the hub has to answer."""
-
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
@@ -78,7 +75,7 @@ def _tokenizer(unit: str) -> Any:
     from huggingface_hub import model_info
 
     # Asked once, so that without a network, or with a wrong id, nothing is tried again and again.
-    model_info(unit, timeout=_PATIENCE)
+    model_info(unit, timeout=5.0)
     return AutoTokenizer.from_pretrained(unit, trust_remote_code=False)
 
 

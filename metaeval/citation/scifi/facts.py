@@ -243,11 +243,6 @@ def decomposition_request(sentence: str, prompt: Prompt, chat: ChatOptions) -> C
     return chat.request(prompt.fill(sentence=quoted(sentence)), _FACTS)
 
 
-def mapping_request(sentence: str, fact: str, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
-    """Which stretch of the sentence states the fact?"""
-    return chat.request(prompt.fill(sentence=quoted(sentence), fact=quoted(fact)), _SEGMENT)
-
-
 def read_facts(text: str, options: ScifiOptions = DEFAULTS) -> Heard | None:
     """The facts of a reply; None for a text that is not of the form that was asked for, whatever it says.
 
@@ -340,7 +335,9 @@ def read_with_model(
     ]
     asked = ((seen, fact) for one, seen in material if _is_asked(one, options) for fact in heard[seen][0].facts)
     pairs = list(dict.fromkeys(asked))
-    replies = ask([mapping_request(*pair, second, chat) for pair in pairs]) if pairs else ()
+    # Which stretch of the sentence states the fact?
+    contents = [second.fill(sentence=quoted(sentence), fact=quoted(fact)) for sentence, fact in pairs]
+    replies = ask([chat.request(content, _SEGMENT) for content in contents]) if pairs else ()
     segments = {pair: read_answer(reply, read_segment) for pair, reply in zip(pairs, replies, strict=True)}
     return [_answer_facts(one, heard, segments, options) for one in read]
 
