@@ -13,7 +13,7 @@ import importlib.util
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -74,6 +74,10 @@ class Replay:
         return [
             one.plain if one.loose and _key(one) not in kept and _key(one.plain) in kept else one for one in requests
         ]
+
+    def note(self) -> str:
+        """Where the answers come from."""
+        return f"replies from {self._path}"
 
     def __call__(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
         """One answer per request, in order."""
@@ -202,24 +206,47 @@ class Spent:
     uncounted: int = 0
 
 
-@dataclass(frozen=True)
 class Chat:
-    """A source of answers. note: requests and cost so far, in one line. heard: every answer, in the requests' order.
+    """A source of answers. heard: every answer, in the requests' order.
 
     besides: answers that another took the place of, or that took no place.
     """
 
-    ask: Ask
-    note: Callable[[], str]
-    heard: list[Answer] = field(default_factory=list)
-    besides: list[Answer] = field(default_factory=list)
-    form: Callable[[], Form | None] = lambda: None
+    def __init__(self, source: Replay | _Asker, ask: Ask, ask_again: Literal["unparsed"] | None) -> None:
+        self._source, self._ask, self._ask_again = source, ask, ask_again
+        self.heard: list[Answer] = []
+        self.besides: list[Answer] = []
+        self._read = 0
+        self._form: Form | None = None
+
+    def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
+        """One answer per request, in order; malformed ones are asked for again where the options say so."""
+        loose = [one.loose for one in requests]
+        requests = self._source.fitted(requests)
+        if self._form is None and any(loose):
+            self._form = "json_schema" if "response_format" in requests[loose.index(True)].body else "json"
+        answers = list(self._ask(requests))
+        bad = [place for place, pair in enumerate(zip(requests, answers, strict=True)) if is_malformed(*pair)]
+        if bad and self._ask_again == "unparsed":
+            second = [replace(requests[place], attempt=1) for place in bad]
+            for place, request, answer in zip(bad, second, self._ask(second), strict=True):
+                taken = isinstance(answer, Reply) and not is_malformed(request, answer)
+                self.besides.append(answers[place] if taken else answer)
+                answers[place] = answer if taken else answers[place]
+                self._read += taken
+        self.heard.extend(answers)
+        return answers
+
+    def note(self) -> str:
+        """Requests and cost so far, in one line."""
+        again = f"; {len(self.besides):,} unparsed replies asked for again, {self._read:,} of them read then"
+        return self._source.note() + (again if self.besides else "")
 
     def settled(self, options: Options) -> Options:
         """The options with the form that replies had in the place of `auto`."""
         if options.output != "auto":
             return options
-        return options.model_copy(update={"output": self.form() or "json_schema"})
+        return options.model_copy(update={"output": self._form or "json_schema"})
 
     @property
     def models(self) -> list[str]:
@@ -249,13 +276,12 @@ def open_chat(
     _ = options.prices  # wrong ones are refused before anything is read or asked
     if replay is not None:
         kept = Replay(replay)
-        yield _listening(kept, lambda: f"replies from {replay}", options.ask_again, kept.fitted)
+        yield Chat(kept, kept, options.ask_again)
         return
     with ReplyStore(replies_path(options.replies)) as store:
         asker = _Asker(options, store, progress, requests)
         try:
-            ask = recording(asker.ask, record) if record else asker.ask
-            yield _listening(ask, asker.note, options.ask_again, asker.fitted)
+            yield Chat(asker, recording(asker.ask, record) if record else asker.ask, options.ask_again)
         finally:
             if asker.session is not None:
                 asker.session.close()
@@ -303,42 +329,6 @@ def spent_on(answers: Iterable[Answer]) -> Spent:
     )
 
 
-def _listening(
-    ask: Ask,
-    note: Callable[[], str],
-    ask_again: Literal["unparsed"] | None,
-    fitted: Callable[[Sequence[ChatRequest]], Sequence[ChatRequest]],
-) -> Chat:
-    form: Form | None = None
-    heard: list[Answer] = []
-    besides: list[Answer] = []
-    read = 0
-
-    def asked(requests: Sequence[ChatRequest]) -> Sequence[Answer]:
-        nonlocal form, read
-        loose = [one.loose for one in requests]
-        requests = fitted(requests)
-        if form is None and any(loose):
-            form = "json_schema" if "response_format" in requests[loose.index(True)].body else "json"
-        answers = list(ask(requests))
-        bad = [place for place, pair in enumerate(zip(requests, answers, strict=True)) if is_malformed(*pair)]
-        if bad and ask_again == "unparsed":
-            second = [replace(requests[place], attempt=1) for place in bad]
-            for place, request, answer in zip(bad, second, ask(second), strict=True):
-                taken = isinstance(answer, Reply) and not is_malformed(request, answer)
-                besides.append(answers[place] if taken else answer)
-                answers[place] = answer if taken else answers[place]
-                read += taken
-        heard.extend(answers)
-        return answers
-
-    def said() -> str:
-        again = f"; {len(besides):,} unparsed replies asked for again, {read:,} of them read then"
-        return note() + (again if besides else "")
-
-    return Chat(asked, said, heard, besides, lambda: form)
-
-
 class _Asker:
     """The reply store in front of a session, which is opened when something has to be sent.
 
@@ -346,14 +336,9 @@ class _Asker:
     """
 
     def __init__(
-        self,
-        options: ChatOptions,
-        store: ReplyStore,
-        progress: Progress | None,
-        requests: Path | None = None,
+        self, options: ChatOptions, store: ReplyStore, progress: Progress | None, requests: Path | None
     ) -> None:
-        self._options, self._store, self._progress = options, store, progress
-        self._requests = requests
+        self._options, self._store, self._progress, self._requests = options, store, progress, requests
         self.session: ChatSession | BatchSession | None = None
         self._kept = self._rounds = 0
         self._form: Form | None = None
@@ -415,19 +400,17 @@ class _Asker:
         return f"{self.session.note()}{before}"
 
     def _open(self) -> ChatSession | BatchSession:
-        self.session = self.session or self._opened()
-        return self.session
-
-    def _opened(self) -> ChatSession | BatchSession:
+        if self.session is not None:
+            return self.session
         missing = [name for name in ("openai", "aiohttp") if importlib.util.find_spec(name) is None]
         if missing and self._options.batch is None:
             raise UserError(
                 f"Asking a model needs {', '.join(missing)}, not installed here: type \"pip install 'metaeval[llm]'\"."
             )
-        return open_session(self._options, self._store)
+        self.session = open_session(self._options, self._store)
+        return self.session
 
 
-_BEGINNING = 40  # characters
 _CUT = "cut at the token limit"
 
 
@@ -440,7 +423,7 @@ def why_unread(answers: Sequence[Answer], max_tokens: int) -> str:
     came = ", ".join(f"{times:,} {name}" for name, times in ended.items())
     first = next((one for one in answers if isinstance(one, Reply) and one.content.strip()), None)
     words = "" if first is None else " ".join(first.content.split())
-    shown = words if len(words) <= _BEGINNING else words[:_BEGINNING] + "..."
+    shown = words if len(words) <= 40 else words[:40] + "..."
     begins = "" if first is None else f"; the first reply begins {shown!r}"
     higher = f"set max_tokens higher (-s max_tokens={2 * max_tokens}), or " if ended[_CUT] else ""
     return f"{came}{begins}; {higher}ask another model (--model NAME)"
