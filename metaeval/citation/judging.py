@@ -260,12 +260,7 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
     return Reading(
         name="aliice",
         answers=answers,
-        fields={
-            "pipeline": "aliice",
-            "profile": profile.signature,
-            "parser": parses.name,
-            "splitter": cutter.name,
-        },
+        fields={"pipeline": "aliice", "profile": profile.signature, "parser": parses.name, "splitter": cutter.name},
         lines=lambda entails: aliice_lines(read, entails, profile),
         by_group=profile.precision == "groups",
         undefined_is_zero=False,

@@ -117,12 +117,7 @@ _TYPES: Mapping[str, Any] = {"string": str, "integer": int, "number": int | floa
 
 def object_schema(**properties: Any) -> dict[str, Any]:
     """The schema of an object that has exactly these properties."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def response_format(name: str, **properties: Any) -> dict[str, Any]:

@@ -164,10 +164,7 @@ def actions(citations: Sequence[int], edits: Sequence[Edit], index_shift: bool =
 
 
 def edit_distance(
-    citations: Sequence[int],
-    edits: Sequence[Edit],
-    coefficients: Coefficients = PUBLISHED,
-    index_shift: bool = False,
+    citations: Sequence[int], edits: Sequence[Edit], coefficients: Coefficients = PUBLISHED, index_shift: bool = False
 ) -> float:
     """Mean worth of what becomes of each citation, plus the intercept; 1 without edits, or with no citation at all.
 

@@ -403,11 +403,7 @@ def _of_statements(own: HumanAnswer, aligned: Mapping[str, Aligned]) -> Valued:
 
 
 def _level(
-    unit: Unit,
-    name: str,
-    rows: Sequence[Rating],
-    values: Mapping[str, Sequence[Valued]],
-    dropped: Counter[str],
+    unit: Unit, name: str, rows: Sequence[Rating], values: Mapping[str, Sequence[Valued]], dropped: Counter[str]
 ) -> Level:
     values = {
         measure: [

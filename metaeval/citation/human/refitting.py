@@ -71,10 +71,7 @@ class Refit:
 
 
 def edited_statements(
-    people: Sequence[HumanAnswer],
-    results: Sequence[ResponseValues],
-    group: Ints,
-    options: CiteEvalOptions = PAPER,
+    people: Sequence[HumanAnswer], results: Sequence[ResponseValues], group: Ints, options: CiteEvalOptions = PAPER
 ) -> tuple[list[Edited], Counter[str]]:
     """The statements with citations that people rated and the judge edited, and why the others are left out.
 

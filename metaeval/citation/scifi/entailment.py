@@ -243,10 +243,7 @@ def fact_lines(
 
 
 def _question(
-    each: AnswerFacts,
-    fact: Fact,
-    options: ScifiOptions,
-    cut: Callable[[tuple[tuple[int, Passage], ...]], list[Chunk]],
+    each: AnswerFacts, fact: Fact, options: ScifiOptions, cut: Callable[[tuple[tuple[int, Passage], ...]], list[Chunk]]
 ) -> _Question:
     sentence, passages = each.sentences[fact.sentence - 1], each.answer.passages
     if fact.trouble and len(sentence.groups) > 1:

@@ -311,11 +311,7 @@ def requests_for(
 
 
 def read_with_model(
-    answers: Sequence[Answer],
-    options: ScifiOptions,
-    ask: Ask,
-    chat: ChatOptions,
-    splitter: SentenceSplitter = RULES,
+    answers: Sequence[Answer], options: ScifiOptions, ask: Ask, chat: ChatOptions, splitter: SentenceSplitter = RULES
 ) -> list[AnswerFacts]:
     """The sentences and facts of every answer, and the facts of its reference; `ask` is called at most twice.
 
