@@ -8,17 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from metaeval.citation.measures import (
-    Interval,
-    Share,
-    Statistic,
-    group_codes,
-    groups_with_value,
-    interval_of,
-    interval_over,
-    replicates,
-    system_codes,
-)
+from metaeval.citation import measures
 from metaeval.citation.model import Answer
 from metaeval.stats.agreement import pair_signs, rank_agreement
 from metaeval.stats.arrays import Floats, Ints
@@ -52,38 +42,38 @@ class Panel:
         """The numbers of a system's answers."""
         return np.flatnonzero(self.system == system)
 
-    def values(self, statistic: Statistic, system: int) -> Floats:
+    def values(self, statistic: measures.Statistic, system: int) -> Floats:
         """A statistic of one system under each weighting, (R,), the input itself first."""
-        return replicates(statistic, self.rows(system), self.group, self.draws)
+        return measures.replicates(statistic, self.rows(system), self.group, self.draws)
 
-    def interval(self, statistic: Statistic, system: int) -> Interval:
+    def interval(self, statistic: measures.Statistic, system: int) -> measures.Interval:
         """A statistic of one system, with its interval; none from a single group that has a value."""
         return self.interval_over(statistic, self.rows(system))
 
     def ends(
-        self, statistics: Mapping[str, Statistic], system: int
+        self, statistics: Mapping[str, measures.Statistic], system: int
     ) -> dict[str, tuple[float | None, float | None, float | None]]:
         """Statistics of one system, each with the ends of its interval, by their names."""
         return {name: self.interval(statistic, system).ends for name, statistic in statistics.items()}
 
-    def interval_over(self, statistic: Statistic, rows: Ints) -> Interval:
+    def interval_over(self, statistic: measures.Statistic, rows: Ints) -> measures.Interval:
         """A statistic of some answers, with its interval; without one where fewer than two groups have a value."""
-        return interval_over(statistic, rows, self.group, self.n_groups, self.resampling)
+        return measures.interval_over(statistic, rows, self.group, self.n_groups, self.resampling)
 
 
 def panel_of(answers: Sequence[Answer], resampling: Resampling) -> Panel:
     """The answers with their systems and groups."""
-    return Panel(answers, *system_codes(answers), *group_codes(answers), resampling)
+    return Panel(answers, *measures.system_codes(answers), *measures.group_codes(answers), resampling)
 
 
-def values_of(panel: Panel, statistics: Sequence[Statistic], alone: bool = True) -> Floats:
+def values_of(panel: Panel, statistics: Sequence[measures.Statistic], alone: bool = True) -> Floats:
     """Statistics of every system under each weighting, (statistics, systems, R).
 
     alone: keep the resamples where one group alone has a value, which they only repeat; else they are NaN.
     """
     found = np.array([[panel.values(one, system) for system in range(len(panel.systems))] for one in statistics])
     for number, system in () if alone else np.ndindex(found.shape[:2]):
-        if groups_with_value(statistics[number], panel.rows(system), panel.group) < 2:
+        if measures.groups_with_value(statistics[number], panel.rows(system), panel.group) < 2:
             found[number, system, 1:] = np.nan
     return found
 
@@ -101,7 +91,7 @@ class Rankings:
     backends: Sequence[str]
     values: Mapping[str, Floats]
     labels: Mapping[str, str]
-    shares: Mapping[str, Sequence[Sequence[Share]]] = field(default_factory=dict)
+    shares: Mapping[str, Sequence[Sequence[measures.Share]]] = field(default_factory=dict)
     by_pair: bool = False
 
     @property
@@ -117,8 +107,8 @@ class Agreement:
     measure: str
     one: str
     other: str
-    tau: Interval
-    flips: Interval
+    tau: measures.Interval
+    flips: measures.Interval
     pairs: int
 
 
@@ -164,7 +154,8 @@ def agreements(found: Rankings) -> list[Agreement]:
     pairs = list(product(found.values.items(), combinations(range(len(found.backends)), 2)))
     for (measure, values), (i, j) in sorted(pairs, key=lambda each: each[1]) if found.by_pair else pairs:
         tau, count = (
-            interval_of(each[shown], found.panel.resampling.level) for each in rank_agreement(values[i], values[j])
+            measures.interval_of(each[shown], found.panel.resampling.level)
+            for each in rank_agreement(values[i], values[j])
         )
         names = found.backends[i], found.backends[j]
         made.append(Agreement(measure, *names, tau, count, systems * (systems - 1) // 2))
@@ -186,32 +177,26 @@ def flips(found: Rankings) -> list[Flip]:
             lead, turned = (float(values[one, ahead, 0] - values[one, behind, 0]) for one in (i, j))
             resampled = signs[pair, 1:] * others[pair, 1:]
             share = float(np.mean(resampled < 0)) if resampled.size else None
-            causes = _causes(found, measure, (i, j), (ahead, behind))
+            causes = tuple(one for one in parts(found, measure, (i, j), (ahead, behind))[:CAUSES] if one.adds > 0)
             named = (measure, backends[i], backends[j], systems[ahead], systems[behind])
             made.append(Flip(*named, lead, turned, share, causes))
     return made
 
 
-def _causes(found: Rankings, measure: str, backends: tuple[int, int], systems: tuple[int, int]) -> tuple[Cause, ...]:
+def parts(found: Rankings, measure: str, backends: tuple[int, int], systems: tuple[int, int]) -> list[Cause]:
+    """What each answer adds, most first: the change of its part in its system's mean; none without shares."""
     if measure not in found.shares:
-        return ()
+        return []
     before, after = (found.shares[measure][backend] for backend in backends)
-    causes = parts(found.panel, before, after, systems[0], 1.0) + parts(found.panel, before, after, systems[1], -1.0)
-    causes.sort(key=lambda cause: (-cause.adds, cause.answer))
-    return tuple(cause for cause in causes[:CAUSES] if cause.adds > 0)
-
-
-def parts(panel: Panel, before: Sequence[Share], after: Sequence[Share], system: int, sign: float) -> list[Cause]:
-    """What each answer of a system adds: the change of its part in the system's mean."""
-    rows = panel.rows(system).tolist()
-    counted = [sum(shares[row].value is not None for row in rows) for shares in (before, after)]
-    found = []
-    for row in rows:
-        values = before[row].value, after[row].value
-        own = [0.0 if value is None else value / count for value, count in zip(values, counted, strict=True)]
-        answer = panel.answers[row]
-        found.append(Cause(answer.id, answer.system, *values, sign * (own[0] - own[1])))
-    return found
+    causes = []
+    for system, sign in zip(systems, (1.0, -1.0), strict=True):
+        rows = found.panel.rows(system).tolist()
+        counted = [sum(shares[row].value is not None for row in rows) for shares in (before, after)]
+        for row in rows:
+            values, answer = (before[row].value, after[row].value), found.panel.answers[row]
+            own = [0.0 if value is None else value / count for value, count in zip(values, counted, strict=True)]
+            causes.append(Cause(answer.id, answer.system, *values, sign * (own[0] - own[1])))
+    return sorted(causes, key=lambda cause: (-cause.adds, cause.answer))
 
 
 def ranks(values: Floats) -> list[int | None]:

@@ -120,7 +120,7 @@ def object_schema(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def response_format(name: str, **properties: Any) -> dict[str, Any]:
+def reply_form(name: str, **properties: Any) -> dict[str, Any]:
     """The `response_format` of a chat request whose reply the server holds to the schema of these properties."""
     schema = object_schema(**properties)
     return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}

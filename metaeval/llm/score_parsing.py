@@ -9,7 +9,7 @@ from itertools import accumulate
 from math import exp, isfinite
 from typing import Any
 
-from metaeval.llm.exchange import keeps, object_schema, response_format
+from metaeval.llm.exchange import keeps, object_schema, reply_form
 from metaeval.reading import MalformedError, parse_json
 
 # A line that is a verdict: a number, alone or behind "Prediction:" or "Score:". It may name its scale (0.8/1).
@@ -83,7 +83,7 @@ def score_schema(scale: Scale) -> dict[str, Any]:
     score: dict[str, Any] = {"type": "number"}
     if scale.only:
         score = {"type": "integer", "enum": [int(value) for value in scale.only]}
-    return response_format("judgement", reasoning={"type": "string"}, score=score)
+    return reply_form("judgement", reasoning={"type": "string"}, score=score)
 
 
 _SCORE_FIELD = re.compile(r'"score"\s*:\s*([-+.0-9eE]+)')

@@ -9,7 +9,7 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.citation.chat import ChatOptions, Spent, estimate_for, open_chat, replayed_model, spent_on
 from metaeval.errors import UserError
-from metaeval.llm.exchange import Failure, keeps, object_schema, read_object, read_reply, response_format
+from metaeval.llm.exchange import Failure, keeps, object_schema, read_object, read_reply, reply_form
 from metaeval.llm.replies import ReplyStore
 
 
@@ -142,7 +142,7 @@ def test_a_request_holds_what_is_in_use_and_a_schema_only_where_the_server_holds
     ],
 )
 def test_an_object_has_the_fields_that_were_asked_for_or_is_none(text, found):
-    assert read_object(text, response_format("ab", a={}, b={})) == found
+    assert read_object(text, reply_form("ab", a={}, b={})) == found
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_half_a_surrogate_pair_is_recorded_and_replayed(fake, options, tmp_path)
         replayed_model(tmp_path / "gone.jsonl")
 
 
-FORM = response_format("number", number={"type": "integer"}, words={"type": "array", "items": {}})
+FORM = reply_form("number", number={"type": "integer"}, words={"type": "array", "items": {}})
 
 
 def second_time(body):

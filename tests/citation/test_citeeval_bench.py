@@ -51,7 +51,7 @@ def test_statements_are_those_of_the_file(tmp_path):
     assert [one.id for one in split.statements] == ["1"]
     twice = record(sentences=[("A.", []), ("B.", [])])
     twice["prediction_sentences_and_citations"][1]["id"] = 1
-    with pytest.raises(UserError, match="record 1: two statements have one id"):
+    with pytest.raises(UserError, match="record 1: two statements have the id"):
         read_statements(written(tmp_path, [twice]))
     broken = record(sentences=[("It is long.", ["1"])])
     with pytest.raises(UserError, match=r"\[0\]: field 'citations' is \[\"1\"\]; allowed: a list of whole numbers"):

@@ -70,15 +70,10 @@ def test_causes_are_the_answers_whose_verdicts_changed(cited):
 
 
 def test_what_all_answers_add_is_the_whole_reversal(cited):
-    found = flips(rankings(cited))
-    one, other = cited.judged
-    for flip in found[:2]:
-        before, after = (getattr(judged, flip.measure) for judged in (one, other))
-        added = [
-            cause.adds
-            for system, sign in ((flip.ahead, 1.0), (flip.behind, -1.0))
-            for cause in parts(cited.panel, before, after, cited.panel.systems.index(system), sign)
-        ]
+    found = rankings(cited)
+    for flip in flips(found)[:2]:
+        ahead, behind = (cited.panel.systems.index(system) for system in (flip.ahead, flip.behind))
+        added = [cause.adds for cause in parts(found, flip.measure, (0, 1), (ahead, behind))]
         assert sum(added) == pytest.approx(flip.lead - flip.reversed_lead, abs=1e-14)
 
 

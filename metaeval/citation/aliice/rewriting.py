@@ -17,16 +17,7 @@ from metaeval.citation.chat import ChatOptions, estimate_for
 from metaeval.citation.measures import Share, bounds, citation_shares, macro
 from metaeval.citation.table import Line, claims_of, unjudged
 from metaeval.llm.budget import Estimate
-from metaeval.llm.exchange import (
-    Ask,
-    ChatRequest,
-    Prompt,
-    quoted,
-    read_answer,
-    read_object,
-    read_prompt,
-    response_format,
-)
+from metaeval.llm.exchange import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
 
 State = Literal["rewritten", "unparsed", "failed", "too long"]
 """What became of a claim: written again; no use in the reply; no reply; refused as too long."""
@@ -35,7 +26,7 @@ PLACES = ("sentence", "claim")
 """What a prompt must have a place for; {reply}, the form of the reply, may stand in it too."""
 
 _REPLY = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
-_CLAIM = response_format("rewriting", claim={"type": "string"})
+_CLAIM = reply_form("rewriting", claim={"type": "string"})
 _WORD = re.compile(r"\w+")
 
 

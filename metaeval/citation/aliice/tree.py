@@ -8,7 +8,7 @@ captions of the paper's Figures 6 to 13 come out of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from metaeval.citation.parsers.parse import ROOT, Parse
@@ -45,6 +45,10 @@ class Tree:
     def children(self, node: int) -> tuple[int, ...]:
         """The node's children in the order of the sentence."""
         return tuple(place for place, head in enumerate(self.heads) if head == node and place != self.root)
+
+    def joints(self, node: int, labels: Collection[str]) -> list[int]:
+        """The node's children that are commas, or have one of the labels."""
+        return [child for child in self.children(node) if self.tokens[child] == "," or self.labels[child] in labels]
 
     def subtree(self, node: int) -> tuple[int, ...]:
         """The node and all below it, in the order of the sentence."""
@@ -132,11 +136,7 @@ def apart(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
 def coordinations_between(tree: Tree, lca: int, ti: int, tj: int) -> tuple[int, ...]:
     """Tc: children of L strictly between Ti and Tj that are conjunctions or commas."""
     low, high = sorted((ti, tj))
-    return tuple(
-        child
-        for child in tree.children(lca)
-        if low < child < high and (tree.labels[child] in COORDINATIONS or tree.tokens[child] == ",")
-    )
+    return tuple(child for child in tree.joints(lca, COORDINATIONS) if low < child < high)
 
 
 def opens_sentence(tree: Tree, node: int) -> bool:
@@ -238,12 +238,7 @@ def _without(tree: Tree, i: int, *nodes: int) -> Tree:
 def _noun_of(tree: Tree, clause: int) -> tuple[int, ...]:
     """What a relative clause hangs on, without the clause and all that is joined to the noun."""
     noun = tree.heads[clause]
-    joined = (
-        child
-        for child in tree.children(noun)
-        if tree.labels[child] in ("relcl", "appos", "conj", "cc") or tree.tokens[child] == ","
-    )
-    return tree.without(clause, *joined).subtree(noun)
+    return tree.without(clause, *tree.joints(noun, ("relcl", "appos", "conj", "cc"))).subtree(noun)
 
 
 def _in_place_of(tree: Tree, conjunct: int, left: int) -> Tree:
@@ -261,11 +256,7 @@ def _in_place_of(tree: Tree, conjunct: int, left: int) -> Tree:
 
 def _phrase_in_place(tree: Tree, phrase: int, verb: int) -> Tree:
     """A prepositional phrase joined to a verb: the verb keeps it instead of what stands between the two."""
-    between = (
-        child
-        for child in tree.children(verb)
-        if verb < child < phrase and (tree.labels[child] in _REPLACED or tree.tokens[child] == ",")
-    )
+    between = (child for child in tree.joints(verb, _REPLACED) if verb < child < phrase)
     labels = (*tree.labels[:phrase], "prep", *tree.labels[phrase + 1 :])
     return replace(tree.without(*between), labels=labels)
 
@@ -273,11 +264,7 @@ def _phrase_in_place(tree: Tree, phrase: int, verb: int) -> Tree:
 def _shared(tree: Tree, conjunct: int, left: int) -> list[int]:
     subjects = _subjects(tree, left)
     first = min(subjects, default=left)
-    openings = [
-        child
-        for child in tree.children(left)
-        if child < first and (tree.labels[child] in _OPENINGS or tree.tokens[child] == ",")
-    ]
+    openings = [child for child in tree.joints(left, _OPENINGS) if child < first]
     auxiliaries = [child for child in tree.children(left) if child < left and tree.labels[child] in _AUXILIARIES]
     return [*subjects, *openings, *(auxiliaries if _can_share(tree, conjunct, auxiliaries) else ())]
 
@@ -303,9 +290,4 @@ def _subjects(tree: Tree, node: int) -> list[int]:
 def _neighbours(tree: Tree, lca: int, cut: int) -> list[int]:
     """Commas and conjunctions right beside a subtree that is cut."""
     held = tree.subtree(cut)
-    beside = (held[0] - 1, held[-1] + 1)
-    return [
-        child
-        for child in tree.children(lca)
-        if child in beside and (tree.tokens[child] == "," or tree.labels[child] in COORDINATIONS)
-    ]
+    return [child for child in tree.joints(lca, COORDINATIONS) if child in (held[0] - 1, held[-1] + 1)]

@@ -24,16 +24,7 @@ from metaeval.citation.measures import f1
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Entails, Pair, Passage
 from metaeval.citation.table import Judgement, Question, judge, needed, premise
-from metaeval.llm.exchange import (
-    Answer,
-    ChatRequest,
-    Prompt,
-    State,
-    read_answer,
-    read_object,
-    read_prompt,
-    response_format,
-)
+from metaeval.llm.exchange import Answer, ChatRequest, Prompt, State, read_answer, read_object, read_prompt, reply_form
 from metaeval.scoring.contract import ThreeWay
 
 Baseline = Literal["lqac", "attrscore"]
@@ -205,7 +196,7 @@ class Kind:
     def form(self) -> dict[str, Any]:
         """The `response_format` that is asked for: an object of the thinking and, after it, the choice."""
         choice = {"type": "string", "enum": list(self.choices)}
-        return response_format(self.name, **{"thinking": {"type": "string"}, self.field: choice})
+        return reply_form(self.name, **{"thinking": {"type": "string"}, self.field: choice})
 
     def prompt(self) -> Prompt:
         """The project's own wording."""

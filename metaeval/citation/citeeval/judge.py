@@ -33,7 +33,7 @@ from metaeval.llm.exchange import (
     read_answer,
     read_object,
     read_prompt,
-    response_format,
+    reply_form,
 )
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ def reply_schema(module: Module) -> dict[str, Any]:
 
     Both ask for {"statements": [one object per statement]}, in which the thinking stands before the judgement.
     """
-    return response_format(module, statements={"type": "array", "items": _STATEMENTS[module]})
+    return reply_form(module, statements={"type": "array", "items": _STATEMENTS[module]})
 
 
 def read_json(text: str, module: Module, asked: Collection[int]) -> Words | None:

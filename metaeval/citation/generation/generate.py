@@ -22,7 +22,7 @@ from metaeval.llm.exchange import (
     quoted,
     read_object,
     read_prompt,
-    response_format,
+    reply_form,
     text_of,
 )
 
@@ -135,8 +135,8 @@ _SHOWN: Mapping[Strategy, str] = {
     "summary": "of each you see a summary of what it says about the question",
     "two-stage": "those that were taken as needed, among more",
 }
-_SUMMARY = response_format("summary", summary={"type": "string"})
-_SELECTION = response_format("selection", documents={"type": "array", "items": {"type": "integer"}})
+_SUMMARY = reply_form("summary", summary={"type": "string"})
+_SELECTION = reply_form("selection", documents={"type": "array", "items": {"type": "integer"}})
 
 
 def load_prompts(options: GenerationOptions) -> dict[Stage, Prompt]:

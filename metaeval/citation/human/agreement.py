@@ -132,9 +132,9 @@ def agreement_ratings(statements: Sequence[HumanStatement]) -> Floats:
         return np.empty((0, ANNOTATORS))
     ratings = np.array([one.ratings for one in statements], dtype=np.float64)
     there = ~np.isnan(ratings)
-    total = np.where(there, ratings, 0.0).sum(axis=0)
-    own = np.divide(total, there.sum(axis=0), out=np.full(ratings.shape[1], np.nan), where=there.any(axis=0))
-    return np.where(there, ratings, own[None, :])
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN
+        own = np.where(there, ratings, 0.0).sum(axis=0) / there.sum(axis=0)
+    return np.where(there, ratings, own)
 
 
 People = Mapping[str, Sequence[HumanStatement]]

@@ -255,8 +255,7 @@ def read_statements(path: Path) -> list[tuple[Answer, Split]]:
             )
             for number, one in enumerate(row.rows("prediction_sentences_and_citations"), start=1)
         )
-        if len({one.id for one in statements}) < len(statements):
-            raise UserError(f"{row.where}: two statements have one id; allowed: an id of its own for each.")
+        check_ids((one.id for one in statements), "statements", row.where)
         found.append((answer, Split(statements, [one.text for one in statements] == [NO_ANSWER])))
     if not found:
         raise UserError(f"{path} holds no responses: give a file with at least one.")
@@ -326,9 +325,8 @@ def _human(name: str, row: Row) -> HumanStatement:
     for one in contexts:
         if one is not None and (isinstance(one, bool | list | dict) or one not in _CONTEXT_NUMBERS):
             raise row.error("types", "1 to 4 or their names, or null")
-    for one in ratings:
-        if one is not None and (isinstance(one, bool) or not isinstance(one, int | float) or not 0 <= one <= 1):
-            raise row.error("ratings", "numbers from 0 to 1, or null")
+    if not all(one is None or _is_share(one) for one in ratings):
+        raise row.error("ratings", "numbers from 0 to 1, or null")
     return HumanStatement(
         name,
         tuple(citations),

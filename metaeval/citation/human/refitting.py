@@ -8,16 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metaeval.citation.citeeval.editing import (
-    ACTIONS,
-    PUBLISHED,
-    Coefficients,
-    Edit,
-    actions,
-    edit_distance,
-    edit_problems,
-    refit,
-)
+from metaeval.citation.citeeval import editing
 from metaeval.citation.citeeval.evaluate import ResponseValues
 from metaeval.citation.citeeval.values import PAPER, CiteEvalOptions
 from metaeval.citation.human.model import HumanAnswer, SpanValue, Valued, align
@@ -39,7 +30,7 @@ class Edited:
     answer: str
     group: int
     citations: tuple[int, ...]
-    edits: tuple[Edit, ...]
+    edits: tuple[editing.Edit, ...]
     rating: float
 
 
@@ -52,7 +43,7 @@ class Refit:
     group: (n,). used: statements in which each action occurs.
     """
 
-    coefficients: Coefficients
+    coefficients: editing.Coefficients
     statements: Sequence[Edited]
     left_out: Mapping[str, int]
     refitted: Floats
@@ -91,11 +82,11 @@ def edited_statements(
             rating = next((rated.rating for rated, said in pairs if said.value is not None), None)
             if one.edits is None:
                 left_out["not edited by the judge"] += 1
-            elif options.bad_edits == "unscored" and edit_problems(citations, one.edits, numbers):
+            elif options.bad_edits == "unscored" and editing.edit_problems(citations, one.edits, numbers):
                 left_out["edits that cannot be"] += 1
             elif rating is None:
                 left_out["not rated by people"] += 1
-            elif not actions(citations, one.edits, options.index_shift):
+            elif not editing.actions(citations, one.edits, options.index_shift):
                 left_out["no citation left or kept"] += 1
             else:
                 found.append(Edited(result.answer, code, citations, one.edits, rating))
@@ -123,24 +114,24 @@ def fit(
         own = [place for place, other in enumerate(folds) if other == number]
         taught = _fitted([one for one, other in zip(statements, folds, strict=True) if other != number], options)
         held_out[own] = [_worth(statements[place], taught, options) for place in own]
-    taken = [set(actions(one.citations, one.edits, options.index_shift)) for one in statements]
+    taken = [set(editing.actions(one.citations, one.edits, options.index_shift)) for one in statements]
     return Refit(
         coefficients=_fitted(statements, options),
         statements=statements,
         left_out=left_out,
         refitted=held_out,
-        published=np.array([_worth(one, PUBLISHED, options) for one in statements]),
-        used={name: sum(name in own for own in taken) for name in ACTIONS},
+        published=np.array([_worth(one, editing.PUBLISHED, options) for one in statements]),
+        used={name: sum(name in own for own in taken) for name in editing.ACTIONS},
     )
 
 
-def _fitted(statements: Sequence[Edited], options: CiteEvalOptions) -> Coefficients:
-    taken = [actions(one.citations, one.edits, options.index_shift) for one in statements]
-    return refit(taken, [one.rating for one in statements])
+def _fitted(statements: Sequence[Edited], options: CiteEvalOptions) -> editing.Coefficients:
+    taken = [editing.actions(one.citations, one.edits, options.index_shift) for one in statements]
+    return editing.refit(taken, [one.rating for one in statements])
 
 
-def _worth(one: Edited, coefficients: Coefficients, options: CiteEvalOptions) -> float:
-    return edit_distance(one.citations, one.edits, coefficients, options.index_shift)
+def _worth(one: Edited, coefficients: editing.Coefficients, options: CiteEvalOptions) -> float:
+    return editing.edit_distance(one.citations, one.edits, coefficients, options.index_shift)
 
 
 def agreement(found: Refit, resampling: Resampling) -> dict[str, dict[str, Interval]]:

@@ -40,16 +40,7 @@ from metaeval.citation.scifi.model import (
 )
 from metaeval.citation.sentences import Reading, added, cited_spans, joined, whole
 from metaeval.corpus.sentences import RULES, SentenceSplitter
-from metaeval.llm.exchange import (
-    Ask,
-    ChatRequest,
-    Prompt,
-    quoted,
-    read_answer,
-    read_object,
-    read_prompt,
-    response_format,
-)
+from metaeval.llm.exchange import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
 
 PROFILE = aliice_profile("expanded", longest=None)
 """No sentence is too long: one that is not parsed would be one fact, held against the last of its citations alone."""
@@ -214,8 +205,8 @@ def _add_facts(sentence: Sentence, made: Sequence[Made], facts: list[Fact], prob
             facts.append(Fact(len(facts) + 1, text, sentence.number, segment, rule, own=groups))
 
 
-_FACTS = response_format("facts", facts={"type": "array", "items": {"type": "string"}})
-_SEGMENT = response_format("segment", segment={"type": "string"})
+_FACTS = reply_form("facts", facts={"type": "array", "items": {"type": "string"}})
+_SEGMENT = reply_form("segment", segment={"type": "string"})
 
 
 @dataclass(frozen=True)
