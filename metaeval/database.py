@@ -131,9 +131,8 @@ class Database(ABC):
             with self._transaction() as connection:
                 note_checksums(connection, self.key, self.sound_rows(connection))
                 key = ", ".join(self.key)
-                removed = connection.execute(
-                    f"DELETE FROM {self.table} WHERE ({key}) NOT IN (SELECT {key} FROM noted)"
-                ).rowcount
+                unsound = f"DELETE FROM {self.table} WHERE ({key}) NOT IN (SELECT {key} FROM noted)"
+                removed = connection.execute(unsound).rowcount
             self._connection.execute("DROP TABLE noted")
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -315,9 +315,9 @@ def table_of(name: str, records: Any, places: Sequence[str] | None = None) -> Ta
 
 
 def _is_blank(value: object) -> bool:
-    return (
-        value is None or (isinstance(value, float) and value != value) or (isinstance(value, str) and not value.strip())
-    )
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or (isinstance(value, float) and value != value)
 
 
 def _delimited(path: Path, ending: str) -> Table:

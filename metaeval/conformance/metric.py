@@ -149,11 +149,8 @@ def scores_lie_in_the_declared_range(subject: MetricSubject) -> None:
             f"The score of {statement!r} against {source[:40]!r} is {score}, outside the card's range {card.low} to "
             f"{card.high}: correct low and high, or the score.",
         )
-    distinct = len({score for _, score in scored})
-    need(
-        distinct >= 3,
-        f"{len(scored)} pairs get only {distinct} different scores: return one that depends on the texts.",
-    )
+    values = len({score for _, score in scored})
+    need(values >= 3, f"{len(scored)} pairs get only {values} different scores: return one that depends on the texts.")
 
 
 def a_statement_without_words_has_no_score(subject: MetricSubject) -> None:
@@ -246,7 +243,7 @@ def its_signature_fields_are_texts(subject: MetricSubject) -> None:
 
 def what_is_cut_is_counted(subject: MetricSubject) -> None:
     """With an input limit, tokens are those of the whole pair; `cut` is above 0 where they exceed the limit, else 0."""
-    limit, long = subject.kind.card.input_limit, subject.answers[LONG]
+    limit, held, long = subject.kind.card.input_limit, subject.answers[HELD], subject.answers[LONG]
     need(
         limit is None or long.tokens > 700,
         f"A pair of 701 words is answered with {long.tokens} tokens by a metric with input_limit={limit}: give the "
@@ -258,10 +255,7 @@ def what_is_cut_is_counted(subject: MetricSubject) -> None:
         f"A pair of {long.tokens} tokens has cut={long.cut} with input_limit={limit}: cut is how many tokens the "
         "metric never saw, 0 if it saw all.",
     )
-    need(
-        not subject.answers[HELD].cut,
-        f"A pair of two short sentences has cut={subject.answers[HELD].cut}; nothing is cut.",
-    )
+    need(not held.cut, f"A pair of two short sentences has cut={held.cut}; nothing is cut.")
 
 
 def three_way_probabilities_are_a_distribution(subject: MetricSubject) -> None:
@@ -272,10 +266,9 @@ def three_way_probabilities_are_a_distribution(subject: MetricSubject) -> None:
     metric.prepare(SOURCES, STATEMENTS)
     (found,) = runs("entail", lambda: metric.entail([HELD[0]], [HELD[1]]))
     need(isinstance(found, ThreeWay), f"entail returned {found!r}: return one ThreeWay for each pair that has a score.")
-    total = sum(math.exp(one) for one in found or ())
+    sums = sum(math.exp(one) for one in found or ())
     need(
-        abs(total - 1) < 1e-3,
-        f"The probabilities of entail sum to {total:.4f}: return natural logarithms that sum to 1.",
+        abs(sums - 1) < 1e-3, f"The probabilities of entail sum to {sums:.4f}: return natural logarithms that sum to 1."
     )
 
 
@@ -314,27 +307,23 @@ def _check_answers(answers: Any) -> None:
         f"score returned {len(answers)} answers for {len(PAIRS)} pairs: return one PairScore for each pair, in the "
         "order given.",
     )
-    for answer in answers:
-        need(isinstance(answer, PairScore), f"score returned {answer!r}, not a PairScore: return PairScore(score).")
+    for one in answers:
+        need(isinstance(one, PairScore), f"score returned {one!r}, not a PairScore: return PairScore(score).")
+        need(isinstance(one.status, Status), f"The status {one.status!r} is not a Status: return Status.OK or another.")
+        finite = isinstance(one.score, int | float) and math.isfinite(one.score)
         need(
-            isinstance(answer.status, Status),
-            f"The status {answer.status!r} is not a Status: return Status.OK or another.",
-        )
-        finite = isinstance(answer.score, int | float) and math.isfinite(answer.score)
-        need(
-            answer.score is None or finite,
-            f"score returned PairScore({answer.score!r}): a score is a finite number; where there is none, return "
+            one.score is None or finite,
+            f"score returned PairScore({one.score!r}): a score is a finite number; where there is none, return "
             "PairScore(None, Status...) with the reason.",
         )
         need(
-            (answer.status is Status.OK) == finite,
-            f"score returned {answer.score} with status {str(answer.status)!r}: a number goes with Status.OK, None "
+            (one.status is Status.OK) == finite,
+            f"score returned {one.score} with status {str(one.status)!r}: a number goes with Status.OK, None "
             "with every other status.",
         )
         need(
-            isinstance(answer.tokens, int) and 0 <= answer.cut <= answer.tokens,
-            f"score returned tokens={answer.tokens!r} and cut={answer.cut!r}: both are whole numbers, cut at most "
-            "tokens.",
+            isinstance(one.tokens, int) and 0 <= one.cut <= one.tokens,
+            f"score returned tokens={one.tokens!r} and cut={one.cut!r}: both are whole numbers, cut at most tokens.",
         )
 
 

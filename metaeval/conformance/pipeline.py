@@ -88,12 +88,14 @@ class PipelineSubject:
             data = folder / "answers.jsonl"
             rows = [{**one, "passages": _PASSAGES} for one in answers]
             data.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-        judge = (
-            {"nli": "overlap"} if issubclass(pipeline.options, JudgedByMetrics) and pipeline.backends != "none" else {}
-        )
+        judged = issubclass(pipeline.options, JudgedByMetrics) and pipeline.backends != "none"
         inputs = {"file": data} if "file" in pipeline.options.model_fields else {"files": (data,)}
         splitter = {"splitter": "rules"} if "splitter" in pipeline.options.model_fields else {}
-        options = validated(pipeline.options, {**judge, **splitter, **self.options, **inputs}, "the options")
+        options = validated(
+            pipeline.options,
+            {**({"nli": "overlap"} if judged else {}), **splitter, **self.options, **inputs},
+            "the options",
+        )
         return run_pipeline(prepare(pipeline, options, {"results": folder / "results"}, ["interval.resamples=20"]))
 
 

@@ -134,9 +134,8 @@ def counts_and_estimates_are_whole(subject: ProtocolSubject) -> None:
     for edge, given in EDGES.items():
         for resampling in (Resampling(0), Resampling(20), Resampling(20, method="percentile")):
             mine = copied(given)
-            outcome = runs(
-                f"evaluate on the input {edge!r}", partial(subject.protocol.evaluate, mine, resampling, subject.options)
-            )
+            call = partial(subject.protocol.evaluate, mine, resampling, subject.options)
+            outcome = runs(f"evaluate on the input {edge!r}", call)
             _check_outcome(subject.protocol, given, outcome, edge)
             changed = any(
                 not np.array_equal(getattr(given, name), getattr(mine, name), equal_nan=True)
@@ -236,9 +235,8 @@ def replicate_agrees_with_evaluate(subject: ProtocolSubject) -> None:
     n_groups = np.unique(given.group).size
     taken = subject.taken(given)
     rows = protocol.judge(taken, subject.options) if protocol.judge else taken
-    found = runs(
-        "replicate", lambda: protocol.replicate(rows, n_groups, bootstrap(n_groups, 20, 0), subject.options, keys)
-    )
+    draws = bootstrap(n_groups, 20, 0)
+    found = runs("replicate", lambda: protocol.replicate(rows, n_groups, draws, subject.options, keys))
     for key in keys:
         values = np.asarray(found.get(key, []))
         need(
@@ -287,11 +285,8 @@ def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
     keys = [key for key in protocol.shown(one) if protocol.measure(key).normal]
     for what, pair in (("two metrics", (one, other)), ("a metric with itself", (one, one))):
         first, second = (protocol.evaluate(rows, resampling, subject.options) for rows in pair)
-        found = runs(
-            f"Comparing {what}",
-            partial(compare, protocol, pair, (first, second), resampling, 20, subject.options, keys),
-        )
-        for key, difference in found.items():
+        call = partial(compare, protocol, pair, (first, second), resampling, 20, subject.options, keys)
+        for key, difference in runs(f"Comparing {what}", call).items():
             need(
                 pair[0] is not pair[1] or difference.value in (0.0, None),
                 f"{key} of a metric less that of the same metric is {difference.value}: replicate must not draw anew.",
@@ -347,10 +342,7 @@ def _check_outcome(protocol: Protocol, given: Judgements, outcome: Any, edge: st
         f"{where} {parts[0]} scored + {parts[1]} unscored + {parts[2]} excluded rows are not the {given.score.size} "
         "given: count every row once.",
     )
-    need(
-        all(count > 0 for count in outcome.excluded.values()),
-        f"{where} excluded holds a reason without rows: leave it out.",
-    )
+    need(all(n > 0 for n in outcome.excluded.values()), f"{where} excluded holds a reason without rows: leave it out.")
     unknown = set(outcome.estimates) - {measure.key for measure in protocol.measures}
     need(not unknown, f"{where} it estimates {', '.join(sorted(unknown))}, which are no measures: declare them.")
     lacking = set(protocol.shown(given)) - set(outcome.estimates)

@@ -16,7 +16,6 @@ from metaeval.corpus.pairs import (
     GIVEN,
     UNMATCHED,
     Alignment,
-    Pair,
     PairTable,
     align_evidence,
     build_pairs,
@@ -138,31 +137,27 @@ class UnitRow(NamedTuple):
 
 def unit_rows(table: PairTable, unit: Unit) -> list[UnitRow]:
     """Rows in table order: one per pair, or one per citation over all its pairs."""
-    if unit == "chunk":
-        return [
-            _row(pair, pair.pair_id, pair.level, (number,), table)._replace(held=pair.held)
-            for number, pair in enumerate(table.pairs)
-        ]
-    if table.pool != "own":
+    of_chunks = unit == "chunk"
+    if not of_chunks and table.pool != "own":
         raise UserError(f"pool={table.pool} adds chunks that nobody cites, so it needs unit=chunk (unit is {unit!r}).")
-    members: dict[str, list[int]] = {}
+    members: dict[int | str, list[int]] = {}
     for number, pair in enumerate(table.pairs):
-        members.setdefault(pair.citation_id, []).append(number)
-    return [
-        _row(table.pairs[numbers[0]], citation_id, table.pairs[numbers[0]].citation_level, tuple(numbers), table)
-        for citation_id, numbers in members.items()
-    ]
-
-
-def _row(pair: Pair, id: str, level: int | None, members: tuple[int, ...], table: PairTable) -> UnitRow:
-    return UnitRow(
-        id=id,
-        statement_id=pair.statement_id,
-        group=pair.group,
-        level=level,
-        cited=pair.cited,
-        members=members,
-        statement=pair.statement,
-        words=sum(len(table.pairs[number].source.split()) for number in members),
-        position=pair.chunk,
-    )
+        members.setdefault(number if of_chunks else pair.citation_id, []).append(number)
+    rows = []
+    for numbers in members.values():
+        pair = table.pairs[numbers[0]]
+        rows.append(
+            UnitRow(
+                id=pair.pair_id if of_chunks else pair.citation_id,
+                statement_id=pair.statement_id,
+                group=pair.group,
+                level=pair.level if of_chunks else pair.citation_level,
+                cited=pair.cited,
+                members=tuple(numbers),
+                statement=pair.statement,
+                words=sum(len(table.pairs[number].source.split()) for number in numbers),
+                position=pair.chunk,
+                held=pair.held if of_chunks else None,
+            )
+        )
+    return rows

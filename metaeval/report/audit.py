@@ -127,9 +127,7 @@ def as_json(found: Audit) -> str:
     data = asdict(found)
     data["data"] = found.data.model_dump(mode="json")
     for one, given in zip(data["giveaways"], found.giveaways, strict=True):
-        one["values"] = {
-            name: {"value": value.value, "low": value.low, "high": value.high} for name, value in given.values.items()
-        }
+        one["values"] = {name: of.model_dump(include={"value", "low", "high"}) for name, of in given.values.items()}
     whole = {"schema": SCHEMA, **data, "findings": list(findings(found))}
     return json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -33,12 +33,8 @@ def findings(results: Sequence[Result], readings: Readings) -> list[str]:
     if every and not any(one.metrics for one in every):
         return [_nothing(every[0].result)]
     several = any(len(metrics_of(one.result)) > 1 for one in every)
-    said = (
-        leading(every) if several else basis(every),
-        abilities(results, readings),
-        against_controls(every, readings.aside),
-    )
-    return [text for text in said if text]
+    first = leading(every) if several else basis(every)
+    return list(filter(None, (first, abilities(results, readings), against_controls(every, readings.aside))))
 
 
 def _nothing(result: Result) -> str:
@@ -108,12 +104,8 @@ def _ordered(one: Headline) -> list[Row]:
 def _apart(one: Headline) -> set[frozenset[str]]:
     """The pairs that the test tells apart."""
     tested = one.result.significance
-    pairs = tested.comparisons if tested else []
-    return {
-        frozenset((pair.one, pair.other))
-        for pair in pairs
-        if tested and pair.measure == one.column.key and differs(pair, tested.alpha)
-    }
+    pairs = [pair for pair in tested.comparisons if differs(pair, tested.alpha)] if tested else []
+    return {frozenset((pair.one, pair.other)) for pair in pairs if pair.measure == one.column.key}
 
 
 def _one_group(shown: Sequence[Headline], lead: Sequence[str]) -> str:
@@ -334,11 +326,8 @@ def _worse(held: Sequence[_Held]) -> str:
 
 def best_control(one: Headline, aside: Collection[str]) -> Row | None:
     """The control with the highest value, those that see the gold left aside; None without any."""
-    controls = [
-        row
-        for row in one.result.rows
-        if row.kind == "control" and row.metric not in aside and one.value(row).value is not None
-    ]
+    known = [row for row in one.result.rows if row.kind == "control" and one.value(row).value is not None]
+    controls = (row for row in known if row.metric not in aside)
     return max(controls, key=lambda row: one.value(row).value or 0.0, default=None)
 
 
@@ -351,11 +340,8 @@ def _judged(one: Headline, best: Row) -> list[Row]:
         return []
     controls = [row for row in one.result.rows if row.kind == "control"]
     held = [row for row in one.metrics if one.value(row).low is not None]
-    return [
-        row
-        for row in held
-        if row.not_above.get(one.column.key) or not any(_same_values(row, control) for control in controls)
-    ]
+    key = one.column.key
+    return [row for row in held if row.not_above.get(key) or not any(_same_values(row, other) for other in controls)]
 
 
 def _same_values(row: Row, control: Row) -> bool:

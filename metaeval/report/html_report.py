@@ -63,9 +63,7 @@ def table_of(grid: Grid, titled: bool = True) -> str:
 
 def _head(grid: Grid) -> str:
     headings = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in grid.headings)
-    groups = "".join(
-        f'<th scope="colgroup" colspan="{group.columns}">{escape(group.title)}</th>' for group in grid.groups
-    )
+    groups = "".join(f'<th scope="colgroup" colspan="{one.columns}">{escape(one.title)}</th>' for one in grid.groups)
     over = f"<tr><td></td>{groups}</tr>" if groups else ""
     return f'<thead>{over}<tr><th scope="col">{escape(grid.stub)}</th>{headings}</tr></thead>'
 

@@ -92,10 +92,8 @@ def _level(row: Row, columns: Sequence[Column]) -> str:
 
 def _spans(row: Row, columns: Sequence[Column], kind: str) -> str:
     values = [(column, value_of(row, column)) for column in columns]
-    spans = [(column, getattr(value, kind), value) for column, value in values]
-    return ", ".join(
-        f"{plain(column.label)} {span(ends, column)}" for column, ends, value in spans if _moves(ends, value, column)
-    )
+    spans = [(plain(one.label), getattr(value, kind), value, one) for one, value in values]
+    return ", ".join(f"{label} {span(ends, one)}" for label, ends, value, one in spans if _moves(ends, value, one))
 
 
 _REACH = (
@@ -214,13 +212,8 @@ def _perfect_detector(result: Result) -> Note:
 
 
 def _data(data: Data) -> str:
-    numbers = (
-        (data.statements, "statement"),
-        (data.citations, "citation"),
-        (data.documents, "document"),
-        (data.groups, "group"),
-    )
-    counts = [count(number, noun) for number, noun in numbers if number]
+    nouns = ("statement", "citation", "document", "group")
+    counts = [count(number, noun) for noun in nouns if (number := getattr(data, f"{noun}s"))]
     # A saved result has its keys in alphabetical order; the scale's own order is the one to read.
     names = [name for name in LEVELS if name in data.levels]
     names += sorted(set(data.levels) - set(LEVELS), key=_grade)

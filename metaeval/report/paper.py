@@ -68,9 +68,7 @@ def _named(results: Sequence[Result]) -> dict[str, Result]:
 
 def _shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
     """Merge the footers: a note shared by all data sets is printed once, others under the data set's name."""
-    footers: dict[str, dict[str, Note]] = {
-        name: {note.label: note for note in footer(result)} for name, result in results.items()
-    }
+    footers = {name: {str(note.label): note for note in footer(result)} for name, result in results.items()}
     notes = []
     for label in _SHARED:
         said = {name: found[label] for name, found in footers.items() if label in found}

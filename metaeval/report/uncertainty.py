@@ -122,6 +122,5 @@ def effective_class(effective: float) -> str:
     number = max(place for place, begin in enumerate(EFFECTIVE) if effective >= begin)
     if number == 0:
         return f"fewer than {EFFECTIVE[1]}"
-    return (
-        f"{EFFECTIVE[number]} to {EFFECTIVE[number + 1]}" if number + 1 < len(EFFECTIVE) else f"{EFFECTIVE[-1]} or more"
-    )
+    begin, *end = EFFECTIVE[number : number + 2]
+    return f"{begin} to {end[0]}" if end else f"{begin} or more"
