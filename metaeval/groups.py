@@ -21,7 +21,6 @@ from metaeval.files import canonical_json
 from metaeval.report.notebook import Card, Records, Text
 
 if TYPE_CHECKING:
-    from metaeval.corpus.dataset import SourceFile
     from metaeval.corpus.model import Corpus
     from metaeval.database import Compacted, Database
     from metaeval.database import Verified as CheckedStore
@@ -73,13 +72,10 @@ class data:  # noqa: N801 - the name that is typed
             values = f" ({' | '.join(map(str, option.allowed))})" if option.allowed else ""
             lines.append((f"option {key}", f"{option.help}{values}, default {options.get(key, option.default)}"))
         lines.append(("note", card.note))
-        published: dict[SourceFile, list[str]] = {}
-        for split_name, files in card.files.items():
-            for file in files:
-                published.setdefault(file, []).append(split_name)
-        for file, splits in published.items():
+        for file in dict.fromkeys(file for files in card.files.values() for file in files):
+            splits = ", ".join(name for name, files in card.files.items() if file in files)
             size = f"{file.size:,} bytes, " if file.size else ""
-            lines.append(("file", f"{file.name} ({', '.join(splits)}): {size}SHA-256 {file.sha256 or 'not pinned'}"))
+            lines.append(("file", f"{file.name} ({splits}): {size}SHA-256 {file.sha256 or 'not pinned'}"))
             lines.append(("from", file.url))
         return Card(lines)
 

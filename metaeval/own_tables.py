@@ -64,9 +64,8 @@ _VALUES = frozenset({"gold", "score", "level", "probability", "status", "tokens"
 _TEXTS = frozenset({"source", "statement", "text"})
 """Roles whose column has no other use: values, and texts beside another text. A text or an id may also be a group."""
 
+# What programs write where they have no number.
 _NO_NUMBER = frozenset("nan na n/a #n/a null none nil".split())
-"""What programs write where they have no number."""
-
 _WORDS = re.compile(r"[\W_]+")
 _PERCENT_OR_COMMA = re.compile(r"[-+]?\d+([.,]\d+)?\s*%|[-+]?\d+,\d+")
 _GUARDED = re.compile(r"'[=+@\t\r\n＝＋－＠-]")

@@ -129,8 +129,21 @@ def every_split_loads(subject: DatasetSubject) -> None:
                 f"The split {split!r} drops {count!r} rows for the reason {reason!r}: give reasons in words, with "
                 "counts above 0.",
             )
-        if isinstance(found, Corpus):
-            _check_corpus(split, found)
+        if not isinstance(found, Corpus):
+            continue
+        need(found.citations, f"The split {split!r} has no citations: return at least one that was judged.")
+        for statement in found.statements.values():
+            need(
+                statement.text.strip() and statement.group,
+                f"Statement {statement.id!r} of the split {split!r} has no text or no group: drop it and count it in "
+                "`dropped`.",
+            )
+        for where, things in (("statements", found.statements), ("documents", found.documents)):
+            for key, thing in things.items():
+                need(
+                    key == thing.id,
+                    f"{where} of the split {split!r} has {thing.id!r} under the key {key!r}: use the id as the key.",
+                )
 
 
 def loading_repeats(subject: DatasetSubject) -> None:
@@ -156,22 +169,6 @@ def groups_can_be_resampled(subject: DatasetSubject) -> None:
             "statement comes from; intervals are drawn over groups.",
         )
         need(len(gold) > 1, f"All of the split {split!r} has one level: nothing there tells metrics apart.")
-
-
-def _check_corpus(split: str, corpus: Corpus) -> None:
-    need(corpus.citations, f"The split {split!r} has no citations: return at least one that was judged.")
-    for statement in corpus.statements.values():
-        need(
-            statement.text.strip() and statement.group,
-            f"Statement {statement.id!r} of the split {split!r} has no text or no group: drop it and count it in "
-            "`dropped`.",
-        )
-    for where, things in (("statements", corpus.statements), ("documents", corpus.documents)):
-        for key, thing in things.items():
-            need(
-                key == thing.id,
-                f"{where} of the split {split!r} has {thing.id!r} under the key {key!r}: use the id as the key.",
-            )
 
 
 CHECKS = checks_of(globals())

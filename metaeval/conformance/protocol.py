@@ -40,27 +40,23 @@ def copied(rows: Judgements) -> Judgements:
     return rows.rows(np.ones(rows.score.size, dtype=np.bool_))
 
 
-def _edges() -> dict[str, Judgements]:
-    plain, lacking = judgements(), judgements(missing=0.1)
-    return {
-        "plain": plain,
-        "some unscored": judgements(missing=0.3),
-        "constant score": dataclasses.replace(plain, score=np.full(300, 0.1)),
-        "all unscored": judgements(missing=1.0),
-        "only FULL": dataclasses.replace(lacking, gold=np.full(300, 2.0)),
-        "only NONE": dataclasses.replace(lacking, gold=np.zeros(300)),
-        "no PARTIAL": dataclasses.replace(plain, gold=np.repeat([0.0, 2.0], 150)),
-        "supporting rows unscored": dataclasses.replace(plain, score=np.where(plain.gold > 0, np.nan, plain.score)),
-        "gold beyond the three levels": dataclasses.replace(plain, gold=np.tile([0.0, 0.5, 3.0], 100)),
-        "one group": dataclasses.replace(lacking, group=np.zeros(300, dtype=np.int64)),
-        "sparse group codes": dataclasses.replace(plain, group=plain.group * 1000 + 7),
-        "one row": judgements(1),
-        "two rows": judgements(2),
-        "empty": judgements(0),
-    }
-
-
-EDGES: Mapping[str, Judgements] = _edges()
+_PLAIN, _LACKING = judgements(), judgements(missing=0.1)
+EDGES: Mapping[str, Judgements] = {
+    "plain": _PLAIN,
+    "some unscored": judgements(missing=0.3),
+    "constant score": dataclasses.replace(_PLAIN, score=np.full(300, 0.1)),
+    "all unscored": judgements(missing=1.0),
+    "only FULL": dataclasses.replace(_LACKING, gold=np.full(300, 2.0)),
+    "only NONE": dataclasses.replace(_LACKING, gold=np.zeros(300)),
+    "no PARTIAL": dataclasses.replace(_PLAIN, gold=np.repeat([0.0, 2.0], 150)),
+    "supporting rows unscored": dataclasses.replace(_PLAIN, score=np.where(_PLAIN.gold > 0, np.nan, _PLAIN.score)),
+    "gold beyond the three levels": dataclasses.replace(_PLAIN, gold=np.tile([0.0, 0.5, 3.0], 100)),
+    "one group": dataclasses.replace(_LACKING, group=np.zeros(300, dtype=np.int64)),
+    "sparse group codes": dataclasses.replace(_PLAIN, group=_PLAIN.group * 1000 + 7),
+    "one row": judgements(1),
+    "two rows": judgements(2),
+    "empty": judgements(0),
+}
 
 
 @dataclasses.dataclass

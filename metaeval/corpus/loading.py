@@ -210,16 +210,14 @@ class _Onward(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-@contextmanager
-def _open(file: SourceFile, by_hand: str) -> Iterator[http.client.HTTPResponse]:
+def _open(file: SourceFile, by_hand: str) -> http.client.HTTPResponse:
     try:
-        response = urllib.request.build_opener(_Onward).open(file.url, timeout=TIMEOUT)
+        response: http.client.HTTPResponse = urllib.request.build_opener(_Onward).open(file.url, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
         raise _failed(file, f"the server answered {error.code} {error.reason}", by_hand) from error
     except (OSError, http.client.HTTPException) as error:
         raise _failed(file, f"no connection ({getattr(error, 'reason', error)})", by_hand) from error
-    with response:
-        yield response
+    return response
 
 
 def _blocks(body: http.client.HTTPResponse, file: SourceFile, by_hand: str, most: int) -> Iterator[bytes]:

@@ -53,7 +53,6 @@ class Document:
             object.__setattr__(self, "text", " ".join(self.sentences))
 
     def __repr__(self) -> str:
-        """The document by its id, title and size."""
         named = f" {shown(self.title)}" if self.title else ""
         return f"<Document {self.id!r}{named}: {len(self.text.split()):,} words>"
 
@@ -122,7 +121,6 @@ class Corpus:
     dropped: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """How much it holds: the texts themselves are megabytes."""
         counts = (self.documents, "documents"), (self.statements, "statements"), (self.citations, "citations")
         return f"<Corpus {self.name!r}: {', '.join(f'{len(held):,} {name}' for held, name in counts)}>"
 
@@ -211,7 +209,6 @@ class Ratings:
     levels: bool = False
 
     def __repr__(self) -> str:
-        """How much it holds."""
         return f"<Ratings {self.name!r}: {len(self.rows):,} ratings, scores of {len(self.scores):,} metrics>"
 
     def __post_init__(self) -> None:

@@ -110,7 +110,6 @@ class Pair(NamedTuple):
         return bool(self.citation_id)
 
     def __repr__(self) -> str:
-        """The pair without the whole of its texts."""
         level = None if self.level is None else self.level.label
         return f"<Pair {self.pair_id!r}: level {level}, statement {shown(self.statement)}, source {shown(self.source)}>"
 

@@ -10,11 +10,8 @@ from metaeval.report.notes import plural, values_by_kind
 from metaeval.report.result import FULL_SUPPORT, Result, Row
 from metaeval.report.uncertainty import FEW_GROUPS, certificate_text, effective, whole_range
 
-_CUT = 0.01
-"""Share of its tokens from which on it is said that a metric's input is cut."""
-
-_LEFT_OUT = 0.1
-"""Share of the chunks from which on it is said that they are left out."""
+# From these shares on it is said that a metric's tokens are cut, and that chunks are left out.
+_CUT, _LEFT_OUT = 0.01, 0.1
 
 
 def cautions(results: Sequence[Result]) -> list[str]:

@@ -222,11 +222,8 @@ def _reading(tested: Significance) -> str:
 ROWS = 12
 """Metrics that the table shows; of more, those with the highest values. What is said below fits on the same screen."""
 
-_FEW = 7
-"""Up to so many metrics there is room for cells of two lines."""
-
-_EXPLAINED = 5
-"""Up to so many there is room for what each measure is."""
+# Up to so many metrics there is room for cells of two lines, and for what each measure is.
+_FEW, _EXPLAINED = 7, 5
 
 
 def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Grid:

@@ -102,7 +102,6 @@ def _ordered(one: Headline) -> list[Row]:
 
 
 def _apart(one: Headline) -> set[frozenset[str]]:
-    """The pairs that the test tells apart."""
     tested = one.result.significance
     pairs = [pair for pair in tested.comparisons if differs(pair, tested.alpha)] if tested else []
     return {frozenset((pair.one, pair.other)) for pair in pairs if pair.measure == one.column.key}

@@ -28,8 +28,6 @@ from metaeval.report.result import Result
 from metaeval.shown import Shown
 
 _RANKS = {"best": ("<strong>", "</strong>"), "second": ("<u>", "</u>"), "": ("", "")}
-
-
 _FOREST = "Headline values with their intervals, the best control of each, and what scores that know nothing reach."
 
 
@@ -218,10 +216,8 @@ def _figure(picture: Picture, number: int) -> str:
 
 
 _WIDTH, _LINE, _HEAD, _AXIS = 360, 20, 44, 30
-_LONGEST = 30
-"""Characters of a name that are shown."""
-_ASKED = 5
-"""Ticks of an axis, about."""
+_LONGEST = 30  # characters of a name that are shown
+_ASKED = 5  # ticks of an axis, about
 
 
 def page_forest(results: Sequence[Result], readings: Readings) -> str:

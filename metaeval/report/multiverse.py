@@ -60,7 +60,6 @@ class Multiverse(Recorded):
         ]
 
     def __repr__(self) -> str:
-        """What it is of, in one line."""
         of = f"{self.dataset}/{self.split}, {len(self.outlooks):,} outlooks"
         return f"<Multiverse: {of}; {len(self.skipped):,} combinations left out>"
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDTH = 80
-_ROWS = 20
-"""Records that a notebook shows."""
+_ROWS = 20  # records that a notebook shows
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> Any:

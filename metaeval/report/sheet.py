@@ -20,8 +20,7 @@ from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Da
 
 SCHEMA = "metaeval-sheet/1"
 
-_PAGE = 40
-"""Lines that a page of LaTeX holds."""
+_PAGE = 40  # lines that a page of LaTeX holds
 
 Scalar = bool | int | float | str | None
 Record = Mapping[str, Scalar]

@@ -112,18 +112,14 @@ def _notes(notes: Iterable[tuple[str, Note]]) -> Table:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for label, note in notes:
-        grid.add_row(Text(f" {label}"), _body(note))
+        parts: list[Text | Table] = [Text(note.text)] if note.text else []
+        if note.items:
+            items = Table.grid(padding=(0, 2, 0, 0))
+            longest = max(cell_len(names) for names, _ in note.items)
+            items.add_column(overflow="fold", min_width=min(longest, _NAMES))
+            items.add_column(overflow="fold")
+            for names, said in note.items:
+                items.add_row(Text(names), Text(said))
+            parts.append(items)
+        grid.add_row(Text(f" {label}"), Group(*parts))
     return grid
-
-
-def _body(note: Note) -> Group:
-    parts: list[Text | Table] = [Text(note.text)] if note.text else []
-    if note.items:
-        items = Table.grid(padding=(0, 2, 0, 0))
-        longest = max(cell_len(names) for names, _ in note.items)
-        items.add_column(overflow="fold", min_width=min(longest, _NAMES))
-        items.add_column(overflow="fold")
-        for names, said in note.items:
-            items.add_row(Text(names), Text(said))
-        parts.append(items)
-    return Group(*parts)
