@@ -23,7 +23,7 @@ from pydantic.fields import FieldInfo
 
 from metaeval.config_files import read_experiment
 from metaeval.corpus.chunks import Chunking
-from metaeval.corpus.pairs import Rule
+from metaeval.corpus.pairs import Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
 from metaeval.declared import kinds_of
 from metaeval.errors import UserError, as_value_error, did_you_mean
@@ -326,8 +326,6 @@ class RunConfig(Strict):
     @field_validator("pool")
     @classmethod
     def _pool(cls, value: str) -> str:
-        from metaeval.corpus.pools import check_pool  # loads NumPy, which a help text does not need
-
         with as_value_error():
             check_pool(value)
         return value

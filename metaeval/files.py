@@ -1,4 +1,4 @@
-"""Files: whole or not at all, hashes, canonical JSON."""
+"""Files: whole or not at all, hashes, canonical JSON, and the cache of what can be fetched or asked for again."""
 
 from __future__ import annotations
 
@@ -173,3 +173,10 @@ def canonical_json(value: Any) -> str:
 def sha256_json(value: Any) -> str:
     """SHA-256 of a value's canonical JSON as 64 hex digits."""
     return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def cache_folder() -> Path:
+    """METAEVAL_CACHE when set, else `metaeval` in the user's cache folder (XDG_CACHE_HOME, by default ~/.cache)."""
+    if given := os.environ.get("METAEVAL_CACHE"):
+        return Path(given).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "metaeval"

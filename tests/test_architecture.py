@@ -38,10 +38,8 @@ ALLOWED = {
     "metaeval.own_tables": ("metaeval.errors", "metaeval.files", "metaeval.reading", "metaeval.shown"),
     "metaeval.declared": ("metaeval.errors",),
     "metaeval.signature": (),
-    "metaeval.cache": (),
     "metaeval.llm": (
         "metaeval.llm",
-        "metaeval.cache",
         "metaeval.database",
         "metaeval.errors",
         "metaeval.files",
@@ -52,7 +50,6 @@ ALLOWED = {
     "protocols": ("protocols", "metaeval.stats"),
     "metaeval.corpus": (
         "metaeval.corpus",
-        "metaeval.cache",
         "metaeval.errors",
         "metaeval.files",
         "metaeval.own_tables",
@@ -62,7 +59,6 @@ ALLOWED = {
     "metaeval.scoring": (
         "metaeval.scoring",
         "metaeval.corpus",
-        "metaeval.cache",
         "metaeval.database",
         "metaeval.errors",
         "metaeval.files",
@@ -123,7 +119,6 @@ ALLOWED = {
         "metaeval.scoring",
         "metaeval.llm.batch",
         "metaeval.report",
-        "metaeval.cache",
         "metaeval.errors",
         "metaeval.files",
         "metaeval.reading",

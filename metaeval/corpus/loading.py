@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from metaeval.cache import cache_folder
 from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus, Ratings
 from metaeval.errors import UserError, unknown
-from metaeval.files import MOST_BYTES, atomic_write, sha256_file
+from metaeval.files import MOST_BYTES, atomic_write, cache_folder, sha256_file
 from metaeval.shown import Shown
 
 

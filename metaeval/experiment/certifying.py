@@ -21,9 +21,9 @@ from metaeval.experiment.prepared_run import Frame, Job, RatedSet, find_dataset,
 from metaeval.report import result as results
 from metaeval.report.grid import UNDEFINED, Block, Cell, Line, Note, numeral, plain
 from metaeval.report.measures import listed
+from metaeval.report.notes import effective_class, within
 from metaeval.report.result import Certificate, Result
 from metaeval.report.sheet import Scalar, Sheet, known
-from metaeval.report.uncertainty import effective_class, within
 from metaeval.scoring.contract import Status
 from metaeval.stats.score_model import fit_scores, planned_scores
 from protocols.comparison import both_scored

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from metaeval import registry
-from metaeval.cache import cache_folder
 from metaeval.config import RunConfig, load_run, metric_variant
 from metaeval.config_files import UntrustedError, variants
 from metaeval.errors import UserError
 from metaeval.experiment.manifest import installed
 from metaeval.experiment.metrics import load_metric
+from metaeval.files import cache_folder
 from metaeval.scoring.backends import minilm
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
 from metaeval.scoring.backends.model_metric import ModelMetric

@@ -17,10 +17,9 @@ from metaeval.experiment.prepared_run import Frame, Job, RatedSet, find_dataset,
 from metaeval.own_tables import TABLES
 from metaeval.report.cells import units
 from metaeval.report.grid import Block, Group, Note, place_of
-from metaeval.report.notes import footer
+from metaeval.report.notes import few_of, footer, made_of
 from metaeval.report.result import Data, Interval, IntervalMethod, Result
 from metaeval.report.sheet import Record, Scalar, Sheet, sheet_of
-from metaeval.report.uncertainty import few_of, made_of
 from metaeval.scoring.scorefile import SUFFIXES
 from metaeval.signature import resampled_fields, signature, versions
 from protocols.contract import Judgements, Measure, Protocol, Resampling

@@ -21,8 +21,7 @@ from metaeval.corpus.loaders.ratings import DATASET as OWN_RATINGS
 from metaeval.corpus.loaders.ratings import ratings_of
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Corpus, Ratings
-from metaeval.corpus.pairs import Pair, PairTable, build_pairs
-from metaeval.corpus.pools import add_pool
+from metaeval.corpus.pairs import Pair, PairTable, add_pool, build_pairs
 from metaeval.corpus.sentences import language_note
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, unit_rows
 from metaeval.errors import UserError, unknown

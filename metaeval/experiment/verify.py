@@ -14,11 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaeval.cache import cache_folder
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.metrics import check_modules, load_metric, plug_in
-from metaeval.files import sha256_json, write_text
+from metaeval.files import cache_folder, sha256_json, write_text
 from metaeval.scoring.backends.model_metric import ModelMetric
 from metaeval.scoring.canaries import Compared, Verified, compared, verified
 from metaeval.scoring.contract import Combination, Metric

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from metaeval.cache import cache_folder
 from metaeval.database import Database, checksum, note_checksums, readable
+from metaeval.files import cache_folder
 from metaeval.llm.exchange import ChatRequest, Reply, read_reply
 
 _log = logging.getLogger("metaeval")

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from metaeval.report.grid import count, grouped, place_of, plain, share, value_of
 from metaeval.report.measures import LEVELS, listed, metrics_of, sentence
-from metaeval.report.notes import plural, values_by_kind
+from metaeval.report.notes import FEW_GROUPS, certificate_text, effective, plural, values_by_kind, whole_range
 from metaeval.report.result import FULL_SUPPORT, Result, Row
-from metaeval.report.uncertainty import FEW_GROUPS, certificate_text, effective, whole_range
 
 # From these shares on it is said that a metric's tokens are cut, and that chunks are left out.
 _CUT, _LEFT_OUT = 0.01, 0.1

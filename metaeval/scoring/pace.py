@@ -11,9 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from metaeval.cache import cache_folder
 from metaeval.errors import UserError
-from metaeval.files import sha256_json, write_text
+from metaeval.files import cache_folder, sha256_json, write_text
 from metaeval.reading import read_object, read_text
 from metaeval.scoring.backends.models import pick_device
 from metaeval.scoring.contract import Metric

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from metaeval.cache import cache_folder
 from metaeval.corpus import loading
 from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
+from metaeval.files import cache_folder
 
 CONTENT = b'{"claim": "x"}\n' * 9_000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

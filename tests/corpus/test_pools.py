@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from metaeval.corpus.chunks import Chunking, chunk_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.corpus.pairs import build_pairs
-from metaeval.corpus.pools import add_pool, check_pool
+from metaeval.corpus.pairs import add_pool, build_pairs, check_pool
 from metaeval.errors import UserError
 
 

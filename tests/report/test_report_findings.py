@@ -10,9 +10,9 @@ from metaeval.report.cautions import cautions
 from metaeval.report.cells import ROWS, headline_grid, suite_grid
 from metaeval.report.findings import findings, top
 from metaeval.report.measures import headlines
+from metaeval.report.notes import FEW_GROUPS
 from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance, Value
 from metaeval.report.terminal import text_of
-from metaeval.report.uncertainty import FEW_GROUPS
 
 AUC = [
     Column(key=key, label=label, scale=100.0, digits=1)

@@ -16,9 +16,9 @@ from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_json
 from metaeval.report.citation.layout import Entry, Frame, Table, entry_records, lines_grid, scores_grid
 from metaeval.report.grid import Grid, Group, Note, count, plain, share
+from metaeval.report.notes import few_of, made_of
 from metaeval.report.result import Column, Data, Interval
 from metaeval.report.sheet import Record, Scalar, Sheet
-from metaeval.report.uncertainty import few_of, made_of
 from metaeval.signature import resampled_fields, signature, versions
 
 _EXAMPLES = 3

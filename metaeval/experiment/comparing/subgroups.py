@@ -20,10 +20,9 @@ from metaeval.experiment.prepared_run import Frame, RatedSet, find_dataset
 from metaeval.files import safe_name, sha256_json
 from metaeval.report.cells import cell
 from metaeval.report.grid import Block, Cell, Line, Note, count, plain
-from metaeval.report.notes import letters
+from metaeval.report.notes import intervals_of, letters
 from metaeval.report.result import Column, Data, Interval, Value
 from metaeval.report.sheet import Record, Sheet
-from metaeval.report.uncertainty import intervals_of
 from metaeval.stats.arrays import Bools
 from protocols.contract import Estimate, Protocol
 
