@@ -19,7 +19,7 @@ from metaeval.experiment import prepared_run
 from metaeval.experiment import run as runs
 from metaeval.experiment.citing import run as pipelines
 from metaeval.experiment.citing.result import PipelineResult
-from metaeval.experiment.columns import named_apart, published_columns, rating_column, score_column
+from metaeval.experiment.columns import named_apart, published_columns, score_column
 from metaeval.experiment.evaluation import readings_of
 from metaeval.experiment.metrics import able_defaults, check_metric, score_metrics
 from metaeval.experiment.notebook_progress import notebook_progress
@@ -133,17 +133,17 @@ def evaluate_scores(
         read = list(scores_of(Path("scores"), table_of("The table of scores", scores), settings.get("columns")))
         scores = {file.metric: {name: one.score for name, one in file.answers.items()} for file in read}
     config = _config({**settings, "metrics": tuple(scores)})
-    files = [
-        (ScoreFile(Path(name), _answers(name, values), {"metric": name}), f"sha256:{_hash(values)}")
-        for name, values in scores.items()
-    ]
-    if ratings is not None or (
-        corpus is None and prepared_run.find_dataset(config.dataset, config)[0].kind == "ratings"
-    ):
+    files = []
+    for name, values in scores.items():
+        answers = _answers(name, values)
+        content = sha256_json({own: one.score for own, one in answers.items()})[:12]
+        files.append((ScoreFile(Path(name), answers, {"metric": name}), f"sha256:{content}"))
+    by_name = corpus is None and ratings is None
+    if ratings is not None or (by_name and prepared_run.find_dataset(config.dataset, config)[0].kind == "ratings"):
         rated = prepare_ratings(config, ratings)
         columns = published_columns(rated)
         for file, content in files:
-            columns.append(named_apart(rating_column(rated, file, content), columns, file.metric))
+            columns.append(named_apart(score_column(rated, file, content), columns, file.metric))
         return told(runs.evaluate_rated(rated, columns))
     job = prepared_run.prepare(config, corpus)
     return told(runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files]))
@@ -225,7 +225,3 @@ def _answers(name: str, values: Mapping[str, float | None]) -> dict[str, PairSco
         pair_id: PairScore(None, Status.ABSENT) if value is None else PairScore(float(value))
         for pair_id, value in values.items()
     }
-
-
-def _hash(values: Mapping[str, float | None]) -> str:
-    return sha256_json({pair_id: None if value is None else float(value) for pair_id, value in values.items()})[:12]

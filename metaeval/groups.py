@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from metaeval.database import Compacted, Database
     from metaeval.database import Verified as CheckedStore
     from metaeval.experiment.doctor import Diagnosis
-    from metaeval.experiment.sharding import Checked, PlanState
+    from metaeval.experiment.sharding import Checked
     from metaeval.report.audit import Audit
     from metaeval.report.result import Result
     from metaeval.scoring.canaries import Verified
-    from metaeval.scoring.merging import Merged
+    from metaeval.scoring.shards import Merged, PlanState
 
 Place = str | Path
 
@@ -195,8 +195,7 @@ class results:  # noqa: N801
     @typed
     def list(results: Place = "results") -> Records:
         """The jobs of a results folder, the newest first: job, command, metrics, files, finished."""
-        from metaeval.experiment.job_folder import done_jobs
-        from metaeval.experiment.manifest import Kept
+        from metaeval.experiment.job_folder import Kept, done_jobs
 
         rows = Records()
         for job in done_jobs(Path(results)):
@@ -240,7 +239,7 @@ class shards:  # noqa: N801
 
         `.missing` are the blocks that no part has, and `.unbegun` the windows of its tables that no task has begun.
         """
-        from metaeval.experiment.sharding import shard_states
+        from metaeval.scoring.shards import shard_states
 
         return shard_states(Path(folder))
 
@@ -248,7 +247,7 @@ class shards:  # noqa: N801
     @typed
     def merge(folder: Place, **settings: Any) -> Sequence[Merged]:
         """Put the scores of shards into the score store (`store`, or that of `results`); what it has stays."""
-        from metaeval.scoring.merging import merge_shards
+        from metaeval.scoring.shards import merge_shards
         from metaeval.scoring.store import ScoreStore
 
         with ScoreStore(load_run(None, settings).store_path) as opened:
@@ -313,7 +312,7 @@ def slurm(
     **settings: Any,
 ) -> Text:
     """A Slurm batch file that scores a job in shards: tasks of an array, or with ray nodes."""
-    from metaeval.experiment.slurm import batch_file
+    from metaeval.experiment.sharding import batch_file
 
     given = {**({"metrics": metrics} if metrics else {}), **settings}
     # --set reads YAML, and JSON is YAML.

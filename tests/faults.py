@@ -491,7 +491,7 @@ IDENTITY = {"name": "overlap", "version": 1}
 
 def checked_by_manifest(path: Path) -> Any:
     """What a manifest says of the file beside it; one that cannot be read says so, and stops nothing."""
-    from metaeval.experiment.manifest import Kept, check
+    from metaeval.experiment.job_folder import Kept, check
 
     kept = check(path.with_name("table.csv"))
     if kept is Kept.UNREADABLE:

@@ -115,7 +115,8 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
 def test_jobs_and_shards_from_python(tmp_path, settings, ran):
     from metaeval.config import RunConfig, load_run
     from metaeval.experiment.run import Evaluated, write_run
-    from metaeval.experiment.sharding import export_shard, read_shard
+    from metaeval.experiment.sharding import export_shard
+    from metaeval.scoring.shards import read_shard
 
     folder = tmp_path / "results"
     config = RunConfig(metrics=("overlap",), results=folder)

@@ -18,21 +18,7 @@ from typer import Option
 from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import (
-    analyses,
-    cite,
-    data,
-    explain,
-    labelling,
-    metrics,
-    planning,
-    results,
-    run,
-    shards,
-    store,
-    suite,
-    view,
-)
+from metaeval.cli import analyses, cite, data, explain, kept, labelling, metrics, run, shards, suite
 from metaeval.cli.output import say
 from metaeval.errors import UserError
 from metaeval.shown import Shown
@@ -123,21 +109,20 @@ app = typer.Typer(
 )
 for command in (
     *(run.run, run.pairs, run.score, run.evaluate, run.table, explain.explain, explain.diff),
-    *(analyses.compare, planning.power, planning.certify, analyses.decide, analyses.calibrate),
+    *(analyses.compare, analyses.power, analyses.certify, analyses.decide, analyses.calibrate),
     *(labelling.label, labelling.estimate),
 ):
     app.command(command.__name__)(command)
 app.command("generate", help="Answers with citations, written by a chat model.")(lambda: None)
-for command in (view.view, suite.tables, suite.figures, suite.multiverse):
+for command in (kept.view, suite.tables, suite.figures, suite.multiverse):
     app.command(command.__name__)(command)
 app.command("check-claim")(analyses.check_claim)
 app.command("slurm")(shards.slurm)
-for name, room in (
-    *(("cite", cite), ("data", data), ("metrics", metrics), ("results", results), ("shards", shards)),
-    ("store", store),
+for name, group in (
+    *(("cite", cite.app), ("data", data.app), ("metrics", metrics.app), ("results", kept.results)),
+    *(("shards", shards.app), ("store", kept.stores), ("gate", labelling.gate)),
 ):
-    app.add_typer(room.app, name=name)
-app.add_typer(labelling.gate, name="gate")
+    app.add_typer(group, name=name)
 
 
 def _version(wanted: bool) -> None:

@@ -171,7 +171,10 @@ def audit(
     from metaeval.report.audit import as_json, grids
 
     config = given.run(dataset=name)
-    found = run_audit(config, read_sizes(sizes))
+    parts = [part.strip() for part in sizes.split(",")]
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise UserError(f"--sizes is {sizes!r}; it takes numbers of words with commas, for example 50,100,150.")
+    found = run_audit(config, list(map(int, parts)))
     written = write_audit(found, config.results)
     close_job(config, "audit", written[0].parent, [found.data], written)
     if json:
@@ -180,11 +183,3 @@ def audit(
         show_grids(grids(found, brief=True))
     if not json:
         say_written(written)
-
-
-def read_sizes(text: str) -> list[int]:
-    """Whole numbers from 1 with commas between them."""
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise UserError(f"--sizes is {text!r}; it takes numbers of words with commas, for example 50,100,150.")
-    return [int(part) for part in parts]

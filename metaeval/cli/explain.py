@@ -14,7 +14,6 @@ from metaeval.cli import options as opt
 from metaeval.cli.output import aligned, say, show_described
 
 if TYPE_CHECKING:
-    from metaeval.experiment.explaining.explain import Explained
     from metaeval.report.differences import Change
 
 _OF = Annotated[
@@ -47,7 +46,7 @@ def explain(
     """
     from metaeval.experiment.explaining.explain import is_file, read_signature
     from metaeval.experiment.explaining.job_files import row_signatures, sources_of, titled
-    from metaeval.experiment.manifest import check
+    from metaeval.experiment.job_folder import check
 
     paths = sources_of(of, given.run().results)
     texts = row_signatures(of, paths, metric)
@@ -86,12 +85,9 @@ def _leaves(fields: Mapping[str, str]) -> dict[str, Leaf]:
     found: dict[str, Leaf] = {}
     for one in explain_fields(fields):
         found[one.name] = (one.name, "" if one.parts else one.value, one.text, one.setting)
-        found |= {f"{one.name}.{part.name}": (f"  {part.name}", *_said(part)) for part in one.parts}
+        for part in one.parts:
+            found[f"{one.name}.{part.name}"] = (f"  {part.name}", part.value, part.text, part.setting)
     return found
-
-
-def _said(one: Explained) -> tuple[str, str, str]:
-    return one.value, one.text, one.setting
 
 
 def _say_own(own: Mapping[str, Sequence[Leaf]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from metaeval.cli import options as opt
-from metaeval.cli.output import say, say_text, say_written, show_grids
+from metaeval.cli.output import finish_alone, say, say_text, say_written, show_grids
 from metaeval.cli.progress import scoring_progress
 from metaeval.errors import UserError
 from metaeval.own_tables import read_mapping
@@ -81,23 +81,15 @@ def estimate(
       metaeval estimate answers.jsonl -l labels.csv --pipeline aliice
       metaeval estimate results/latest/pairs.jsonl -l labels.csv -m overlap
     """
-    from metaeval.experiment.job_folder import close_job, job_folder
     from metaeval.experiment.labelling import estimate as estimating
     from metaeval.experiment.metric_scores import as_metrics
-    from metaeval.report.sheet import write_sheet
 
     (named,) = as_metrics([metric])
     run = given.run(metrics=(named,))
     with scoring_progress(given.quiet) as progress:
         of = answers, labels, named, other, estimand, _columns(map_), assume_sample
         found = estimating.estimate(*of, run, progress, pipeline)
-    sheet = estimating.estimate_sheet(found)
-    folder = job_folder(run.results / "estimate", [found.data.name], found.signatures)
-    written = write_sheet(sheet, folder)
-    if not given.quiet:
-        show_grids([sheet.grid])
-    close_job(run, "estimate", folder, [found.data], written)
-    say_written(sorted(written))
+    finish_alone(given, run, "estimate", estimating.estimate_sheet(found))
 
 
 @opt.takes("results store budget set quiet")
@@ -232,9 +224,8 @@ def gate_fit(
         say(sentence)
     if not given.quiet:
         show_grids([sheet.grid])
-    if not found.gate and found.wanted and (drawn := _next(found, named[0], run)):
+    if not found.gate and found.wanted and _drawn_next(found, named[0], run, folder / "label-next.csv"):
         written.append(folder / "label-next.csv")
-        drawn(written[-1])
     close_job(run, "gate fit", folder, [sheet.data], written)
     say_written(sorted(written))
     if found.gate:
@@ -251,24 +242,21 @@ NEXT = 40
 """Citations that are drawn where a gate takes more labels."""
 
 
-def _next(found: Fitted, metric: str, run: RunConfig) -> Callable[[Path], None] | None:
-    """What writes the citations to label next beside the labels that there are; None where there are no others."""
+def _drawn_next(found: Fitted, metric: str, run: RunConfig, path: Path) -> bool:
+    """Write the citations to label next beside the labels that there are; whether there are others."""
     from metaeval.experiment.labelling.label import draw, write_questions
 
     left = len(found.items.rows) - len(found.labels.levels)
     if left < 2:
-        return None
+        return False
     try:
         drawn = draw(found.items, min(NEXT, left), "uncertain", "item", metric, 0, found.labels, run)
     except UserError as error:
         say(f"No citations to label next: {error}", err=True)
-        return None
-
-    def write(path: Path) -> None:
-        if not path.exists():  # it may be half filled in
-            write_questions(drawn, path, found.labels)
-
-    return write
+        return False
+    if not path.exists():  # it may be half filled in
+        write_questions(drawn, path, found.labels)
+    return True
 
 
 @gate.command("check")
@@ -297,27 +285,20 @@ def gate_check(
       metaeval gate check release.jsonl gate.json
       metaeval gate check release.jsonl gate.json --junit gate.xml --markdown pr.md
     """
-    from metaeval.experiment.job_folder import close_job, job_folder
     from metaeval.experiment.labelling import gate as gates
     from metaeval.files import write_text
     from metaeval.report.markdown import page_of
-    from metaeval.report.sheet import write_sheet
 
     fitted = gates.read_gate(gate_file)
     run = given.run(metrics=(fitted.metric,))
     with scoring_progress(given.quiet) as progress:
         found = gates.check(answers, fitted, max_unsupported, _columns(map_), run, progress)
     sheet, said = gates.check_sheet(found), gates.verdict(found, fail_on_drift)
-    folder = job_folder(run.results / "gate-check", [sheet.data.name], sheet.grid.signatures)
-    written = write_sheet(sheet, folder)
+    finish_alone(given, run, "gate check", sheet)
     if junit:
         write_text(junit, gates.junit(found, fail_on_drift))
     if markdown:
         write_text(markdown, f"{said}\n\n{page_of(sheet.grid)}")
-    if not given.quiet:
-        show_grids([sheet.grid])
-    close_job(run, "gate check", folder, [sheet.data], written)
-    say_written(sorted(written))
     for one in found.drift if not given.quiet else ():
         if one.drifted:
             say(f"Drift: {one.what}: median {one.here:.3g}, at fitting {one.fitted:.3g} (p {one.p:.2g}).", err=True)

@@ -87,7 +87,7 @@ def verify(
     from metaeval.experiment.doctor import with_options
 
     config = with_options(name, set_ or [])
-    scorer = check.find_official(name, config, lambda text: say(text, err=True)) if official else None
+    scorer = check.official_metric(name, config, lambda text: say(text, err=True)) if official else None
     verified = check.verify(name, config)
     compared = check.compare(verified, scorer) if scorer else None
     for line in [*_table(verified, compared), "", *_verdicts(verified, compared)]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from metaeval.cli.options import Given
+    from metaeval.config import RunConfig
     from metaeval.experiment.metric_scores import Panel
     from metaeval.report.grid import Grid
     from metaeval.report.measures import Readings
@@ -130,14 +131,26 @@ def close(panels: Sequence[Panel], command: str, sheets: Sequence[Sheet], writte
     say_written(sorted(every))
 
 
-def finish(given: Given, panel: Panel, command: str, sheet: Sheet) -> Path:
-    """Write and print the one sheet of a command; returns its folder."""
-    folder = sheet_folder(panel.config.results, command, [sheet])
+def finish(given: Given, panel: Panel, command: str, *sheets: Sheet) -> Path:
+    """Write and print the sheets of a command about a panel; returns their folder."""
+    folder = sheet_folder(panel.config.results, command, sheets)
+    written = write_sheets(sheets, folder)
+    if not given.quiet:
+        show_grids([sheet.grid for sheet in sheets])
+    close([panel], command, sheets, written)
+    return folder
+
+
+def finish_alone(given: Given, config: RunConfig, command: str, sheet: Sheet) -> None:
+    """Write and print a sheet that is of no panel, in RESULTS/COMMAND/DATA-HASH."""
+    from metaeval.experiment.job_folder import close_job, job_folder
+
+    folder = job_folder(config.results / command.replace(" ", "-"), [sheet.data.name], sheet.grid.signatures)
     written = write_sheets([sheet], folder)
     if not given.quiet:
         show_grids([sheet.grid])
-    close([panel], command, [sheet], written)
-    return folder
+    close_job(config, command, folder, [sheet.data], written)
+    say_written(sorted(written))
 
 
 def say_written(written: Sequence[Path]) -> None:

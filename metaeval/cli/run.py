@@ -1,8 +1,9 @@
-"""Commands of the main job: run, pairs, score, evaluate, table."""
+"""Commands of the main job: run, pairs, score, evaluate, table; and what is worth doing next."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,8 +11,7 @@ import typer
 from typer import Argument, Option
 
 from metaeval.cli import options as opt
-from metaeval.cli.next_step import next_step
-from metaeval.cli.output import say, say_rest, say_text, show_findings
+from metaeval.cli.output import finish, say, say_rest, say_text, show_findings
 from metaeval.cli.progress import scoring_progress
 from metaeval.errors import UserError, unknown
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from metaeval.config import RunConfig
     from metaeval.experiment.metrics import MetricProgress
     from metaeval.experiment.run import Evaluated
+    from metaeval.report.measures import Readings
     from metaeval.report.result import Result
 
 
@@ -111,7 +112,6 @@ def evaluate(
 
 
 def _sheets(config: RunConfig, given: opt.Given, by: str | None, annotators: bool) -> None:
-    from metaeval.cli.output import close, sheet_folder, show_grids, write_sheets
     from metaeval.experiment.annotators import annotator_sheets
     from metaeval.experiment.comparing.subgroups import by_part, check_division
     from metaeval.experiment.metric_scores import load_panel
@@ -120,10 +120,7 @@ def _sheets(config: RunConfig, given: opt.Given, by: str | None, annotators: boo
         check_division(by, config)
     panel = load_panel(config, bool(config.metrics), least=1)
     sheets = [*(by_part([panel], by) if by else []), *(annotator_sheets(panel) if annotators else [])]
-    written = write_sheets(sheets, sheet_folder(config.results, "evaluate", sheets))
-    if not given.quiet:
-        show_grids([sheet.grid for sheet in sheets])
-    close([panel], "evaluate", sheets, written)
+    finish(given, panel, "evaluate", *sheets)
 
 
 @opt.takes("config metrics dataset split data columns unit pool store budget requests batch dry_run rehash set quiet")
@@ -153,8 +150,9 @@ def score(
     from metaeval.experiment.dry_run import requests_of
     from metaeval.experiment.metrics import able_defaults
     from metaeval.experiment.run import export_scores
-    from metaeval.experiment.sharding import export_shard, read_shard
+    from metaeval.experiment.sharding import export_shard
     from metaeval.scoring.executors.notice import EXIT_CODE, EndedError
+    from metaeval.scoring.shards import read_shard
 
     if format not in ("jsonl", "parquet"):
         raise unknown("format", format, ("jsonl", "parquet"))
@@ -275,3 +273,59 @@ def _show(results: list[Result]) -> None:
         if number:
             console.rule()
         show_grid(lay_out(result), console)
+
+
+_KEPT = ("dataset", "split", "data", "columns", "unit", "pool", "results", "store")
+"""Settings of the run that the next command repeats."""
+
+
+def next_step(
+    given: opt.Given, config: RunConfig, results: Sequence[Result], readings: Readings, decided: bool = False
+) -> str:
+    """A command and what it tells; "" where the results suggest none. results: of one data set.
+
+    decided: all scores are levels, so that they are verdicts, which have measures of their own.
+
+    A single metric needs another to be compared with. Of metrics that are not told apart one may ask how many citations
+    it would take; and of one that leads alone, from which score on it says "supported".
+    """
+    from metaeval.experiment.columns import FILE_PREFIX
+    from metaeval.report.findings import top
+    from metaeval.report.measures import headlines
+
+    shown = headlines(results, readings)
+    rated = any(result.unit == "rating" for result in results)
+    if not shown or not shown[0].metrics:
+        return ""
+    first = shown[0]
+    rows = [row.metric for row in first.result.rows if row.kind == "metric"]
+    known = [name.removeprefix(FILE_PREFIX) for name in config.metrics]
+    typed = dict(zip(rows, known, strict=True)) if len(rows) == len(known) else {}
+    leading = [typed.get(name, name) for name in top(first)]
+    if decided and all(result.protocol != "verdicts" for result in results):
+        command, tells = ["evaluate", *known, "-p", "verdicts"], "how often these verdicts are right, as they stand"
+    elif len(rows) == 1:
+        other = "bm25" if rows == ["overlap"] else "overlap"
+        command, tells = ["compare", leading[0], other], "whether it differs from another metric"
+        if rated:
+            return ""
+    elif len(leading) > 1 and first.result.protocol == "systems":
+        # More rows do not tell them apart: `power` plans for groups, and refuses correlations of a few systems.
+        command, tells = ["compare", *leading[:2]], "by how much they may differ"
+    elif len(leading) > 1 and first.result.data.groups < 2:
+        return ""  # a plan is drawn from groups
+    elif len(leading) > 1:
+        command, tells = ["power", *leading[:2]], "how many rows it takes to tell the two apart"
+    elif rated:
+        others = [name for name in rows if typed.get(name, name) != leading[0]]
+        command, tells = ["compare", leading[0], typed.get(others[0], others[0])], "by how much they differ"
+    else:
+        command, tells = ["calibrate", leading[0]], "the score from which on it says supported"
+    one = given.settings.get("protocols") is not None and len({result.protocol for result in results}) == 1
+    if one and command[0] in ("compare", "power"):
+        command += ["-p", first.result.protocol]  # else they would speak of another measure than the table
+    # What was typed about the data, and how they are read.
+    command += ["-c", str(given.config)] if given.config else []
+    command += [word for name in _KEPT for word in given.typed(name, short=True)]
+    command += [word for one in given.overrides if one.startswith("dataset_options.") for word in ("--set", one)]
+    return f"metaeval {shlex.join(command)}   ({tells})"

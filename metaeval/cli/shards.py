@@ -30,7 +30,7 @@ def status(folder: Folder) -> None:
     Example:
       metaeval shards status shards
     """
-    from metaeval.experiment.sharding import shard_states
+    from metaeval.scoring.shards import shard_states
 
     states = shard_states(folder)
     for state in states:
@@ -62,8 +62,7 @@ def merge(given: opt.Given, folder: Folder) -> None:
       metaeval shards merge shards
       metaeval shards merge shards --store scores.sqlite
     """
-    from metaeval.experiment.sharding import shard_states
-    from metaeval.scoring.merging import merge_shards
+    from metaeval.scoring.shards import merge_shards, shard_states
     from metaeval.scoring.store import ScoreStore
 
     path = given.run().store_path
@@ -144,6 +143,6 @@ def slurm(
       metaeval shards status shards             (what is left: sbatch --array=...)
       metaeval shards merge shards --store results/scores.sqlite
     """
-    from metaeval.experiment.slurm import batch_file
+    from metaeval.experiment.sharding import batch_file
 
     say_text(batch_file(given.run(), given.words, tasks, out, cpus, gpus, time, ray), end="")

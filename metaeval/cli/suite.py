@@ -77,12 +77,22 @@ def figures(
             "--sentence draws a sentence, and jobs that are done are drawn as they are: leave out one of both."
         )
     if jobs or sentence is not None:
-        _refuse_what_runs(given, cost)
+        asked = [written for name, written in given.options.items() if name not in ("results", "trust_config")]
+        others = {"--dataset": given.datasets, "--config": given.config, "--set": given.set, "--cost": cost}
+        if asked := [*asked, *(written for written, value in others.items() if value)]:
+            raise UserError(
+                f"{asked[0]} is for a suite that is run, and jobs that are done and sentences are drawn as they are: "
+                "leave out one of both."
+            )
     if sentence is not None:
         _draw_sentence(given, sentence, parser)
         return
     if jobs:
-        _draw_jobs(given, jobs)
+        from metaeval.experiment.job_folder import find_job
+        from metaeval.experiment.suites.figures import write_job_figures
+
+        config = given.run(metrics=())
+        say_written(write_job_figures([find_job(config.results, name) for name in jobs], config))
         return
     suite = _suite(given)
     found, left_out = read_record(suite)
@@ -92,31 +102,9 @@ def figures(
     _warn(left_out)
 
 
-def _refuse_what_runs(given: opt.Given, cost: bool) -> None:
-    """Raise `UserError` for an option that says what a suite runs, or that its metrics are timed."""
-    asked = [written for name, written in given.options.items() if name not in ("results", "trust_config")]
-    others = {"--dataset": given.datasets, "--config": given.config, "--set": given.set, "--cost": cost}
-    asked += [written for written, value in others.items() if value]
-    if asked:
-        raise UserError(
-            f"{asked[0]} is for a suite that is run, and jobs that are done and sentences are drawn as they are: "
-            "leave out one of both."
-        )
-
-
-def _draw_jobs(given: opt.Given, names: Sequence[str]) -> None:
-    from metaeval.experiment.job_folder import find_job
-    from metaeval.experiment.suites.figures import write_job_figures
-
-    config = given.run(metrics=())
-    jobs = [find_job(config.results, name) for name in names]
-    say_written(write_job_figures(jobs, config))
-
-
 def _draw_sentence(given: opt.Given, sentence: str, parser: str) -> None:
     from metaeval.experiment.citing.figures import tree_of
-    from metaeval.experiment.job_folder import job_folder
-    from metaeval.experiment.manifest import write_manifests
+    from metaeval.experiment.job_folder import job_folder, write_manifests
     from metaeval.report.figures.drawing import save_figure
     from metaeval.report.figures.tree import claim_tree
 

@@ -12,11 +12,11 @@ import numpy as np
 from metaeval.errors import UserError
 from metaeval.experiment.columns import Column
 from metaeval.experiment.metric_scores import Panel, make_sheet
-from metaeval.experiment.prepared_run import Frame, RatedSet, from_ratings
+from metaeval.experiment.prepared_run import Frame, RatedSet
 from metaeval.files import sha256_json
 from metaeval.report import result as results
 from metaeval.report.cells import cell
-from metaeval.report.grid import Block, Cell, Line, Note, plain
+from metaeval.report.grid import UNDEFINED, Note, TableRow, plain
 from metaeval.report.sheet import Record, Sheet, known
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Bools, Floats, Ints
@@ -66,7 +66,7 @@ def annotator_sheets(panel: Panel) -> list[Sheet]:
     source = panel.source
     if not isinstance(source, RatedSet):
         raise UserError(f"{source.name} has no annotators: only rated sets have, as ratings and xsum_hallucination.")
-    frame = from_ratings(source)
+    frame = source.frame()
     votes = votes_of(source, frame)
     ranking = [_ranking_sheet(panel, frame, votes)] if len(panel.columns) > 1 else []
     return [_values_sheet(panel, frame, votes), *ranking]
@@ -79,9 +79,8 @@ def _values_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
     each = len(votes.names) <= MOST_COLUMNS
     headings = [*(f"by {votes.names[n]}" for n in judged)] if each else ["lowest annotator", "median", "highest"]
     records: list[Record] = []
-    blocks = []
+    rows: list[TableRow] = []
     for measure in get_args(Measure):
-        lines = []
         column = _label(measure, binary)
         for metric in panel.columns:
             score = metric.score[frame.numbers]
@@ -92,13 +91,8 @@ def _values_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
             open_ = identified(measure, votes.values[whole], score[whole]) if whole.sum() > 1 else _NOTHING
             given = {"gold": held(label=frame.gold), "soft labels": held(label=soft)}
             shown = list(own.values()) if each else _spread(list(own.values()))
-            numbers = [given["gold"], given["soft labels"], *shown]
-            lines.append(
-                Line(
-                    plain(metric.name),
-                    (*(cell(one.value, one.low, one.high, column) for one in numbers), _range(open_, column)),
-                )
-            )
+            numbers = [cell(one.value, one.low, one.high, column) for one in (*given.values(), *shown)]
+            rows.append((column.label, metric.name, [*numbers, _range(open_, column)]))
             # A list: an annotator may be called "gold".
             against: list[tuple[str, Found, bool | None]] = [
                 *((name, one, None) for name, one in (*given.items(), *own.items())),
@@ -110,14 +104,13 @@ def _values_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
                 | {"value": one.value, "low": one.low, "high": one.high}
                 for name, one, exact in against
             ]
-        blocks.append(Block(column.label, tuple(lines)))
     return make_sheet(
         panel,
         frame,
         "annotators",
         "Metrics against each annotator",
         {"analysis": "annotators", "votes": _signed(votes)},
-        ("metric", ("gold", "soft labels", *map(plain, headings), "over all choices"), blocks),
+        ("metric", ("gold", "soft labels", *map(plain, headings), "over all choices"), rows),
         records,
         notes=_notes(frame, votes, judged),
     )
@@ -130,7 +123,7 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
     columns = sorted(panel.columns, key=lambda one: -_value(measure, one, frame))
     scored = votes.items & ~np.isnan([one.score[frame.numbers] for one in columns]).any(axis=0)
     records: list[Record] = []
-    lines = []
+    rows: list[TableRow] = []
     if scored.sum() > 1:
         scores = np.array([one.score[frame.numbers][scored] for one in columns])
         told = votes.values[scored]
@@ -144,18 +137,9 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
             survives = apart.low > 0 if apart.exact or apart.low <= 0 else None
             kept = {True: "yes", False: "no", None: "in all that were tried"}[survives]
             difference = _less(measure, scores[0], scores[number], frame.gold[scored])
-            lines.append(
-                Line(
-                    plain(other.name),
-                    (
-                        cell(known(difference), None, None, label, signed=True),
-                        Cell(f"{sum(one > 0 for one in defined)} of {len(defined)}"),
-                        Cell(f"{100 * shares[1]:.1f} %"),
-                        _range(apart, label),
-                        Cell(kept),
-                    ),
-                )
-            )
+            agree = f"{sum(one > 0 for one in defined)} of {len(defined)}", f"{100 * shares[1]:.1f} %"
+            less = cell(known(difference), None, None, label, signed=True)
+            rows.append(("", other.name, [less, *agree, _range(apart, label), kept]))
             records.append(
                 {
                     "measure": label.key,
@@ -183,7 +167,7 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
         "annotators-ranking",
         title,
         {"analysis": "annotators", "votes": _signed(votes), "draws": DRAWS, "seed": panel.config.interval.seed},
-        ("other metric", headings, [Block("", tuple(lines))]),
+        ("other metric", headings, rows),
         records,
         notes=[Note("reading", reading)],
         intervals=False,
@@ -237,11 +221,11 @@ def _spread(values: Sequence[Found]) -> list[Found]:
     return [Found(one) for one in (min(defined), float(np.median(defined)), max(defined))]
 
 
-def _range(found: Range, label: results.Column) -> Cell:
+def _range(found: Range, label: results.Column) -> str:
     if np.isnan(found.low):
-        return Cell("–")
+        return UNDEFINED
     low, high = (f"{label.scale * one:.{label.digits}f}" for one in (found.low, found.high))
-    return Cell(f"{low} to {high}" if found.exact else f"{low} to {high}*")
+    return f"{low} to {high}" if found.exact else f"{low} to {high}*"
 
 
 def _signed(votes: Votes) -> str:

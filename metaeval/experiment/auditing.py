@@ -23,7 +23,7 @@ from metaeval.errors import UserError
 from metaeval.experiment.columns import LEXICAL_OVERLAP, Column, trivial_columns
 from metaeval.experiment.evaluation import evaluate, find_protocols
 from metaeval.experiment.job_folder import job_folder
-from metaeval.experiment.prepared_run import Job, from_job, load_corpus, prepare
+from metaeval.experiment.prepared_run import Job, load_corpus, prepare
 from metaeval.files import write_texts
 from metaeval.report.audit import (
     PAGE,
@@ -66,12 +66,17 @@ def audit(config: RunConfig, sizes: Sequence[int] = SIZES) -> Audit:
     jobs = {unit: prepare(base.model_copy(update={"unit": unit}), corpus) for unit in ("chunk", "citation")}
     # Where only short pages have chunks of a known level, these say nothing about the data.
     known = {unit: fmean(row.level is not None for row in job.rows) for unit, job in jobs.items()}
-    found = {unit: _evaluated(job, _giveaways(job)) for unit, job in jobs.items() if known[unit] >= 0.5}
+    found = {}
+    for unit, job in jobs.items():
+        if known[unit] >= 0.5:
+            columns = [column for column in trivial_columns(job) if column.name not in _NO_GIVEAWAY]
+            found[unit] = _evaluated(job, columns)
+    lengths = [len(corpus.documents[one].text.split()) for one in {each.document_id for each in corpus.citations}]
     evidence = _evidence(corpus.citations)
     return Audit(
         data=found["citation"].data.model_copy(update={"name": name, "split": split}),
         chunks=str(config.chunk.chunking()),
-        words=_words(corpus),
+        words=(median(lengths), max(lengths)),
         evidence=evidence,
         sizes=list(_whole_sets(corpus, config, sizes)) if evidence.citations else [],
         rules=[_rule(corpus, base, rule) for rule in get_args(Rule)] if evidence.citations else [],
@@ -116,20 +121,11 @@ def _evaluated(job: Job, columns: Sequence[Column], resamples: int | None = None
     if resamples is not None:
         config = config.model_copy(update={"interval": config.interval.model_copy(update={"resamples": resamples})})
     ((protocol, options),) = find_protocols(config)
-    return evaluate(from_job(job, protocol), columns, protocol, options, config)
-
-
-def _giveaways(job: Job) -> list[Column]:
-    return [column for column in trivial_columns(job) if column.name not in _NO_GIVEAWAY]
+    return evaluate(job.frame(protocol), columns, protocol, options, config)
 
 
 def _by_label(result: Result, values: Mapping[str, Any]) -> dict[str, Any]:
     return {column.label: values[column.key] for column in result.columns if column.key in _AUCS}
-
-
-def _words(corpus: Corpus) -> tuple[float, int]:
-    lengths = [len(corpus.documents[id].text.split()) for id in {one.document_id for one in corpus.citations}]
-    return median(lengths), max(lengths)
 
 
 def _evidence(citations: Collection[Citation]) -> EvidenceSets:

@@ -14,20 +14,20 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import Column
 from metaeval.experiment.evaluation import find_protocols
-from metaeval.experiment.metric_scores import Panel, frame_of, judged, load_panel, make_sheet
+from metaeval.experiment.metric_scores import Panel, judged, load_panel, make_sheet
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.experiment.prepared_run import Frame, find_dataset
 from metaeval.experiment.verdicts import SHEET, find_cutoff, identity_of, load_judge
 from metaeval.report.cells import THREE, cell
 from metaeval.report.citation.layout import interval_cell
-from metaeval.report.grid import Block, Cell, Line, Note, plain
-from metaeval.report.sheet import Record, Sheet, known
+from metaeval.report.grid import Cell, Note, TableRow
+from metaeval.report.sheet import Record, Sheet
 from metaeval.scoring.contract import Metric
 from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.classification import accuracy, balanced_accuracy, decision_counts, level_f1, resampled
 from metaeval.stats.decisions import Objective, best_thresholds, decide, nested_decisions
-from metaeval.stats.intervals import intervals
+from metaeval.stats.intervals import Found, intervals
 from metaeval.stats.resampling import replicate
 
 _LEVELS: Mapping[str, int] = {"full": 2, "partial": 1}
@@ -43,8 +43,8 @@ MEASURES = {
 """Of the two-way decision, from counts (..., 2, 2), gold down: F1 of "supported", kappa Cohen's with the human."""
 
 
-Rated = Mapping[str, tuple[float, float, float]]
-"""A two-way decision held against the human labels: measure to (value, low, high), NaN where undefined."""
+Rated = Mapping[str, Found]
+"""A two-way decision held against the human labels, by measure."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def calibrate(
 def decision_frame(panel: Panel) -> Frame:
     """The rows that thresholds are learnt on: those of the decision protocol."""
     ((protocol, _),) = find_protocols(panel.config)
-    return frame_of(panel, protocol)
+    return panel.source.frame(protocol)
 
 
 def _calibrated(
@@ -142,50 +142,42 @@ def _calibrated(
 def _rated(panel: Panel, predicted: Ints, gold: Ints, group: Ints) -> Rated:
     n_groups = int(group.max()) + 1
     counts, rows = decision_counts(predicted, gold, group, n_groups, 2), np.bincount(group, minlength=n_groups)
-    values = {}
+    found = {}
     for name, measure in MEASURES.items():
         ends = (-1.0 if name == "kappa" else 0.0, 1.0)
-        run = partial(replicate, resampled(counts, measure))
-        found = intervals(run, rows, panel.resampling, ends)[0]
-        low, high = (np.nan if end is None else end for end in (found.low, found.high))
-        values[name] = (np.nan if found.value is None else found.value, low, high)
-    return values
+        found[name] = intervals(partial(replicate, resampled(counts, measure)), rows, panel.resampling, ends)[0]
+    return found
 
 
 def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, objective: str, folds: int) -> Sheet:
     """Thresholds with how well they do out of fold, and below them the thresholds that metrics declare."""
     frame = decision_frame(panel)
     records: list[Record] = []
-    learnt, declared = [], []
+    learnt: list[TableRow] = []
+    declared: list[TableRow] = []
     for one in found:
         least, most = float(one.folds.min()), float(one.folds.max())
         spread = cell(one.threshold, least, most) if np.isfinite([least, most]).all() else cell(one.threshold)
-        learnt.append(Line(plain(one.metric), (spread, *_cells(one.out_of_fold))))
+        learnt.append(("learnt here (out of fold)", one.metric, [spread, *_cells(one.out_of_fold)]))
         records.append(
             {
-                "metric": one.metric,
-                "identity": one.identity,
-                "threshold": one.threshold,
-                "rows": one.rows,
-                "positives": one.positives,
-                "unscored": one.unscored,
+                **{"metric": one.metric, "identity": one.identity, "threshold": one.threshold},
+                **{"rows": one.rows, "positives": one.positives, "unscored": one.unscored},
                 **_numbers("", one.out_of_fold),
                 "declared": one.declared[0] if one.declared else None,
                 **_numbers("declared_", one.declared[1] if one.declared else None),
             }
         )
         if one.declared:
-            declared.append(Line(plain(one.metric), (cell(one.declared[0]), *_cells(one.declared[1]))))
-    blocks = [Block("learnt here (out of fold)", tuple(learnt))]
-    if declared:
-        blocks.append(Block("declared (all rows)", tuple(declared)))
+            threshold, rated = one.declared
+            declared.append(("declared (all rows)", one.metric, [cell(threshold), *_cells(rated)]))
     return make_sheet(
         panel,
         frame,
         SHEET,
         f"Thresholds for {target} support",
         {"target": target, "objective": objective, "folds": folds},
-        ("metric", ("threshold", *MEASURES), blocks),
+        ("metric", ("threshold", *MEASURES), [*learnt, *declared]),
         records,
         notes=[
             Note("reading", "supported from the threshold on; below it, the least and the most over the folds"),
@@ -197,13 +189,12 @@ def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, ob
 
 def _cells(rated: Rated) -> list[Cell]:
     # A dash beside a minus sign cannot be read.
-    ends = [(known(value), known(low), known(high)) for value, low, high in rated.values()]
-    return [interval_cell(one, THREE, signed=one[1] is not None and one[1] < 0) for one in ends]
+    return [interval_cell(one[:3], THREE, signed=one.low is not None and one.low < 0) for one in rated.values()]
 
 
 def _numbers(prefix: str, rated: Rated | None) -> dict[str, float | None]:
     return {
-        f"{prefix}{name.lower().replace(' ', '_')}{end}": known(rated[name][place]) if rated else None
+        f"{prefix}{name.lower().replace(' ', '_')}{end}": rated[name][:3][place] if rated else None
         for name in MEASURES
         for place, end in enumerate(("", "_low", "_high"))
     }

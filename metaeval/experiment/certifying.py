@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -16,14 +16,14 @@ from metaeval.errors import UserError
 from metaeval.experiment.columns import Column
 from metaeval.experiment.comparing.planning import read_numbers
 from metaeval.experiment.evaluation import Asked, column_of, resampling_of
-from metaeval.experiment.metric_scores import Panel, frame_of, judged, make_sheet
+from metaeval.experiment.metric_scores import Panel, judged, make_sheet
 from metaeval.experiment.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.report import result as results
-from metaeval.report.grid import UNDEFINED, Block, Cell, Line, Note, numeral, plain
+from metaeval.report.grid import UNDEFINED, Note, TableRow, numeral, plain
 from metaeval.report.measures import listed
 from metaeval.report.notes import effective_class, within
 from metaeval.report.result import Certificate, Result
-from metaeval.report.sheet import Scalar, Sheet, known
+from metaeval.report.sheet import Sheet, known
 from metaeval.scoring.contract import Status
 from metaeval.stats.score_model import fit_scores, planned_scores
 from protocols.comparison import both_scored
@@ -85,7 +85,7 @@ def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], r
         ((other, theirs),) = others
         both = both_scored(own, theirs)
         twin = paired(task, own.rows(both), theirs.rows(both))
-    return _written(task, config, name, other, groups.size, found, _tests(task, config, twin, runs))
+    return _written(task, config, name, other, groups.size, found, twin, runs)
 
 
 def planned(
@@ -97,41 +97,27 @@ def planned(
     """
     model = calibrated(task, rows, planned_scores(rows.gold, rows.group, alike), value)
     found = coverage(task, rows, model, resampling_of(config), None, runs)
-    share = _tests(task, config, Pair(rows, (model, model), 0.0), runs)
-    return _written(task, config, "", "", np.unique(rows.group).size, found, share)
-
-
-def _tests(task: Task, config: RunConfig, pair: Pair, runs: int) -> Share:
-    alpha = config.comparison.alpha
-    if not config.comparison.permutations or not task.protocol.measure(task.key).normal:
-        return Share(0, 0)
-    return rejected(p_values(task, pair, permutations_for(alpha), runs), alpha)
+    pair = Pair(rows, (model, model), 0.0)
+    return _written(task, config, "", "", np.unique(rows.group).size, found, pair, runs)
 
 
 def _written(
-    task: Task, config: RunConfig, metric: str, other: str, groups: int, found: Coverage, tests: Share
+    task: Task, config: RunConfig, metric: str, other: str, groups: int, found: Coverage, pair: Pair, runs: int
 ) -> Certificate:
-    return Certificate(
-        measure=task.key,
-        metric=metric,
-        other=other,
-        seed=task.seed,
-        level=config.interval.level,
-        alpha=config.comparison.alpha,
-        true=found.true,
-        alike=found.alike,
-        groups=groups,
-        effective=found.effective,
-        usual=known(found.usual),
-        given=found.every.of,
-        held=found.every.hits,
-        given_likewise=found.likewise.of,
-        held_likewise=found.likewise.hits,
-        below=found.below,
-        above=found.above,
-        without=found.without,
-        tested=tests.of,
-        rejected=tests.hits,
+    """The certificate; pair: equal metrics, which are tested where the measure has a test."""
+    alpha, tests = config.comparison.alpha, Share(0, 0)
+    if config.comparison.permutations and task.protocol.measure(task.key).normal:
+        tests = rejected(p_values(task, pair, permutations_for(alpha), runs), alpha)
+    same = ("true", "alike", "effective", "below", "above", "without")
+    return Certificate.model_validate(
+        {
+            **{"measure": task.key, "metric": metric, "other": other, "groups": groups},
+            **{"seed": task.seed, "level": config.interval.level, "alpha": alpha, "usual": known(found.usual)},
+            **{name: getattr(found, name) for name in same},
+            **{"given": found.every.of, "held": found.every.hits},
+            **{"given_likewise": found.likewise.of, "held_likewise": found.likewise.hits},
+            **{"tested": tests.of, "rejected": tests.hits},
+        }
     )
 
 
@@ -203,10 +189,15 @@ def planned_panel(
 
     values: of the measure, in its table's units. alike: correlations of the errors inside a group.
     """
-    source = designed_rows(design, config) if design else _source(config)
+    if design:
+        source: Job | RatedSet = designed_rows(design, config)
+    elif find_dataset(config.dataset, config)[0].kind == "corpus":
+        source = prepare(config)
+    else:
+        source = prepare_ratings(config)
     columns: list[Column] = []
     panel = Panel(config, source, columns)
-    frame = frame_of(panel, task[0])
+    frame = panel.source.frame(task[0])
     measure = _measure(task[0], frame, key)
     numbers = source.ratings.rows if isinstance(source, RatedSet) else source.rows
     for value, share in product(values, alike):
@@ -248,7 +239,7 @@ def certificate_sheet(panel: Panel, asked: Asked, key: str, runs: int) -> Sheet:
     key: the measure, or "" for the protocol's headline. Raises `UserError` where none can be given.
     """
     protocol, options = asked
-    frame = frame_of(panel, protocol)
+    frame = panel.source.frame(protocol)
     measure = _measure(protocol, frame, key)
     column = column_of(measure)
     task = Task(protocol, options, measure.key, panel.config.interval.seed)
@@ -281,16 +272,11 @@ def certificate_sheet(panel: Panel, asked: Asked, key: str, runs: int) -> Sheet:
         f"certificate-{measure.key}",
         f"How far {level} intervals and tests hold on data built like these: {plain(measure.label)}",
         {"protocol": protocol.name, **options, "alpha": panel.config.comparison.alpha, "samples": runs},
-        ("metric", (*headings, "equal told apart"), [Block("", _lines(found, values, column))]),
-        [{"metric": name, "value": values[name], **_record(one)} for name, one in found.items()],
+        ("metric", (*headings, "equal told apart"), _rows(found, values, column)),
+        [{"metric": name, "value": values[name], **one.model_dump(exclude={"metric"})} for name, one in found.items()],
         notes=_notes(found, lacking, panel.config),
         method=panel.config.interval.method,
     )
-
-
-def _source(config: RunConfig) -> Job | RatedSet:
-    kind = find_dataset(config.dataset, config)[0].kind
-    return prepare(config) if kind == "corpus" else prepare_ratings(config)
 
 
 def _measure(protocol: Protocol, frame: Frame, key: str) -> Measure:
@@ -313,12 +299,7 @@ def _by_value(task: Task, panel: Panel, frame: Frame) -> dict[Column, float]:
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-def _record(found: Certificate) -> dict[str, Scalar]:
-    return {name: value for name, value in found.model_dump().items() if name != "metric"}
-
-
-def _lines(found: Mapping[str, Certificate], values: Mapping[str, float], column: results.Column) -> tuple[Line, ...]:
-    lines = []
+def _rows(found: Mapping[str, Certificate], values: Mapping[str, float], column: results.Column) -> Iterator[TableRow]:
     for name, one in found.items():
         behind = one.usual if one.effective is None else one.effective
         some = one.given_likewise if one.effective is not None else 0
@@ -332,8 +313,7 @@ def _lines(found: Mapping[str, Certificate], values: Mapping[str, float], column
             within(one.above, one.given),
             within(one.rejected, one.tested) if one.tested else UNDEFINED,
         )
-        lines.append(Line(plain(name), tuple(map(Cell, cells))))
-    return tuple(lines)
+        yield "", name, cells
 
 
 def _notes(found: Mapping[str, Certificate], lacking: Mapping[str, str], config: RunConfig) -> list[Note]:
@@ -346,7 +326,7 @@ def _notes(found: Mapping[str, Certificate], lacking: Mapping[str, str], config:
     }
     alone = all(not one.other for one in found.values())
     beside = f"each metric beside {'one like it' if alone else 'the best of the others'}, both brought to one value; "
-    notes = (
+    return [
         Note("model", MODEL),
         Note(
             "alike",
@@ -372,5 +352,4 @@ def _notes(found: Mapping[str, Certificate], lacking: Mapping[str, str], config:
         ),
         Note("effective groups", "median of the samples" if planned_only else ""),
         Note("left out", "", tuple((plain(name), plain(why)) for name, why in lacking.items())),
-    )
-    return [note for note in notes if note.text or note.items]
+    ]

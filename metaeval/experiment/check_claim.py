@@ -22,7 +22,7 @@ from metaeval.files import sha256_json
 from metaeval.own_tables import SCORE_ROLES, Table, any_table, table_of
 from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
-from metaeval.report.grid import Block, Cell, Grid, Line, Note, plain
+from metaeval.report.grid import Grid, Note, TableRow, blocks_of, plain
 from metaeval.report.notebook import Recorded
 from metaeval.report.sheet import Record, Sheet
 from metaeval.signature import signature, versions
@@ -260,13 +260,13 @@ def _data(job: Job) -> results.Data:
 def claim_sheet(tried: Tried) -> Sheet:
     """The protocol's own value, and the variants that give the number; all variants as records."""
     giving, own = tried.giving, tried.own
-    blocks = [
-        Block(title, tuple(_line(one) for one in variants))
-        for title, variants in (("the protocol's", own), (f"give {tried.claim.text}", _without_twins(giving)))
-        if variants
-    ]
     claim = tried.claim
     made = {"claim": claim.text, "data": f"{tried.data.name}@{tried.data.fingerprint[:12]}"}
+    shown = _without_twins(giving)
+    folded = f"{len(giving) - len(shown):,} that differ from a line above in ties only, not in the value"
+    titles = {"the protocol's": own, f"give {claim.text}": shown}
+    rows = [_row(title, one) for title, variants in titles.items() for one in variants]
+    notes = [Note("not shown", folded)] if len(shown) < len(giving) else []
     values = sha256_json([round(one.value, 12) for one in tried.variants])[:12]
     return Sheet(
         name="claim",
@@ -278,8 +278,8 @@ def claim_sheet(tried: Tried) -> Sheet:
             title=f"Claim: {plain(claim.text)}",
             subtitle=plain(tried.data.name),
             headings=("chunks", "value", "rows", "labels and other choices"),
-            blocks=tuple(blocks),
-            footer=(*_folded(giving), Note("tried", claim_sentence(tried))),
+            blocks=blocks_of(rows) if rows else (),
+            footer=(*notes, Note("tried", claim_sentence(tried))),
             signatures=(signature({**made, "scores": values, **versions("metaeval", "numpy", "scipy")}),),
             stub="split, unit",
         ),
@@ -292,22 +292,12 @@ def _without_twins(variants: Sequence[Variant]) -> list[Variant]:
     return [one for one in variants if one.ties == "half" or replace(one, ties="half", own=False) not in half]
 
 
-def _folded(variants: Sequence[Variant]) -> tuple[Note, ...]:
-    folded = len(variants) - len(_without_twins(variants))
-    return (
-        (Note("not shown", f"{folded:,} that differ from a line above in ties only, not in the value"),)
-        if folded
-        else ()
-    )
-
-
-def _line(one: Variant) -> Line:
+def _row(title: str, one: Variant) -> TableRow:
     where = ", ".join(part for part in (one.split, one.unit, one.aggregate) if part)
     unusual = {"half": "", "all": "", "left out": "", "higher is more": "", "lowest": "missing scores lowest"}
     others = [one.ties if one.ties == "half" else f"ties {one.ties}", one.subset, one.missing, one.direction]
     words = "; ".join([one.labels, *(unusual.get(word, word) for word in others if unusual.get(word, word))])
-    cells = Cell(plain(one.chunks)), cell(one.value, column=THREE), Cell(f"{one.rows:,}"), Cell(plain(words))
-    return Line(plain(where), cells)
+    return title, where, [plain(one.chunks), cell(one.value, column=THREE), f"{one.rows:,}", plain(words)]
 
 
 def claim_sentence(tried: Tried) -> str:

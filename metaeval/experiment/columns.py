@@ -1,12 +1,12 @@
-"""Columns: one score per judged row or rated text, from a metric, a score file, publication or a control."""
+"""Columns: one score per judged row or rated text, from a metric's answers, a score file, publication or a control."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,19 +16,121 @@ from numpy.typing import NDArray
 from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import variants
-from metaeval.corpus.units import read_aggregation
+from metaeval.corpus.units import Aggregation, UnitRow, read_aggregation
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.answers import Answered, answer_rows, answered, joins, reading
-from metaeval.experiment.metrics import MetricProgress, check_metric, load_metric, oriented
+from metaeval.experiment.executing import executed, worker_pool
+from metaeval.experiment.metrics import MetricProgress, check_metric, load_metric, oriented, plug_in, score_in
 from metaeval.experiment.prepared_run import Job, RatedSet
 from metaeval.files import sha256_file, sha256_json
 from metaeval.own_tables import SCORE_ROLES
 from metaeval.report.result import Ledger
-from metaeval.scoring.contract import Metric, PairScore, Status
+from metaeval.scoring.contract import Combination, Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS, rated_controls
-from metaeval.scoring.engine import Scored, aggregate, score_pairs
+from metaeval.scoring.engine import Scored, aggregate, best_members, score_pairs
+from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.plan import Texts
 from metaeval.scoring.scorefile import ScoreFile, align, read_scores
 from metaeval.scoring.store import ScoreStore
+
+Rescore = Callable[[Sequence[Texts]], Scored]
+"""Scores further texts with the same metric."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A metric's answers to a job.
+
+    rows: one answer per row, higher is more support. read: the answer to each unique (source, statement) that was
+    scored. pairs: the answers to the pairs of what it read, as the metric gave them. identity: the metric's, for those
+    pairs; joined: for the joined chunks of a union, None where nothing was joined.
+    """
+
+    rows: list[PairScore]
+    read: Collection[PairScore]
+    pairs: list[PairScore]
+    identity: Mapping[str, Any]
+    joined: Mapping[str, Any] | None
+
+
+def reading(job: Job, metric: Metric) -> Job:
+    """The job as the metric reads it: with unit page, over chunks where the metric has an input limit."""
+    if job.config.unit != "page" or job.config.over_limit == "cut" or not _is_limited(metric, job.config):
+        return job
+    return job.in_chunks
+
+
+def _is_limited(metric: Metric, config: RunConfig) -> bool:
+    if isinstance(metric, Combination):  # its members answer the same texts
+        return any(_is_limited(load_metric(member, config), config) for member in metric.members)
+    return metric.card.input_limit is not None
+
+
+def answer_rows(
+    job: Job, names: Sequence[str], store: ScoreStore | None = None, progress: MetricProgress | None = None
+) -> Iterator[tuple[str, Metric, Answered]]:
+    """Answer every row of a job with each metric, in an order of its own."""
+    config = job.config
+    in_chunks = [name for name in names if reading(job, load_metric(name, config)) is not job]
+    as_is = [name for name in names if name not in in_chunks]
+    with worker_pool(config) as pool:
+        for over, own in ((job, as_is), *([(job.in_chunks, in_chunks)] if in_chunks else [])):
+            for name, metric, scored in score_in(pool, over.texts, own, config, store, progress):
+                again = partial(_rescore, pool, name, metric, config, store, progress)
+                yield name, metric, answered(over, scored, metric.card.direction, again)
+
+
+def _rescore(
+    pool: Pool | None,
+    name: str,
+    metric: Metric,
+    config: RunConfig,
+    store: ScoreStore | None,
+    progress: MetricProgress | None,
+    texts: Sequence[Texts],
+) -> Scored:
+    if isinstance(metric, Combination):
+        ((_, _, scored),) = score_in(pool, texts, [name], config, store, progress)
+        return scored
+    report = partial(progress, f"{name}, joined chunks") if progress else None
+    with plug_in(name):
+        return score_pairs(metric, texts, store, report, executed(pool, [name], [metric], config))
+
+
+def answered(job: Job, scored: Scored, direction: Literal[1, -1], again: Rescore) -> Answered:
+    """One answer per row from those to the job's pairs. again: called once, for the joined chunks of a union."""
+    how = read_aggregation(job.config.aggregate)
+    rows = aggregate(scored.answers, job.rows, how, direction)
+    read = dict(zip(job.texts, scored.answers, strict=True))
+    if not joins(job, how):
+        return Answered(rows, read.values(), scored.answers, scored.identity, None)
+    joined = {
+        number: join(job, row, best_members(scored.answers, row.members, how.most, direction))
+        for number, row in enumerate(job.rows)
+        if rows[number].score is not None
+    }
+    found = again(list(joined.values()))
+    read |= zip(joined.values(), found.answers, strict=True)
+    for number, answer in zip(joined, found.answers, strict=True):
+        rows[number] = oriented(answer, direction)
+    return Answered(rows, read.values(), scored.answers, scored.identity, found.identity)
+
+
+def joins(job: Job, how: Aggregation) -> bool:
+    """Whether chunks of the job are joined and scored again."""
+    return how.kind == "union" and any(len(row.members) > 1 for row in job.rows)
+
+
+def join(job: Job, row: UnitRow, members: Sequence[int]) -> Texts:
+    """The texts of some of a row's pairs in the order of the page, as one source, and the row's statement."""
+    return " ".join(job.pairs[number].source for number in members), row.statement
+
+
+def expected_texts(job: Job, metric: Metric) -> list[Texts]:
+    """The texts that a metric would read. Which chunks a union joins is not known before: the first stand for them."""
+    over, how = reading(job, metric), read_aggregation(job.config.aggregate)
+    joined = [join(over, row, row.members[: how.most]) for row in over.rows] if joins(over, how) else []
+    return [*over.texts, *joined]
+
 
 _log = logging.getLogger("metaeval")
 
@@ -37,7 +139,6 @@ LEXICAL_OVERLAP = "lexical overlap"
 MOST_LEARNT = 20_000
 """Pairs that support-mini scores for the control alone: some 20 seconds."""
 FITTED = "fitted on the labels of {} {}: its values here do not say how well it does on other data"
-_ABSENT = PairScore(None, Status.ABSENT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +184,14 @@ def check_names(config: RunConfig) -> None:
         _log.warning("The options of %s are ignored: it is no metric of this run.", owner)
 
 
+def unscored_names(config: RunConfig) -> list[str]:
+    """The run's metrics, each once; `UserError` as `check_names`, and for a file of scores."""
+    if files := [name for name in config.metrics if name.startswith(FILE_PREFIX)]:
+        raise UserError(f"{files[0]!r} is scored already: evaluate it with 'metaeval evaluate FILE'.")
+    check_names(config)
+    return list(dict.fromkeys(config.metrics))
+
+
 def scored_columns(job: Job, progress: MetricProgress | None = None) -> list[Column]:
     """One column per metric of the run, in the order asked for; a score file whose name is taken adds its path.
 
@@ -110,8 +219,6 @@ def file_columns(source: Job | RatedSet, name: str) -> list[Column]:
         given = {role: heading for role, heading in given.items() if role in SCORE_ROLES}
     files = read_scores(path, given)  # says what is wrong with the file, before its bytes are hashed
     content = f"sha256:{sha256_file(path)[:12]}"
-    if isinstance(source, RatedSet):
-        return [rating_column(source, file, content) for file in files]
     return [score_column(source, file, content) for file in files]
 
 
@@ -121,10 +228,15 @@ def named_apart(column: Column, others: Sequence[Column], name: str) -> Column:
     return replace(column, name=f"{column.name} ({score_path(name)})") if taken else column
 
 
-def control_columns(job: Job, columns: Sequence[Column]) -> Iterator[Column]:
+def control_columns(source: Job | RatedSet, columns: Sequence[Column]) -> Iterator[Column]:
     """One column per control; `learnt coverage` takes the scores of support-mini where `columns` have them."""
-    yield from trivial_columns(job)
-    learnt = _learnt_control(job, columns)
+    if isinstance(source, RatedSet):
+        rows = source.ratings.rows
+        for name, score in rated_controls(rows).items():
+            yield Column(name, "control", score, [Status.OK] * len(rows), {"control": name})
+        return
+    yield from trivial_columns(source)
+    learnt = _learnt_control(source, columns)
     if learnt is not None:
         yield _control_column("learnt coverage", learnt)
 
@@ -197,23 +309,28 @@ def signed_as(name: str, metric: Metric, identity: Mapping[str, Any]) -> str:
     return f"{known_as}@v{metric.card.version}" + (f"({options})" if options else "")
 
 
-def score_column(job: Job, file: ScoreFile, content: str) -> Column:
-    """A column of scores made elsewhere, by pair id (or by citation id, of a row per citation); `content` pins them.
+def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Column:
+    """A column of scores made elsewhere, by pair id (or by citation or rating id, of a row each); `content` pins them.
 
-    Raises `UserError` for scores of chunks where the setting `aggregate` has chunks joined and scored again.
+    A rating without a row is absent. Raises `UserError` where the file scores what is not of the source, and for scores
+    of chunks where the setting `aggregate` has chunks joined and scored again.
     """
     sign = file.direction
-    row_ids = [row.id for row in job.rows]
+    if isinstance(source, RatedSet):
+        aligned = align(file, [row.id for row in source.ratings.rows], f"ratings of {source.name} ({source.split})")
+        return column_of(file.metric, [oriented(answer, sign) for answer in aligned], file.signed(content))
+    row_ids = [row.id for row in source.rows]
     if file.answers.keys() <= set(row_ids):
         per_row = [oriented(answer, sign) for answer in align(file, row_ids)]
     else:
-        answers, how = align(file, [pair.pair_id for pair in job.pairs]), read_aggregation(job.config.aggregate)
-        if joins(job, how):
+        how = read_aggregation(source.config.aggregate)
+        answers = align(file, [pair.pair_id for pair in source.pairs])
+        if joins(source, how):
             raise UserError(
-                f"aggregate={job.config.aggregate} joins chunks and scores them again, and {file.path} has scores of "
-                "single chunks: give a score for each citation_id, or set aggregate=mean:K."
+                f"aggregate={source.config.aggregate} joins chunks and scores them again, and {file.path} has scores "
+                "of single chunks: give a score for each citation_id, or set aggregate=mean:K."
             )
-        per_row = aggregate(answers, job.rows, how, sign)
+        per_row = aggregate(answers, source.rows, how, sign)
     return column_of(file.metric, per_row, file.signed(content))
 
 
@@ -271,28 +388,3 @@ def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[Column]:
             then = "Or give a score file (.jsonl or .parquet): the texts' sources are not in the files."
             raise unknown(f"metric published with {rated.name}", name, published, then)
     return columns
-
-
-def rating_column(rated: RatedSet, file: ScoreFile, content: str) -> Column:
-    """A column of scores made elsewhere, by rating id; `content` pins them. A rating without a row is absent.
-
-    Raises `UserError` when the file scores what is no rating of the set.
-    """
-    ids = [row.id for row in rated.ratings.rows]
-    strangers = file.answers.keys() - set(ids)
-    if strangers:
-        raise UserError(
-            f"{len(strangers)} of the {len(file.answers)} ids in {file.path} are not ratings of {rated.name} "
-            f"({rated.split}), for example {min(strangers)!r} (a rating's id: {ids[0]!r}). Were data set, split and "
-            "options the same?"
-        )
-    sign = file.direction
-    answers = [oriented(file.answers.get(rating_id, _ABSENT), sign) for rating_id in ids]
-    return column_of(file.metric, answers, file.signed(content))
-
-
-def rating_controls(rated: RatedSet) -> Iterator[Column]:
-    """The controls that need no document; length where every text is known, `system` where the systems repeat."""
-    rows = rated.ratings.rows
-    for name, score in rated_controls(rows).items():
-        yield Column(name, "control", score, [Status.OK] * len(rows), {"control": name})

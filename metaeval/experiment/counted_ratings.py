@@ -374,12 +374,8 @@ def _check_space(path: Path, folder: Path, score_files: int) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Counted:
-    """A metric's measures, and how many rows have its score."""
-
-    estimates: Mapping[str, Estimate]
-    scored: int
+_Counted = tuple[Mapping[str, Estimate], int]
+"""A metric's measures, and how many rows have its score."""
 
 
 def _estimates(given: CountedRatings, metric: str, folder: Path, resampling: Resampling) -> _Counted:
@@ -388,7 +384,7 @@ def _estimates(given: CountedRatings, metric: str, folder: Path, resampling: Res
     found = counted(totals, lambda draws: resampled_orders(lambda: chunks_of(files), totals, draws), resampling)
     for path, _ in files:
         path.unlink()
-    return _Counted(found, int(totals.members.sum()))
+    return found, int(totals.members.sum())
 
 
 def _result(
@@ -399,24 +395,24 @@ def _result(
     found: Mapping[str, _Counted],
     resampling: Resampling,
 ) -> results.Result:
-    keys = [key for key in COUNTED[protocol.name] if all(key in one.estimates for one in found.values())]
+    keys = [key for key in COUNTED[protocol.name] if all(key in measures for measures, _ in found.values())]
     how = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method, resampling.fewest)
     shared = {"data": f"{data.name}/all@{data.fingerprint[:12]}", "unit": "rating", "counted": "from disk"}
     signed = {**shared, "protocol": protocol.name, **how, **versions("metaeval", "numpy", "scipy")}
-    rows = [
-        results.Row(
+    rows = []
+    for name, (measures, scored) in found.items():
+        unscored = data.statements - scored
+        row = results.Row(
             metric=name,
             kind="metric",
-            values={key: results.Value(**vars(one.estimates[key])) for key in keys},
+            values={key: results.Value(**vars(measures[key])) for key in keys},
             total=data.statements,
-            scored=one.scored,
-            unscored=data.statements - one.scored,
-            statuses=dict(places[name].statuses)
-            or ({"absent": data.statements - one.scored} if one.scored < data.statements else {}),
+            scored=scored,
+            unscored=unscored,
+            statuses=dict(places[name].statuses) or ({"absent": unscored} if unscored else {}),
             signature=signature({**places[name].fields, **signed}),
         )
-        for name, one in found.items()
-    ]
+        rows.append(row)
     return results.Result(
         protocol=protocol.name,
         title=protocol.title,

@@ -13,11 +13,11 @@ import numpy as np
 from metaeval.errors import UserError
 from metaeval.experiment.columns import Column, control_columns
 from metaeval.experiment.evaluation import Asked, evaluate, find_protocols
-from metaeval.experiment.metric_scores import Panel, frame_of, judged, make_sheet
+from metaeval.experiment.metric_scores import Panel, judged, make_sheet
 from metaeval.experiment.prepared_run import Frame, RatedSet
 from metaeval.files import safe_name
 from metaeval.report.cells import cell
-from metaeval.report.grid import UNDEFINED, Block, Cell, Group, Line, Note, plain
+from metaeval.report.grid import UNDEFINED, Cell, Group, Note, TableRow, plain
 from metaeval.report.result import Result
 from metaeval.report.sheet import Record, Sheet, known
 from metaeval.stats.arrays import Floats, Ints
@@ -72,7 +72,7 @@ def prepare_decisions(panel: Panel) -> tuple[Frame, Asked]:
             f"Decisions are between full, partial and none, and {panel.source.name} holds ratings: take a data set "
             "with levels ('metaeval data list'), or type 'metaeval evaluate -p verdicts' for verdicts as they stand."
         )
-    frame = frame_of(panel, protocol)
+    frame = panel.source.frame(protocol)
     present = levels_of(frame)
     if present.size < 2:
         raise UserError(
@@ -138,23 +138,23 @@ MEASURES = {
 
 
 def held_apart(
-    key: str, one: Ints, other: Ints, rows: tuple[Ints, Ints, int], resampling: Resampling
+    key: str, one: Ints, other: Ints, gold: Ints, groups: Ints, resampling: Resampling
 ) -> tuple[float | None, float | None, float | None, float | None, float | None]:
-    """A measure of two ways to decide the same rows: of one, of the other, one less the other, and its interval.
+    """A measure of two ways to decide the same rows, (n,): of one, of the other, one less the other, and its interval.
 
-    key: of `MEASURES`. one, other: decided levels. rows: gold levels (none without a row), group codes, number of
-    groups.
+    key: of `MEASURES`. one, other: decided levels. gold: levels from 0, none without a row. groups: of the rows.
     """
     _, measure = MEASURES[key]
-    n_levels = int(rows[0].max()) + 1
-    both = [resampled(decision_counts(levels, *rows, n_levels), measure) for levels in (one, other)]
+    codes, group = np.unique(groups, return_inverse=True)
+    rows = gold, group.astype(np.int64), codes.size, int(gold.max()) + 1
+    both = [resampled(decision_counts(levels, *rows), measure) for levels in (one, other)]
 
     def run(draws: Draws) -> Floats:
         first, second = (replicate(prepared, draws) for prepared in both)
         return np.stack((first, second, first - second))
 
     least = -2.0 if key == "kappa" else -1.0
-    first, second, apart = intervals(run, np.bincount(rows[1], minlength=rows[2]), resampling, (least, -least))
+    first, second, apart = intervals(run, np.bincount(group), resampling, (least, -least))
     return first.value, second.value, apart.value, apart.low, apart.high
 
 
@@ -176,24 +176,25 @@ def decision_sheets(panel: Panel, frame: Frame, options: Mapping[str, str], foun
 
 def _thresholds(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Sheet:
     records: list[Record] = []
-    lines, never = [], []
+    rows: list[TableRow] = []
+    never = []
     names = [LEVELS[level] for level in found[0].levels[1:]]
     for one in found:
-        for fold, cuts in enumerate(one.thresholds, start=1):
+        said = [_never(cuts, one.levels) for cuts in one.thresholds]
+        for fold, (cuts, note) in enumerate(zip(one.thresholds, said, strict=True), start=1):
             begins = {f"{name}_from": finite(cut) for name, cut in zip(names, cuts, strict=True)}
-            records.append({"metric": one.metric, "fold": fold, **begins, "note": _never(cuts, one.levels)})
-        lines.append(Line(plain(one.metric), tuple(_spread(cuts) for cuts in one.thresholds.T)))
-        said = [text for cuts in one.thresholds if (text := _never(cuts, one.levels))]
-        if said:
-            never.append((plain(one.metric), f"{'; '.join(dict.fromkeys(said))} ({len(said)} folds)"))
-    notes = [Note("reading", "score from which a level is decided: mean over the folds, least to most")]
+            records.append({"metric": one.metric, "fold": fold, **begins, "note": note})
+        rows.append(("", one.metric, [_mean_of(cuts) for cuts in one.thresholds.T]))
+        if some := [text for text in said if text]:
+            never.append((plain(one.metric), f"{'; '.join(dict.fromkeys(some))} ({len(some)} folds)"))
+    reading = "score from which a level is decided: mean over the folds, least to most"
     return sheet(
         "decision-thresholds",
         "Thresholds, learnt on the other folds",
         chosen,
-        ("metric", tuple(f"{name} from" for name in names), [Block("", tuple(lines))]),
+        ("metric", [f"{name} from" for name in names], rows),
         records,
-        notes=[*notes, *([Note("never decided", "", tuple(never))] if never else [])],
+        notes=[Note("reading", reading), Note("never decided", "", tuple(never))],
     )
 
 
@@ -204,7 +205,7 @@ def _never(cuts: Floats, levels: Ints) -> str:
     return f"never {', '.join(missing)}" if missing else ""
 
 
-def _spread(cuts: Floats) -> Cell:
+def _mean_of(cuts: Floats) -> Cell:
     if not np.isfinite(cuts).all():
         return Cell(UNDEFINED)
     mean, least, most = float(cuts.mean()), float(cuts.min()), float(cuts.max())
@@ -216,84 +217,72 @@ _RATES = {"precision": level_precision, "recall": level_recall, "f1": level_f1}
 
 def _levels(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Sheet:
     records: list[Record] = []
-    blocks = []
-    across = tuple(LEVELS[level] for level in reversed(found[0].levels))
+    rows: list[TableRow] = []
+    across = [LEVELS[level] for level in reversed(found[0].levels)]
     for one in found:
-        lines = []
         scored = [rates(one.counts.astype(np.float64)) for rates in _RATES.values()]
         for place, name in zip(reversed(range(len(across))), across, strict=True):
             counts = one.counts[place][::-1].tolist()
             total = sum(counts)
             rates = [known(values[place]) for values in scored]
-            numbers = [Cell(f"{count:,}") for count in counts]
-            shares = [Cell(f"{100 * count / total:.1f}") for count in counts]
-            lines.append(Line(name, (*numbers, *shares, *map(cell, rates))))
+            shares = [f"{100 * count / total:.1f}" for count in counts]
+            rows.append((plain(one.metric), name, [*(f"{count:,}" for count in counts), *shares, *map(cell, rates)]))
             decided = dict(zip((f"decided_{each}" for each in across), counts, strict=True))
             rated = dict(zip(_RATES, rates, strict=True))
             records.append({"metric": one.metric, "level": name, **decided, "rows": total, **rated})
-        blocks.append(Block(plain(one.metric), tuple(lines)))
+    undecided = any(not one.counts.sum(axis=0).all() for one in found)
     return sheet(
         "decision-levels",
         "What was decided at each human level",
         chosen,
-        ("human", (*across, *across, "precision", "recall", "F1"), blocks),
+        ("human", (*across, *across, "precision", "recall", "F1"), rows),
         records,
-        notes=[Note("precision", "undefined (–) for a level that is never decided")]
-        if any(not one.counts.sum(axis=0).all() for one in found)
-        else [],
+        notes=[Note("precision", "undefined (–) for a level that is never decided" if undecided else "")],
         groups=[Group("decided", len(across)), Group("% of level", len(across)), Group("", 3)],
     )
 
 
 def _calibrations(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Sheet:
     records: list[Record] = []
-    blocks = []
+    rows: list[TableRow] = []
     for target in found[0].calibrations:
-        lines = []
         for one in found:
             of = one.calibrations[target]
-            lines.append(Line(plain(one.metric), (cell(of.brier), cell(of.brier_of_rate), cell(of.error))))
-            rows = int(of.rows.sum())
-            numbers = {"brier": of.brier, "brier_of_rate": of.brier_of_rate, "ece": of.error, "rows": rows}
-            records.append({"metric": one.metric, "target": target, **numbers})
-        blocks.append(Block(f"chance of {target}", tuple(lines)))
+            rows.append((f"chance of {target}", one.metric, [cell(of.brier), cell(of.brier_of_rate), cell(of.error)]))
+            numbers = {"brier": of.brier, "brier_of_rate": of.brier_of_rate, "ece": of.error}
+            records.append({"metric": one.metric, "target": target, **numbers, "rows": int(of.rows.sum())})
+    reading = (
+        "lower is better; of the rate: the Brier score of one probability for all rows, what calibration has to beat; "
+        "ECE: expected calibration error over 10 equal bins"
+    )
     return sheet(
         "calibration",
         "Scores as probabilities (isotonic, out of fold)",
         {**chosen, "calibration": "isotonic"},
-        ("metric", ("Brier", "of the rate", "ECE"), blocks),
+        ("metric", ("Brier", "of the rate", "ECE"), rows),
         records,
-        notes=[
-            Note(
-                "reading",
-                "lower is better; of the rate: the Brier score of one probability for all rows, what calibration has "
-                "to beat; ECE: expected calibration error over 10 equal bins",
-            )
-        ],
+        notes=[Note("reading", reading)],
     )
 
 
 def _bins(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Sheet:
     records: list[Record] = []
-    blocks = []
+    rows: list[TableRow] = []
     for one in found:
         for target, of in one.calibrations.items():
-            bins = of.rows.size
-            lines = []
-            for number, rows in enumerate(of.rows.tolist()):
-                low, high = number / bins, (number + 1) / bins
+            for number, held in enumerate(of.rows.tolist()):
+                low, high = number / of.rows.size, (number + 1) / of.rows.size
                 stated, true = known(of.stated[number]), known(of.found[number])
-                ends = {"bin_low": low, "bin_high": high}
-                shares = {"stated": stated, "found": true, "rows": rows}
-                records.append({"metric": one.metric, "target": target, **ends, **shares})
-                if rows:
-                    lines.append(Line(f"{low:.1f} to {high:.1f}", (cell(stated), cell(true), Cell(f"{rows:,}"))))
-            blocks.append(Block(f"{plain(one.metric)}: chance of {target}", tuple(lines)))
+                shares = {"stated": stated, "found": true, "rows": held}
+                records.append({"metric": one.metric, "target": target, "bin_low": low, "bin_high": high, **shares})
+                if held:
+                    title = f"{plain(one.metric)}: chance of {target}"
+                    rows.append((title, f"{low:.1f} to {high:.1f}", [cell(stated), cell(true), f"{held:,}"]))
     return sheet(
         "reliability",
         "Reliability of calibrated scores (isotonic, out of fold)",
         {**chosen, "calibration": "isotonic"},
-        ("probability", ("stated", "found", "rows"), blocks),
+        ("probability", ("stated", "found", "rows"), rows),
         records,
     )
 

@@ -19,7 +19,7 @@ from metaeval import registry
 from metaeval.config import RunConfig, load_run, metric_variant
 from metaeval.config_files import UntrustedError, variants
 from metaeval.errors import UserError
-from metaeval.experiment.manifest import installed
+from metaeval.experiment.job_folder import installed
 from metaeval.experiment.metrics import load_metric
 from metaeval.files import cache_folder
 from metaeval.scoring.backends import minilm

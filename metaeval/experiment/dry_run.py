@@ -9,14 +9,12 @@ from pathlib import Path
 
 from metaeval.config import ExecutorConfig, RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.answers import expected_texts, reading
-from metaeval.experiment.columns import FILE_PREFIX, check_names
+from metaeval.experiment.columns import FILE_PREFIX, check_names, expected_texts, reading
 from metaeval.experiment.doctor import Readiness, State, readiness
 from metaeval.experiment.evaluation import find_protocols, readable_protocols
 from metaeval.experiment.executing import devices_of
-from metaeval.experiment.metrics import NOT_ASKING, load_metric, plug_in
-from metaeval.experiment.pair_file import check_windows, pair_file
-from metaeval.experiment.prepared_run import from_job, prepare
+from metaeval.experiment.metrics import NOT_ASKING, check_windows, load_metric, plug_in
+from metaeval.experiment.prepared_run import pair_file, prepare
 from metaeval.llm.batch import write_batch
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import job_identity
@@ -142,7 +140,7 @@ def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
         return
     find_protocols(config)
     job = prepare(config)
-    readable_protocols(config, partial(from_job, job))
+    readable_protocols(config, job.frame)
     with ScoreStore(config.store_path) as store:
         yield from _left_in(
             names, config, store, lambda metric: (expected_texts(job, metric), reading(job, metric).texts)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment import prepared_run
 from metaeval.experiment.columns import FILE_PREFIX, Column, check_names, rated_columns, scored_columns
 from metaeval.experiment.evaluation import Asked, find_protocols, readable_protocols, resampling_of, said_settings
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.experiment.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.own_tables import TABLES
 from metaeval.report.cells import units
-from metaeval.report.grid import Block, Group, Note, place_of
+from metaeval.report.grid import Group, Note, TableRow, blocks_of, place_of
 from metaeval.report.notes import few_of, footer, made_of
 from metaeval.report.result import Data, Interval, IntervalMethod, Result
 from metaeval.report.sheet import Record, Scalar, Sheet, sheet_of
@@ -72,18 +70,13 @@ def load_panel(config: RunConfig, asked: bool, least: int = 2, progress: MetricP
 
 def protocols_of(panel: Panel) -> list[Asked]:
     """The run's protocols that tell metrics apart on the data; `UserError` where none does."""
-    readable, _ = readable_protocols(panel.config, partial(frame_of, panel))
+    readable, _ = readable_protocols(panel.config, panel.source.frame)
     return [asked for asked, _ in readable]
 
 
 def left_out_of(panel: Panel) -> dict[str, str]:
     """Of each of the run's other protocols, why it tells no metrics apart."""
-    return readable_protocols(panel.config, partial(frame_of, panel))[1]
-
-
-def frame_of(panel: Panel, protocol: Protocol) -> Frame:
-    """The rows that a protocol sees."""
-    return prepared_run.frame_of(panel.source, protocol)
+    return readable_protocols(panel.config, panel.source.frame)[1]
 
 
 def judged(frame: Frame, column: Column) -> Judgements:
@@ -112,7 +105,7 @@ def make_sheet(
     name: str,
     title: str,
     chosen: Mapping[str, str | int | float],
-    table: tuple[str, Sequence[str], Sequence[Block]],
+    table: tuple[str, Sequence[str], Iterable[TableRow]],
     records: Sequence[Record],
     notes: Sequence[Note] = (),
     footnotes: Sequence[Note] = (),
@@ -124,8 +117,9 @@ def make_sheet(
     """A sheet about a panel.
 
     chosen: the analysis's own settings, which go into its signatures. table: heading of the names, headings of the
-    columns, blocks of lines; groups: headings over those. data: what was judged, where that is more than the frame.
-    intervals: the numbers depend on resampling. method: of the intervals, where it is not the run's.
+    columns, lines. groups: headings over those. notes: those that say nothing are left out. data: what was judged,
+    where that is more than the frame. intervals: the numbers depend on resampling. method: of the intervals, where it
+    is not the run's.
     """
     data, method = data or frame.summary, method or panel.config.interval.method
     settings: dict[str, Scalar] = {**{key: str(value) for key, value in frame.fields.items()}, **chosen}
@@ -135,8 +129,10 @@ def make_sheet(
         settings |= interval.drawn() | {"method": method}
         made |= resampled_fields(interval.level, interval.resamples, interval.seed, method, interval.fewest)
     made |= versions("metaeval", "numpy", "scipy")
+    stub, headings, rows = table
+    footer = [note for note in (*notes, *_standard(panel, frame, data, intervals, method)) if note.text or note.items]
     return sheet_of(
-        *(name, title, data, table, records, (*notes, *_standard(panel, frame, data, intervals, method))),
+        *(name, title, data, (stub, headings, blocks_of(rows)), records, footer),
         (signature({**frame.fields, **column.fields, **made}) for column in panel.columns),
         unit=frame.unit,
         settings=settings,
@@ -163,5 +159,5 @@ def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool, method: I
     notes = tuple(note for note in footer(said) if note.label in labels)
     if not intervals:
         return notes
-    few = few_of(made, data.groups)
-    return (*notes, Note("uncertainty", made_of(made, data.groups)), *([Note("few groups", few)] if few else []))
+    uncertain = Note("uncertainty", made_of(made, data.groups)), Note("few groups", few_of(made, data.groups))
+    return (*notes, *uncertain)

@@ -22,6 +22,7 @@ from metaeval.files import canonical_json, sha256_file, sha256_json
 from metaeval.scoring.contract import Combination, Metric, MetricCard, PairScore, TwoStepMetric
 from metaeval.scoring.engine import Scored, score_jointly
 from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.pair_table import WINDOW_ROWS, PairFile
 from metaeval.scoring.plan import Texts
 from metaeval.scoring.store import ScoreStore
 
@@ -57,7 +58,9 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
     with plug_in(name):
         metric: Metric = kind(validated(kind.Options, options, f"the options of metric {name!r}"))
     if variant.metric not in registry.names("metric"):
-        metric.origin = _origin(variant.metric, kind)
+        # Where its code stands, and its hash: edited code is never served what it scored before.
+        file = inspect.getsourcefile(kind)
+        metric.origin = f"{variant.metric}@sha256:{sha256_file(Path(file))[:12]}" if file else variant.metric
     return metric
 
 
@@ -79,12 +82,6 @@ def _check_class(name: str, kind: Any) -> None:
     card = getattr(kind, "card", None)
     if not isinstance(card, MetricCard):
         raise UserError(f"Metric {name!r} has no card: set card = MetricCard(name=..., ...) on its class.")
-
-
-def _origin(name: str, kind: type[Metric]) -> str:
-    """Where an unregistered metric's code stands, and its hash: edited code is never served what it scored before."""
-    file = inspect.getsourcefile(kind)
-    return f"{name}@sha256:{sha256_file(Path(file))[:12]}" if file else name
 
 
 @contextmanager
@@ -137,6 +134,26 @@ def check_modules(name: str, card: MetricCard) -> None:
         raise UserError(
             f'Metric {name!r} needs {", ".join(missing)}, not installed here: type "pip install {package}", '
             "or ask for other metrics (the ones without a model: overlap, rouge, bm25, support-mini)."
+        )
+
+
+def check_windows(table: PairFile, names: Sequence[str], config: RunConfig) -> None:
+    """Refuse metrics whose scores, or whose cost, depend on the job as a whole, where it is cut into windows."""
+    if len(table.starts) < 2:
+        return
+    for name in names:
+        metric = load_metric(name, config)
+        if isinstance(metric, Combination):
+            why = "combines the scores of all pairs"
+        elif metric.card.corpus_dependent:
+            why = "depends on all sources of a job"
+        elif "budget" in metric.Options.model_fields:
+            why = "would spend its budget in each window"
+        else:
+            continue
+        raise UserError(
+            f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} windows of at most "
+            f"{WINDOW_ROWS:,} rows: leave it out, or cut the file."
         )
 
 

@@ -26,7 +26,7 @@ from metaeval.experiment.metrics import MetricProgress, load_metric
 from metaeval.experiment.prepared_run import Frame, RatedSet
 from metaeval.files import safe_name
 from metaeval.report.cells import cell, units
-from metaeval.report.grid import Block, Line, Note, plain
+from metaeval.report.grid import Note, TableRow, plain
 from metaeval.report.sheet import Sheet
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.decisions import Objective, best_thresholds, brier, calibrated, decide, nested_decisions, number_of
@@ -57,22 +57,13 @@ def own_level_columns(panel: Panel, frame: Frame, progress: MetricProgress | Non
     }
     if not declared:
         return []
-    some, full = (
-        scored_columns(
-            replace(source, config=config.model_copy(update=_asked(config.metric_options, options))), progress
-        )
-        for options in ({name: pair[side] for name, pair in declared.items()} for side in (0, 1))
-    )
+    sides = []
+    for side in (0, 1):  # a run of these metrics with the options above their own
+        above = {name: {**config.metric_options.get(name, {}), **pair[side]} for name, pair in declared.items()}
+        asked = {"metrics": tuple(declared), "metric_options": {**config.metric_options, **above}}
+        sides.append(scored_columns(replace(source, config=config.model_copy(update=asked)), progress))
     own = {column.name: column for column in panel.columns}
-    return [Chances(own[one.name], one, other) for one, other in zip(some, full, strict=True)]
-
-
-def _asked(given: Mapping[str, Mapping[str, object]], options: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
-    """The settings of a run of these metrics with these options above their own."""
-    return {
-        "metrics": tuple(options),
-        "metric_options": {**given, **{name: {**given.get(name, {}), **options[name]} for name in options}},
-    }
+    return [Chances(own[one.name], one, other) for one, other in zip(*sides, strict=True)]
 
 
 def most_likely(some: Floats, full: Floats) -> Ints:
@@ -108,10 +99,9 @@ def own_levels(frame: Frame, one: Chances, options: Mapping[str, str], resamplin
     some, full = one.some.score[kept], one.full.score[kept]
     gold = rows.gold.astype(np.int64)
     learnt, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective)
-    codes, group = np.unique(rows.group, return_inverse=True)
-    given = gold, group.astype(np.int64), int(codes.size)
+    likely = most_likely(some, full)
     found = [
-        OwnLevels(one.metric.name, key, *held_apart(key, most_likely(some, full), learnt, given, resampling))
+        OwnLevels(one.metric.name, key, *held_apart(key, likely, learnt, gold, rows.group, resampling))
         for key in MEASURES
     ]
     for (target, least), chance in zip(TARGETS.items(), (full, some), strict=True):
@@ -128,19 +118,10 @@ def own_levels_sheet(panel: Panel, frame: Frame, options: Mapping[str, str], cha
     found = [line for one in chances for line in own_levels(frame, one, options, panel.resampling)]
     titles = {key: title for key, (title, _) in MEASURES.items()}
     titles |= {f"brier, {target}": f"Brier score, {target}" for target in TARGETS}
-    blocks = [
-        Block(
-            title,
-            tuple(
-                Line(
-                    plain(one.metric), (cell(one.own), cell(one.learnt), cell(one.gain, one.low, one.high, signed=True))
-                )
-                for one in found
-                if one.measure == key
-            ),
-        )
-        for key, title in titles.items()
-    ]
+    rows: list[TableRow] = []
+    for one in found:
+        cells = cell(one.own), cell(one.learnt), cell(one.gain, one.low, one.high, signed=True)
+        rows.append((titles[one.measure], one.metric, cells))
     reading = (
         "own: the most likely level, and the probabilities as the metric gives them; learnt here: thresholds and "
         "isotonic probabilities from the other folds of these data; gain: own less learnt (a lower "
@@ -152,7 +133,7 @@ def own_levels_sheet(panel: Panel, frame: Frame, options: Mapping[str, str], cha
         "own-levels",
         "Levels by the metric's own probabilities",
         {"protocol": "decision", **options},
-        ("metric", ("own", "learnt here", "gain"), blocks),
+        ("metric", ("own", "learnt here", "gain"), rows),
         [asdict(one) for one in found],
         notes=[Note("reading", reading)],
     )
@@ -189,27 +170,23 @@ def transfers(
     """
     levels = levels_of(source[0])
     if not np.array_equal(levels, levels_of(target[0])):
-        held = [f"{frame.name} has {_listed(levels_of(frame))}" for frame, _ in (source, target)]
+        held = []
+        for frame, _ in (source, target):
+            names = [LEVELS[level] for level in reversed(levels_of(frame).tolist())]
+            held.append(f"{frame.name} has {', '.join(names[:-1])} and {names[-1]}")
         raise UserError(f"Thresholds cannot be carried over between other levels: {', and '.join(held)}.")
     folds, objective = int(options["folds"]), cast(Objective, options["objective"])
     learnt, rows = scored_rows(*source, folds=1), scored_rows(*target, folds=folds)
     gold, learnt_gold = (np.searchsorted(levels, one.gold) for one in (rows, learnt))
     thresholds = best_thresholds(learnt.score, learnt_gold, None, objective, number_of(levels))
     own, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective, number_of(levels))
-    codes, group = np.unique(rows.group, return_inverse=True)
-    given = gold, group.astype(np.int64), int(codes.size)
-    found = []
     carried = decide(rows.score, thresholds)
     begins = dict(zip(levels[1:].tolist(), map(finite, thresholds), strict=True))
-    for key in MEASURES:
-        numbers = held_apart(key, own, carried, given, resampling)
-        found.append(Transfer(target[1].name, key, *numbers, begins.get(1), begins.get(2), int(gold.size)))
-    return found
-
-
-def _listed(levels: Ints) -> str:
-    names = [LEVELS[level] for level in reversed(levels.tolist())]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    ends = begins.get(1), begins.get(2), int(gold.size)
+    return [
+        Transfer(target[1].name, key, *held_apart(key, own, carried, gold, rows.group, resampling), *ends)
+        for key in MEASURES
+    ]
 
 
 def carried_over(panel: Panel, other: Panel) -> Sheet:
@@ -220,27 +197,22 @@ def carried_over(panel: Panel, other: Panel) -> Sheet:
         for here, there in zip(panel.columns, other.columns, strict=True)
         for one in transfers((source, here), (target, there), options, panel.resampling)
     ]
-    return _sheet(other, source, target, found, options)
-
-
-def _sheet(panel: Panel, source: Frame, target: Frame, found: Sequence[Transfer], options: Mapping[str, str]) -> Sheet:
-    lines: dict[str, list[Line]] = {key: [] for key in MEASURES}
+    rows: list[TableRow] = []
     for one in found:
         cells = cell(one.own), cell(one.transferred), cell(one.loss, one.low, one.high, signed=True)
-        lines[one.measure].append(Line(plain(one.metric), cells))
-    blocks = [Block(MEASURES[key][0], tuple(own)) for key, own in lines.items()]
+        rows.append((MEASURES[one.measure][0], one.metric, cells))
     here, there = (f"{plain(one.name)} {plain(one.split)}" for one in (source, target))
     reading = (
         f"own: thresholds cross-validated on {there}; carried over: thresholds learnt on all {source.gold.size:,} "
         f"{units(source.unit)} of {here}; loss: own less carried over, below 0 where the foreign thresholds do better"
     )
     return make_sheet(
-        panel,
+        other,
         target,
         safe_name(f"transfer-to-{target.name}-{target.split}-{target.unit}"),
         f"Thresholds of {here} on {there}",
         {"protocol": "decision", **options, "thresholds-from": str(source.fields["data"])},
-        ("metric", ("own", "carried over", "loss"), blocks),
+        ("metric", ("own", "carried over", "loss"), rows),
         [asdict(one) for one in found],
         notes=[
             Note("reading", reading),

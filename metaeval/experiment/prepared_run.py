@@ -19,14 +19,15 @@ from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loaders.ratings import DATASET as OWN_RATINGS
 from metaeval.corpus.loaders.ratings import ratings_of
-from metaeval.corpus.loading import check_options, load_dataset
+from metaeval.corpus.loading import check_options, check_split, load_dataset
 from metaeval.corpus.model import Corpus, Ratings
 from metaeval.corpus.pairs import Pair, PairTable, add_pool, build_pairs
 from metaeval.corpus.sentences import language_note
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, unit_rows
 from metaeval.errors import UserError, unknown
-from metaeval.own_tables import table_of
+from metaeval.own_tables import TABLES, table_of
 from metaeval.report import result as results
+from metaeval.scoring.pair_table import PairFile, read_pair_file
 from metaeval.stats.arrays import codes_of
 from protocols.contract import Judgements, Protocol
 
@@ -58,15 +59,15 @@ class Job:
         """(source, statement) of every pair."""
         return [(pair.source, pair.statement) for pair in self.pairs]
 
-    @cached_property
-    def cited_frame(self) -> Frame:
-        """What a protocol without a pool sees."""
-        return _frame(self, uses_pool=False)
+    def frame(self, protocol: Protocol) -> Frame:
+        """Cited rows, and pool rows if the protocol uses them; `UserError` where the level of none is known."""
+        if protocol.uses_pool not in self._frames:
+            self._frames[protocol.uses_pool] = _frame(self, protocol.uses_pool)
+        return self._frames[protocol.uses_pool]
 
     @cached_property
-    def pool_frame(self) -> Frame:
-        """What a protocol with a pool sees."""
-        return _frame(self, uses_pool=True)
+    def _frames(self) -> dict[bool, Frame]:
+        return {}
 
     @cached_property
     def fields(self) -> Mapping[str, object]:
@@ -205,6 +206,44 @@ class RatedSet:
         data = f"{self.name}/{self.split}@{self.ratings.fingerprint[:12]}"
         return {"data": data, "unit": "rating", **self.config.dataset_options}
 
+    def frame(self, _: Protocol | None = None) -> Frame:
+        """The rows that every protocol sees."""
+        return self._frame
+
+    @cached_property
+    def _frame(self) -> Frame:
+        """Every rated text; the candidates of one pool are a pair's texts, or without pairs a group's."""
+        ratings, name, split = self.ratings, self.name, self.split
+        numbers = _in_order([row.id for row in ratings.rows], range(len(ratings.rows)))
+        rows = [ratings.rows[number] for number in numbers]
+        groups = codes_of([row.group for row in rows])
+        return Frame(
+            name=name,
+            split=split,
+            unit="rating",
+            fields=self.fields,
+            numbers=numbers,
+            gold=np.array([row.gold for row in rows], dtype=np.float64),
+            group=groups,
+            pool=codes_of([f"{row.group}\0{row.pair}" for row in rows]) if any(row.pair for row in rows) else groups,
+            system=_systems([row.system for row in rows]),
+            summary=results.Data(
+                name=name,
+                split=split,
+                fingerprint=ratings.fingerprint,
+                statements=len(rows),
+                documents=0,
+                citations=0,
+                groups=len({row.group for row in rows}),
+                levels=ratings.level_counts(),
+                dropped=dict(ratings.dropped),
+            ),
+            excluded={},
+            as_published=not self.config.dataset_options,
+            warnings=_language(row.text for row in ratings.rows),
+            levels=ratings.levels,
+        )
+
 
 def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedSet:
     """Load the run's rated set (or take `ratings`); `UserError` for settings that only pairs can have."""
@@ -218,6 +257,31 @@ def check_rated(config: RunConfig) -> None:
     for setting, given, default in (("unit", config.unit, "chunk"), ("pool", config.pool, "own")):
         if given != default:
             raise UserError(f"{setting}={given} is about cited documents, and a rated set has none: leave it out.")
+
+
+def pair_file(config: RunConfig) -> PairFile | None:
+    """The run's table of pairs; None where its data are of another kind.
+
+    Raises `UserError` for a file of another kind, and as `read_pair_file`.
+    """
+    path = config.data
+    if config.dataset != "ratings":
+        return None
+    check_rated(config)
+    if path is None or not path.is_file():
+        lacking = "none is given" if path is None else f"there is no file {path}"
+        raise UserError(
+            f"Ratings are scored from a table with the columns source and statement, and {lacking}: "
+            "add --data TABLE (in Python: data=TABLE)."
+        )
+    if path.suffix.lower() not in (*TABLES, ".parquet"):
+        raise UserError(
+            f"{path}: pairs to score stand in a table (.parquet, .csv, .tsv or .xlsx) with the columns source and "
+            "statement."
+        )
+    dataset, _, _ = find_dataset(config.dataset, config)
+    check_split(dataset, config.split or dataset.default_split)
+    return read_pair_file(path, {**check_options(dataset, config.dataset_options), **config.columns})
 
 
 _UNKNOWN_LEVEL = "no evidence tells the chunk's level"
@@ -264,11 +328,6 @@ class Frame:
         return Judgements(self.gold, score, self.group, self.pool, self.system, levels=self.levels)
 
 
-def from_job(job: Job, protocol: Protocol) -> Frame:
-    """Cited rows, and pool rows if the protocol uses them; `UserError` where the level of none is known."""
-    return job.pool_frame if protocol.uses_pool else job.cited_frame
-
-
 def _frame(job: Job, uses_pool: bool) -> Frame:
     seen = [number for number, row in enumerate(job.rows) if row.cited or uses_pool]
     known = [number for number in seen if job.rows[number].level is not None]
@@ -313,45 +372,6 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
         held=np.array([row.held or 0.0 for row in rows]) if any(0 < (row.held or 0) < 1 for row in job.rows) else None,
         warnings=_language(one.text for one in job.corpus.statements.values()),
     )
-
-
-def from_ratings(rated: RatedSet) -> Frame:
-    """Every rated text; the candidates of one pool are a pair's texts, or without pairs a group's."""
-    ratings, name, split = rated.ratings, rated.name, rated.split
-    numbers = _in_order([row.id for row in ratings.rows], range(len(ratings.rows)))
-    rows = [ratings.rows[number] for number in numbers]
-    groups = codes_of([row.group for row in rows])
-    return Frame(
-        name=name,
-        split=split,
-        unit="rating",
-        fields=rated.fields,
-        numbers=numbers,
-        gold=np.array([row.gold for row in rows], dtype=np.float64),
-        group=groups,
-        pool=codes_of([f"{row.group}\0{row.pair}" for row in rows]) if any(row.pair for row in rows) else groups,
-        system=_systems([row.system for row in rows]),
-        summary=results.Data(
-            name=name,
-            split=split,
-            fingerprint=ratings.fingerprint,
-            statements=len(rows),
-            documents=0,
-            citations=0,
-            groups=len({row.group for row in rows}),
-            levels=ratings.level_counts(),
-            dropped=dict(ratings.dropped),
-        ),
-        excluded={},
-        as_published=not rated.config.dataset_options,
-        warnings=_language(row.text for row in ratings.rows),
-        levels=ratings.levels,
-    )
-
-
-def frame_of(source: Job | RatedSet, protocol: Protocol) -> Frame:
-    """The rows that a protocol sees."""
-    return from_ratings(source) if isinstance(source, RatedSet) else from_job(source, protocol)
 
 
 def _language(texts: Iterable[str]) -> tuple[str, ...]:

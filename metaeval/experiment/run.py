@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +15,27 @@ import numpy as np
 from metaeval.config import RunConfig
 from metaeval.corpus.model import Corpus, Ratings
 from metaeval.errors import UserError
-from metaeval.experiment.answers import answer_rows, reading
 from metaeval.experiment.columns import (
     FILE_PREFIX,
     Column,
+    answer_rows,
     check_names,
     control_columns,
     rated_columns,
-    rating_controls,
+    reading,
     scored_columns,
+    unscored_names,
 )
 from metaeval.experiment.counted_ratings import counted_file, evaluate_counted
-from metaeval.experiment.evaluation import Asked, evaluate, find_protocols, named_protocols, readable_protocols
+from metaeval.experiment.evaluation import evaluate, find_protocols, named_protocols, readable_protocols
 from metaeval.experiment.executing import worker_pool
 from metaeval.experiment.job_folder import PAIRS, close_job, job_folder, write_pairs
-from metaeval.experiment.metrics import MetricProgress, check_asking, score_in
-from metaeval.experiment.pair_file import PairFile, check_windows, pair_file
+from metaeval.experiment.metrics import MetricProgress, check_asking, check_windows, score_in
 from metaeval.experiment.prepared_run import (
-    Frame,
     Job,
     RatedSet,
     find_dataset,
-    from_job,
-    from_ratings,
+    pair_file,
     prepare,
     prepare_ratings,
 )
@@ -48,6 +45,7 @@ from metaeval.files import atomic_write, safe_name, write_text
 from metaeval.reading import parquet_library
 from metaeval.report.result import Result, save_result
 from metaeval.report.sheet import write_tables
+from metaeval.scoring.pair_table import PairFile
 from metaeval.scoring.scorefile import score_writer, write_manifest, write_scores
 from metaeval.scoring.store import ScoreStore
 
@@ -76,7 +74,7 @@ def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpu
     check_names(config)
     _check_batch(config)
     job = prepare(config, corpus)
-    readable_protocols(config, partial(from_job, job))
+    readable_protocols(config, job.frame)
     return evaluate_columns(job, scored_columns(job, progress))
 
 
@@ -103,48 +101,34 @@ def _check(config: RunConfig) -> None:
         check_certificate(config)
 
 
-def evaluate_columns(job: Job, columns: Sequence[Column]) -> Evaluated:
+def evaluate_columns(
+    source: Job | RatedSet, columns: Sequence[Column], tested: Collection[str] | None = None
+) -> Evaluated:
     """Evaluate columns, and the controls if the run wants them, under every protocol of the run that tells them apart.
 
-    Raises `UserError` where none does.
+    tested: the metrics that are tested against each other; None for all. Raises `UserError` where no protocol does.
     """
-    whole = [*columns, *control_columns(job, columns)] if job.config.controls else columns
-    readable, left_out = readable_protocols(job.config, partial(from_job, job))
-    n = len(readable)
-    results = [evaluate(frame, whole, *asked, job.config, tables=n) for asked, frame in readable]
-    return Evaluated(job, whole, _closed(job.config, results, readable, whole), left_out)
+    config = source.config
+    whole = [*columns, *control_columns(source, columns)] if config.controls else columns
+    readable, left_out = readable_protocols(config, source.frame)
+    results = [evaluate(frame, whole, *asked, config, tested, len(readable)) for asked, frame in readable]
+    if config.comparison.family == "suite":
+        results = as_one_family(results)
+    if config.interval.certify:
+        from metaeval.experiment.certifying import certified, check_certificate
+
+        check_certificate(config)
+        made = zip(results, readable, strict=True)
+        results = [certified(result, asked, frame, whole, config) for result, (asked, frame) in made]
+    return Evaluated(source, whole, results, left_out)
 
 
 def evaluate_rated(rated: RatedSet, columns: Sequence[Column], tested: Collection[str] | None = None) -> Evaluated:
-    """Evaluate columns of a rated set, and its controls, under every protocol of the run that tells them apart.
-
-    tested: the metrics that are tested against each other; None for all.
-
-    Raises `UserError` for no column, and where no protocol does.
-    """
+    """Evaluate columns of a rated set, and its controls, as `evaluate_columns`; `UserError` for no column."""
     if not columns:
         own = ", or the table a column of numbers for each metric" if rated.config.dataset == "ratings" else ""
         raise UserError(f"{rated.name} comes without published scores: give a score file, with its ratings' ids{own}.")
-    frame = from_ratings(rated)
-    whole = [*columns, *rating_controls(rated)] if rated.config.controls else columns
-    readable, left_out = readable_protocols(rated.config, lambda _: frame)
-    results = [evaluate(frame, whole, *asked, rated.config, tested, len(readable)) for asked, _ in readable]
-    return Evaluated(rated, whole, _closed(rated.config, results, readable, whole), left_out)
-
-
-def _closed(
-    config: RunConfig, results: list[Result], readable: Sequence[tuple[Asked, Frame]], columns: Sequence[Column]
-) -> list[Result]:
-    """The results with what is only known of them together, and with certificates where the run asks for them."""
-    found = as_one_family(results) if config.comparison.family == "suite" else results
-    if not config.interval.certify:
-        return found
-    from metaeval.experiment.certifying import certified, check_certificate
-
-    check_certificate(config)
-    return [
-        certified(result, asked, frame, columns, config) for result, (asked, frame) in zip(found, readable, strict=True)
-    ]
+    return evaluate_columns(rated, columns, tested)
 
 
 def are_decided(found: Evaluated) -> bool:
@@ -209,10 +193,7 @@ def export_scores(
     config: RunConfig, folder: Path, suffix: str, progress: MetricProgress | None = None
 ) -> Iterator[str]:
     """Score the job with each metric of the run and write FOLDER/METRIC.suffix; yields a line about each."""
-    files = [name for name in config.metrics if name.startswith(FILE_PREFIX)]
-    if files:
-        raise UserError(f"{files[0]!r} is scored already: evaluate it with 'metaeval evaluate FILE'.")
-    check_names(config)
+    names = unscored_names(config)
     _check_batch(config)
     if suffix == "parquet":
         parquet_library()  # refused here, before hours of scoring
@@ -221,7 +202,7 @@ def export_scores(
         return
     job = prepare(config)
     with ScoreStore(config.store_path) as store:
-        for name, metric, found in answer_rows(job, config.metrics, store, progress):
+        for name, metric, found in answer_rows(job, names, store, progress):
             path = _score_path(folder, name, suffix)
             # Rows, where they hold what the scores of the job's pairs do not: joined chunks, or chunks of a page.
             by_row = found.joined is not None or reading(job, metric) is not job

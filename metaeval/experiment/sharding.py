@@ -1,23 +1,23 @@
-"""A job cut into shards: tasks that share nothing but a folder score every n-th block; their parts are put together."""
+"""A job cut into shards: tasks that share nothing but a folder score every n-th block; and its Slurm batch file."""
 
 from __future__ import annotations
 
 import random
+import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.config import RunConfig, changed_run
+from metaeval.config import ExecutorConfig, RunConfig, changed_run
 from metaeval.config_files import check_file
 from metaeval.errors import UserError
-from metaeval.experiment.answers import reading
-from metaeval.experiment.columns import FILE_PREFIX, check_names
+from metaeval.experiment.columns import reading, unscored_names
 from metaeval.experiment.executing import executed, package_versions, worker_pool
-from metaeval.experiment.metrics import MetricProgress, load_metric, metric_groups, plug_in
-from metaeval.experiment.pair_file import check_windows, pair_file
-from metaeval.experiment.prepared_run import Job, prepare
+from metaeval.experiment.metrics import MetricProgress, check_windows, load_metric, metric_groups, plug_in
+from metaeval.experiment.prepared_run import Job, pair_file, prepare
 from metaeval.files import sha256_json
 from metaeval.reading import parquet_library
 from metaeval.scoring.contract import Combination, Metric
@@ -39,6 +39,7 @@ from metaeval.scoring.shardfile import (
     read_part,
     write_note,
 )
+from metaeval.scoring.shards import Shard
 from metaeval.scoring.store import pair_key
 
 TOLERANCE = 1e-5
@@ -46,30 +47,12 @@ TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
-class Shard:
-    """Task `index` of `count`, the first being 0."""
-
-    index: int
-    count: int
-
-    def blocks(self, plan: Plan) -> Sequence[Block]:
-        """Every count-th block: the longest come first, so that the tasks take about the same time."""
-        return plan.blocks[self.index :: self.count]
-
-
-def read_shard(text: str) -> Shard:
-    """Read I/N, as in 3/64."""
-    index, slash, count = text.partition("/")
-    if not (slash and index.isdecimal() and count.isdecimal() and int(index) < int(count)):
-        raise UserError(f"--shard is {text!r}; it should be I/N, task I of N counted from 0: 0/8 to 7/8.")
-    return Shard(int(index), int(count))
-
-
-@dataclass(frozen=True)
 class _Sharded:
-    """Metrics that share a job, as tasks see it: unique pairs by key, and the plan. window: of a table of several."""
+    """A job of metrics that share it, as tasks see it: their identities, unique pairs by key, and the plan.
 
-    metrics: Sequence[Metric]
+    window: of a table of several.
+    """
+
     identities: Sequence[Mapping[str, Any]]
     unique: Mapping[bytes, Texts]
     plan: Plan
@@ -109,9 +92,12 @@ class _Part:
     window: WindowNote | None = None
     progress: MetricProgress | None = None
 
-    def read_by(self, metric: Metric) -> Sequence[Texts]:
-        """The pairs that a metric scores."""
-        return reading(self.whole, metric).texts if self.whole else self.texts
+    def job(self, metrics: Sequence[Metric]) -> _Sharded:
+        """The pairs that these metrics score."""
+        read = reading(self.whole, metrics[0]).texts if self.whole else self.texts
+        unique = {pair_key(*pair): pair for pair in read}
+        identities = [job_identity(metric, unique.values()) for metric in metrics]
+        return _Sharded(identities, unique, make_plan(unique, metrics[0].block_tokens), self.window)
 
 
 def _parts(config: RunConfig, names: Sequence[str], progress: MetricProgress | None = None) -> Iterator[_Part]:
@@ -131,24 +117,18 @@ def _parts(config: RunConfig, names: Sequence[str], progress: MetricProgress | N
 
 def shardable(config: RunConfig) -> list[str]:
     """The run's metrics, each once; `UserError` for one that cannot be scored in shards."""
-    if files := [name for name in config.metrics if name.startswith(FILE_PREFIX)]:
-        raise UserError(f"{files[0]!r} is scored already: evaluate it with 'metaeval evaluate FILE'.")
-    check_names(config)
-    names = list(dict.fromkeys(config.metrics))
+    names = unscored_names(config)
     for name in names:
-        _check_shardable(name, load_metric(name, config))
+        metric = load_metric(name, config)
+        if isinstance(metric, Combination):
+            what = f"{name!r} combines {', '.join(metric.members)}"
+            raise UserError(f"{what}: score these in shards, merge them, and run it with that store.")
+        if "budget" in metric.Options.model_fields:
+            raise UserError(
+                f"{name!r} asks a chat model, and each task would spend the budget anew: score it in one process, "
+                "which keeps many requests in flight."
+            )
     return names
-
-
-def _check_shardable(name: str, metric: Metric) -> None:
-    if isinstance(metric, Combination):
-        members = ", ".join(metric.members)
-        raise UserError(f"{name!r} combines {members}: score these in shards, merge them, and run it with that store.")
-    if "budget" in metric.Options.model_fields:
-        raise UserError(
-            f"{name!r} asks a chat model, and each task would spend the budget anew: score it in one process, which "
-            "keeps many requests in flight."
-        )
 
 
 def _export_group(
@@ -157,12 +137,23 @@ def _export_group(
     label, progress = " + ".join(group), part.progress
     metrics = [load_metric(name, config) for name in group]
     with plug_in(label):
-        job = _sharded(metrics, part)
+        job = part.job(metrics)
         own, device = shard.blocks(job.plan), device_of(metrics[0])
         places = [plan_folder(folder, identity, job.plan) for identity in job.identities]
         lacking: dict[int, list[int]] = {block.number: [] for block in own}
         for number, (name, place, identity) in enumerate(zip(group, places, job.identities, strict=True)):
-            write_note(place, _plan_note(name, identity, job, shard, config))
+            planned = PlanNote(
+                metric=name,
+                identity=dict(identity),
+                plan=job.plan.id,
+                block_tokens=job.plan.block_tokens,
+                blocks=len(job.plan.blocks),
+                pairs=len(job.unique),
+                shards=shard.count,
+                run=config.model_dump(mode="json"),
+                windows=[job.window] if job.window else [],
+            )
+            write_note(place, planned)
             done = {block.number for note in part_notes(place).values() for block in note.blocks}
             for block in lacking.keys() - done:
                 lacking[block].append(number)
@@ -175,13 +166,8 @@ def _export_group(
         with ExitStack() as stack:
             writers: list[PartWriter] = []
             for place, identity in zip(places, job.identities, strict=True):
-                note = PartNote(
-                    identity=sha256_json(dict(identity)),
-                    plan=job.plan.id,
-                    blocks=[],
-                    versions=dict(package_versions()),
-                    device=device,
-                )
+                of, versions = sha256_json(dict(identity)), dict(package_versions())
+                note = PartNote(identity=of, plan=job.plan.id, blocks=[], versions=versions, device=device)
                 writers.append(PartWriter(place, note))
                 stack.callback(writers[-1].close)  # whatever ends the task
 
@@ -202,96 +188,6 @@ def _export_group(
         window = f"{job.window}, " if job.window else ""
         count = f"{len(own):,} of {len(job.plan.blocks):,} blocks"
         yield f"{place}: {name}, {window}shard {shard.index} of {shard.count}: {count}"
-
-
-def _sharded(metrics: Sequence[Metric], part: _Part) -> _Sharded:
-    unique = {pair_key(*pair): pair for pair in part.read_by(metrics[0])}
-    identities = [job_identity(metric, unique.values()) for metric in metrics]
-    plan = make_plan(unique, metrics[0].block_tokens)
-    return _Sharded(metrics, identities, unique, plan, part.window)
-
-
-def _plan_note(name: str, identity: Mapping[str, Any], job: _Sharded, shard: Shard, config: RunConfig) -> PlanNote:
-    return PlanNote(
-        metric=name,
-        identity=dict(identity),
-        plan=job.plan.id,
-        block_tokens=job.plan.block_tokens,
-        blocks=len(job.plan.blocks),
-        pairs=len(job.unique),
-        shards=shard.count,
-        run=config.model_dump(mode="json"),
-        windows=[job.window] if job.window else [],
-    )
-
-
-@dataclass(frozen=True)
-class PlanState:
-    """How far the shards of a metric's plan are.
-
-    missing: numbers of the blocks that no part has. unbegun: windows of its tables of which no task has written a plan,
-    a note a table. rows: scored pairs; failed: how many of them have failed. devices: models of device that scored.
-    """
-
-    place: Path
-    note: PlanNote
-    missing: Sequence[int]
-    unbegun: Sequence[WindowNote]
-    rows: int
-    failed: int
-    devices: Sequence[str]
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is left to score, in windows of its tables that are to come neither."""
-        return not (self.missing or self.unbegun)
-
-    @property
-    def progress(self) -> str:
-        """Blocks and pairs that are done, of all, and how many have failed."""
-        done = self.note.blocks - len(self.missing)
-        failed = f", {self.failed:,} failed" if self.failed else ""
-        return f"{done:,} of {self.note.blocks:,} blocks, {self.rows:,} of {self.note.pairs:,} pairs{failed}"
-
-    def __repr__(self) -> str:
-        left = f"; left of {self.note.shards}: --array={self.array}" if self.missing else ""
-        begun = f"; {len(self.unbegun):,} windows not begun" if self.unbegun else ""
-        return f"<{self.note.metric}: {self.progress}{left}{begun}>"
-
-    @property
-    def array(self) -> str:
-        """The tasks that are left, as the --array option of a Slurm command takes them; empty where none is."""
-        left = sorted({number % self.note.shards for number in self.missing})
-        spans: list[list[int]] = []
-        for task in left:
-            if spans and task == spans[-1][-1] + 1:
-                spans[-1] = [spans[-1][0], task]
-            else:
-                spans.append([task])
-        return ",".join("-".join(map(str, span)) for span in spans)
-
-
-def shard_states(folder: Path) -> list[PlanState]:
-    """How far each metric's plan in a folder of shards is."""
-    notes = {place: read_note(place) for place in plans(folder)}
-    begun: dict[tuple[str, str], set[int]] = {}
-    for place, note in notes.items():
-        for one in note.windows:
-            begun.setdefault((place.parent.name, one.table), set()).update(one.numbers)
-    found = []
-    for place, note in notes.items():
-        parts = part_notes(place).values()
-        blocks = {block.number: block for part in parts for block in part.blocks}
-        missing = [number for number in range(note.blocks) if number not in blocks]
-        unbegun = [
-            one.model_copy(update={"numbers": sorted(left)})
-            for one in note.windows
-            if (left := set(range(one.of)) - begun[place.parent.name, one.table])
-        ]
-        rows, failed = sum(one.rows for one in blocks.values()), sum(one.failed for one in blocks.values())
-        devices = sorted({part.device for part in parts})
-        found.append(PlanState(place, note, missing, unbegun, rows, failed, devices))
-    return found
 
 
 @dataclass(frozen=True)
@@ -366,7 +262,7 @@ def _verify_plan(
 ) -> Checked:
     metric = load_metric(note.metric, config)
     with plug_in(note.metric):
-        job, device = _sharded([metric], part), device_of(metric)
+        job, device = part.job([metric]), device_of(metric)
     if plan_folder(place.parents[1], job.identities[0], job.plan) != place:
         raise _made_of_others(place, note)
     ids = {block.number: block.id for block in job.plan.blocks}
@@ -396,3 +292,85 @@ def _verify_plan(
                 progress(note.metric, pairs, sum(len(job.plan.blocks[number].keys) for number in chosen))
     same = all(known[number][0] == device for number in chosen)
     return Checked(note.metric, len(chosen), pairs, differing, largest, same)
+
+
+_TIME = re.compile(r"(\d+-)?\d+(:\d+){0,2}")
+
+
+def batch_file(
+    config: RunConfig,
+    words: Sequence[str],
+    tasks: int,
+    folder: Path,
+    cpus: int,
+    gpus: int,
+    time: str,
+    ray: bool = False,
+) -> str:
+    """A Slurm batch file; `UserError` as `export_shard` before it scores.
+
+    One task of an array for each shard; with `ray`, one allocation of so many nodes, and a cluster of Ray on them that
+    scores the whole plan. words: what was typed for the run's settings. gpus: of a task, each with a process of its own
+    where there are several.
+    """
+    for name, value, least in (("tasks", tasks, 1), ("cpus", cpus, 1), ("gpus", gpus, 0)):
+        if value < least:
+            raise UserError(f"{name} is {value}; it should be {least} or more.")
+    if not _TIME.fullmatch(time):
+        raise UserError(f"time is {time!r}; it should be as Slurm reads it: 90, 04:00:00 or 2-12:00:00.")
+    if ray and config.executor != ExecutorConfig():
+        raise UserError("ray sets the executor by itself: leave the settings of the executor out.")
+    shardable(config)
+    if ray:
+        more = ["--executor", "ray", "--set", "executor.address=auto"]
+    else:
+        more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
+    command = shlex.join(["metaeval", "score", *words, *more, "--out", str(folder)])
+    where = [f"--nodes={tasks}", "--ntasks-per-node=1"] if ray else [f"--array=0-{tasks - 1}"]
+    asked = [
+        "--job-name=metaeval",
+        *where,
+        f"--cpus-per-task={cpus}",
+        *([f"--gpus-per-task={gpus}"] if gpus else []),
+        f"--time={time}",
+        "--signal=B:TERM@120",
+        "--requeue",
+    ]
+    shards = shlex.quote(str(folder))
+    return "".join(
+        f"{line}\n"
+        for line in (
+            "#!/bin/bash",
+            *(f"#SBATCH {one}" for one in asked),
+            "",
+            "# Whole blocks are written into the folder of shards, and what is there is skipped when this runs again.",
+            f"# What is left:   metaeval shards status {shards}",
+            f"# When all is:    metaeval shards merge {shards}",
+            *(
+                _on_ray(command, tasks, cpus, gpus)
+                if ray
+                else [f'exec {command} --shard "$SLURM_ARRAY_TASK_ID/{tasks}"']
+            ),
+        )
+    )
+
+
+def _on_ray(command: str, nodes: int, cpus: int, gpus: int) -> list[str]:
+    """Start Ray on every node, run the command on the first, and let it alone have the signal before the end.
+
+    The file of the command's process id stands on the first node, which is where the batch file runs.
+    """
+    given = f"--min-nodes {nodes} --num-cpus {cpus}" + (f" --num-gpus {gpus}" if gpus else "")
+    return [
+        "export RAY_USAGE_STATS_ENABLED=0 RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT=300",
+        "# Whoever reaches a cluster runs code on it: this one is for processes of this job alone.",
+        'RAY_AUTH_TOKEN=$(od -An -N32 -tx1 /dev/urandom | tr -d " \\n")',
+        "export RAY_AUTH_MODE=token RAY_AUTH_TOKEN",
+        'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
+        "process=$(mktemp)",
+        """trap 'kill -TERM "$(cat "$process")"' TERM""",
+        f'srun --nodes={nodes} --ntasks={nodes} ray symmetric-run --address "$head:6379" {given} -- \\',
+        f'  bash -c \'echo $$ > "$0"; exec "$@"\' "$process" {command} --shard 0/1 &',
+        "wait $!",
+        "wait $!  # a signal has ended the first one; the status is the command's",
+    ]

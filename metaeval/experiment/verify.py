@@ -39,15 +39,28 @@ def verify(name: str, config: RunConfig) -> Verified:
         return verified(name, metric)
 
 
-def find_official(name: str, config: RunConfig, say: Say) -> Metric:
+def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
     """The official package's scorer for a metric with the run's options; its environment is made if need be.
 
-    Raises `UserError` when there is no such package, when it lacks an option, or cannot be installed.
+    Raises `UserError` for a metric without an official package that can be installed, and for options that the
+    package does not have.
     """
     metric = load_metric(name, config)
     check_modules(name, metric.card)
     with plug_in(name):
-        return official_metric(name, metric, say)
+        recipe = RECIPES.get(metric.card.name)
+        if recipe is None or not isinstance(metric, ModelMetric):
+            raise UserError(
+                f"There is no official package for {name!r} that can be installed here: --official compares "
+                f"{', '.join(RECIPES)}. Leave it out for the other checks."
+            )
+        if metric.options.dtype != "float32":
+            raise UserError("The official package computes in float32: leave dtype out.")
+        settings = {"folder": str(metric.model_folder.folder.resolve()), "device": "cpu", **recipe.settings(metric)}
+        recipe.environment.build(say)
+        script = Path(__file__).parent / "official" / "worker.py"
+        command = shlex.join([str(recipe.environment.python), "-I", str(script), json.dumps(settings)])
+        return load_metric("worker", RunConfig(metric_options={"worker": {"command": command, "timeout": 3600}}))
 
 
 def compare(found: Verified, official: Metric) -> Compared:
@@ -149,27 +162,6 @@ class Recipe(NamedTuple):
     def title(self) -> str:
         """The package, and the transformers that it runs on."""
         return f"{self.environment.package} on {self.environment.needs[1]}"
-
-
-def official_metric(name: str, metric: Metric, say: Say) -> Metric:
-    """The official package's scorer for the same files and options, as a metric; its environment is made if need be.
-
-    Raises `UserError` for a metric without an official package that can be installed, and for options that the
-    package does not have.
-    """
-    recipe = RECIPES.get(metric.card.name)
-    if recipe is None or not isinstance(metric, ModelMetric):
-        raise UserError(
-            f"There is no official package for {name!r} that can be installed here: --official compares "
-            f"{', '.join(RECIPES)}. Leave it out for the other checks."
-        )
-    if metric.options.dtype != "float32":
-        raise UserError("The official package computes in float32: leave dtype out.")
-    settings = {"folder": str(metric.model_folder.folder.resolve()), "device": "cpu", **recipe.settings(metric)}
-    recipe.environment.build(say)
-    script = Path(__file__).parent / "official" / "worker.py"
-    command = shlex.join([str(recipe.environment.python), "-I", str(script), json.dumps(settings)])
-    return load_metric("worker", RunConfig(metric_options={"worker": {"command": command, "timeout": 3600}}))
 
 
 def _summac(metric: ModelMetric, kind: str, names: tuple[str, ...]) -> dict[str, Any]:

@@ -20,8 +20,7 @@ from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.shown_answers import is_cited, show_answers
 from metaeval.experiment.columns import FILE_PREFIX
 from metaeval.experiment.evaluation import named_protocols, readings_of
-from metaeval.experiment.job_folder import PAIRS, find_job, read_pairs
-from metaeval.experiment.manifest import NAME, Kept, check, settings_of
+from metaeval.experiment.job_folder import NAME, PAIRS, Kept, check, find_job, read_pairs, settings_of
 from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
 from metaeval.experiment.prepared_run import Job, RatedSet, prepare, prepare_ratings
 from metaeval.experiment.report_page import PAGE as REPORT
@@ -34,7 +33,7 @@ from metaeval.report.explorer import explorer_page
 from metaeval.report.findings import findings
 from metaeval.report.grid import Cell, Grid
 from metaeval.report.result import SCHEMAS, load_result, read_versioned
-from metaeval.scoring.contract import Metric, Span
+from metaeval.scoring.contract import Metric
 from metaeval.scoring.engine import context_of
 from metaeval.scoring.plan import longest_first
 
@@ -115,10 +114,16 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     names = [str(name) for name in head["columns"]]
     if unasked := [name for name in view.explain if name not in names]:
         raise unknown("metric of the job", unasked[0], names)
-    show = _shown_ratings if head["job"].get("unit") == "rating" else _shown_pairs
-    shown = show(folder, view, head, kept)
-    config = shown.config
-    tables = [load_result(path) for path in sorted(folder.glob("*.json")) if _is_table(path)]
+    rated = head["job"].get("unit") == "rating"
+    shown = _shown_ratings(folder, view, kept) if rated else _shown_pairs(folder, view, head, kept)
+    source = shown.source
+    if shown.of < len(kept):
+        gone = min(kept.keys() - {row.id for row in (source.rows if isinstance(source, Job) else source.ratings.rows)})
+        raise UserError(f"{folder / PAIRS} has the pair {gone!r}, which the data do not have: run the job again.")
+    config, unit = source.config, "rating" if rated else source.config.unit
+    job = source if isinstance(source, Job) else None
+    files = [path for path in sorted(folder.glob("*.json")) if path.name != NAME]
+    tables = [load_result(path) for path in files if read_versioned(path)[1] in SCHEMAS]
     readings = readings_of(named_protocols(config).values())
     headline = [headline_grid(tables, readings)] if tables else []
     metrics: list[dict[str, Any]] = []
@@ -126,9 +131,10 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     for number, name in enumerate(names):
         if name in _UNTOLD:
             continue
-        metric = _metric_of(name, config)
-        explained = _explained(metric, name, shown.job, shown.rows, view)
-        replied = _replied(metric, shown.job, shown.rows)
+        made = name not in config.metrics or name.startswith(FILE_PREFIX)  # a control, or scores made elsewhere
+        metric = None if made else load_metric(name, config)
+        explained = _explained(metric, name, job, shown.rows, view)
+        replied = _replied(metric, job, shown.rows)
         metrics.append(
             {
                 **_described(name, metric, name in head["controls"]),
@@ -148,15 +154,15 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
         metrics.append({**_described(AGAINST, None, True), "scores": shown.ratings, **empty})
     about = {
         "kind": "pairs",
-        "title": shown.title,
-        "unit": shown.unit,
+        "title": f"{source.name}, {source.split}, {units(unit)}",
+        "unit": unit,
         "pairs": len(shown.ids),
         "of": shown.of,
-        "fields": {key: str(value) for key, value in shown.fields.items()},
+        "fields": {key: str(value) for key, value in source.fields.items()},
         "metrics": metrics,
         "against": AGAINST if shown.ratings else "",
         "tables": [_table(grid) for grid in (*headline, *map(lay_out, tables))],
-        "notes": _changed(shown.fields, head),
+        "notes": _changed(source.fields, head),
         "findings": findings(tables, readings) if tables else [],
         "cautions": cautions(tables),
         **shown.columns,
@@ -168,18 +174,14 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
 class _Shown:
     """The rows of a job that are on the page. of: how many there are; columns: theirs.
 
-    job, rows: what metrics explain their scores of; None and empty of a rated set, whose scores were made elsewhere.
-    ratings: of a rated set, what the human said.
+    rows: what metrics explain their scores of; empty of a rated set, whose scores were made elsewhere. ratings: of a
+    rated set, what the human said.
     """
 
-    title: str
-    unit: str
-    config: RunConfig
-    fields: Mapping[str, object]
+    source: Job | RatedSet
     ids: Sequence[str]
     of: int
     columns: Mapping[str, Any]
-    job: Job | None = None
     rows: Sequence[UnitRow] = ()
     ratings: Sequence[float] = ()
 
@@ -190,38 +192,22 @@ def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mappin
         if (judged := head["job"].get(key)) != str(job.fields[key]):
             raise UserError(f"{folder} judged {key} {judged}, and here it is {job.fields[key]}: run the job again.")
     rows = {row.id: row for row in job.rows if row.id in kept}
-    _all_there(folder, kept, rows)
     ids = drawn([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
     page = Page(job)
     for name in ids:
         page.add(rows[name], kept[name])
-    unit = job.config.unit
-    title = f"{job.name}, {job.split}, {units(unit)}"
-    chosen = [rows[name] for name in ids]
-    return _Shown(title, unit, job.config, job.fields, ids, len(rows), page.columns(), job, chosen)
+    return _Shown(job, ids, len(rows), page.columns(), [rows[name] for name in ids])
 
 
-def _shown_ratings(folder: Path, view: View, head: Mapping[str, Any], kept: Mapping[str, Any]) -> _Shown:
+def _shown_ratings(folder: Path, view: View, kept: Mapping[str, Any]) -> _Shown:
     rated = _prepared(folder, view, prepare_ratings)
     rows = {row.id: row for row in rated.ratings.rows if row.id in kept}
-    _all_there(folder, kept, rows)
     words, level = rating_levels(rated.ratings)
     ids = drawn([(row.id, row.id, level(row.gold)) for row in rows.values()], view.most)
     chosen = [rows[name] for name in ids]
     columns = rating_columns(rated, chosen)
     columns |= {**words, "rows": {**columns["rows"], "level": [level(row.gold) for row in chosen]}}
-    title = f"{rated.name}, {rated.split}, {units('rating')}"
-    ratings = [row.gold for row in chosen]
-    return _Shown(title, "rating", rated.config, rated.fields, ids, len(rows), columns, ratings=ratings)
-
-
-def _all_there(folder: Path, kept: Mapping[str, Any], rows: Mapping[str, Any]) -> None:
-    if gone := next(iter(kept.keys() - rows.keys()), None):
-        raise UserError(f"{folder / PAIRS} has the pair {gone!r}, which the data do not have: run the job again.")
-
-
-def _is_table(path: Path) -> bool:
-    return path.name != NAME and read_versioned(path)[1] in SCHEMAS
+    return _Shown(rated, ids, len(rows), columns, ratings=[row.gold for row in chosen])
 
 
 def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
@@ -263,13 +249,6 @@ def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]
     return [said]
 
 
-def _metric_of(name: str, config: RunConfig) -> Metric | None:
-    """The metric behind a column; None for a control and for scores that were made elsewhere."""
-    if name not in config.metrics or name.startswith(FILE_PREFIX):
-        return None
-    return load_metric(name, config)
-
-
 def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any]:
     """A column's name, scale and threshold. Scores are turned so that higher is more support; so are these."""
     about: dict[str, Any] = {"name": name, "control": control, "low": None, "high": None}
@@ -277,17 +256,15 @@ def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any
     if metric is None:
         return about
     card = metric.card
-    low, high = (card.low, card.high) if card.direction == 1 else (_negative(card.high), _negative(card.low))
+    low, high = card.low, card.high
+    if card.direction == -1:
+        low, high = (None if end is None else -end for end in (high, low))
     about |= {"low": low, "high": high, "summary": card.summary}
     try:
         cutoff = find_cutoff(name, metric, {})
     except UserError:  # there is none, or the model is not here to say with which weights it would hold
         return about
     return about | {"threshold": None if cutoff.value is None else card.direction * cutoff.value, "from": cutoff.source}
-
-
-def _negative(value: float | None) -> float | None:
-    return None if value is None else -value
 
 
 def _explained(
@@ -312,15 +289,13 @@ def _explained(
                 tell(f"explaining {name}", first, len(pairs))
             some = pairs[first : first + _TOGETHER]
             for pair, spans in zip(some, metric.explain_all(some), strict=True):
-                found[pair] = [number for span in spans for number in _numbers(span)]
+                found[pair] = []
+                for span in spans:
+                    found[pair] += [int(span.side == "source"), span.start, span.end - span.start]
+                    found[pair] += [round(100 * span.weight), -1 if span.link is None else span.link]
     if tell:
         tell(f"explaining {name}", len(pairs), len(pairs))
     return [[found[job.texts[number]] for number in row.members] for row in rows]
-
-
-def _numbers(span: Span) -> tuple[int, ...]:
-    place = (int(span.side == "source"), span.start, span.end - span.start)
-    return (*place, round(100 * span.weight), -1 if span.link is None else span.link)
 
 
 def _replied(metric: Metric | None, job: Job | None, rows: Sequence[UnitRow]) -> list[list[str]] | None:

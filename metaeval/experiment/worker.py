@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from logging.handlers import BufferingHandler
 from queue import SimpleQueue
 from threading import Thread
 from typing import IO, Any
@@ -45,25 +46,14 @@ def _read(pipe: IO[bytes], lines: SimpleQueue[bytes]) -> None:
     os._exit(0)  # nobody is left to whom a score could be told
 
 
-class _Warnings(logging.Handler):
-    """Keeps what is warned of, for the process that asks."""
-
-    def __init__(self, level: int) -> None:
-        super().__init__(level)
-        self.texts: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep it."""
-        self.texts.append(record.getMessage())
-
-
 class Scorer:
     """What a worker does with its lines."""
 
     def __init__(self) -> None:
         self._recipe: Any = None
         self._label, self._context, self._work = "", Context((), ()), Work(())
-        self._said = _Warnings(logging.WARNING)
+        self._said = BufferingHandler(sys.maxsize)  # what is warned of, for the process that asks
+        self._said.setLevel(logging.WARNING)
         logging.getLogger("metaeval").addHandler(self._said)
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +62,8 @@ class Scorer:
             found = self.begin(message) if "recipe" in message else self.score(message)
         except UserError as error:
             found = {"error": str(error)}
-        said, self._said.texts = self._said.texts, []
+        said = [record.getMessage() for record in self._said.buffer]
+        self._said.flush()
         return {**found, "said": said} if said else found
 
     def begin(self, message: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Every text of a table becomes `Shown` as it is put in: renderers ask for that ty
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -48,6 +48,19 @@ class Block:
 
     title: Words = Words("")
     lines: tuple[Line, ...] = ()
+
+
+TableRow = tuple[str, str, Sequence["Cell | str"]]
+"""A line of a table as it is made: the title of its block, its name, and its cells; a text is a cell of it."""
+
+
+def blocks_of(rows: Iterable[TableRow]) -> tuple[Block, ...]:
+    """The blocks of these lines, in the order of their first lines; one without lines where there is none."""
+    blocks: dict[str, list[Line]] = {}
+    for title, name, cells in rows:
+        own = tuple(Cell(one) if isinstance(one, str) else one for one in cells)
+        blocks.setdefault(title, []).append(Line(plain(name), own))
+    return tuple(Block(title, tuple(lines)) for title, lines in blocks.items()) or (Block(),)
 
 
 @dataclass(frozen=True)

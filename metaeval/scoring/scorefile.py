@@ -233,12 +233,18 @@ def _answers(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, PairSco
     return answers
 
 
-def align(file: ScoreFile, ids: Sequence[str]) -> list[PairScore]:
+def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairScore]:
     """The file's answers in the order of `ids`; a pair without a row is ABSENT, and counted as unscored.
 
-    Raises `UserError` when the file scores pairs that are not among `ids`: it was made for other pairs.
+    ratings: what the ids are of, where they are of no pairs. Raises `UserError` when the file scores what is not among
+    `ids`: it was made for others.
     """
     strangers = file.answers.keys() - set(ids)
+    if strangers and ratings:
+        raise UserError(
+            f"{len(strangers)} of the {len(file.answers)} ids in {file.path} are not {ratings}, for example "
+            f"{min(strangers)!r} (a rating's id: {ids[0]!r}). Were data set, split and options the same?"
+        )
     if strangers:
         rated = (
             f" A table with ratings of its own: 'metaeval evaluate -d ratings --data {file.path}'."

@@ -19,7 +19,7 @@ pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 import metaeval  # noqa: E402
 from metaeval.config import RunConfig  # noqa: E402
 from metaeval.experiment import sharding  # noqa: E402
-from metaeval.scoring import shardfile  # noqa: E402
+from metaeval.scoring import shardfile, shards  # noqa: E402
 from metaeval.scoring.executors import notice  # noqa: E402
 from metaeval.scoring.executors.contract import Task  # noqa: E402
 from tests.scoring.executors.job import begun, write_corpus  # noqa: E402
@@ -132,8 +132,8 @@ def test_an_interrupted_task_keeps_its_blocks_and_goes_on(cli, corpus, score, pl
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(sharding.export_shard(config, sharding.Shard(0, 1), Path("shards"), stop))
-    (state,) = sharding.shard_states(Path("shards"))
+        list(sharding.export_shard(config, shards.Shard(0, 1), Path("shards"), stop))
+    (state,) = shards.shard_states(Path("shards"))
     assert state.note.pairs / 2 < state.rows < state.note.pairs
     before = len(begun())
     monkeypatch.setattr(shardfile, "ROWS", 5)
@@ -172,7 +172,7 @@ def test_a_task_that_is_asked_to_end_finishes_what_it_has_in_hand(more, start, c
         75,
         "metaeval: ended as asked. Finished blocks are written; the same command goes on from there.\n",
     )
-    (state,) = sharding.shard_states(Path("shards"))
+    (state,) = shards.shard_states(Path("shards"))
     lines = len(begun())
     assert state.note.blocks - len(state.missing) == lines
     assert before <= lines <= before + 1.5 * len(more)  # of two workers one may just begin; each has the next one too
@@ -412,5 +412,5 @@ def test_a_batch_file_of_ray_runs_on_the_first_node_and_hands_the_signal_on(cli,
     assert job.returncode == 75
     words = "symmetric-run --address first:6379 --min-nodes 2 --num-cpus 4 --num-gpus 4 -- bash -c"
     assert Path("ray_words").read_text().startswith(words)
-    (state,) = sharding.shard_states(Path("shards"))
+    (state,) = shards.shard_states(Path("shards"))
     assert state.note.blocks - len(state.missing) == len(begun()) < state.note.blocks

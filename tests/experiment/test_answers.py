@@ -9,7 +9,7 @@ import metaeval
 from metaeval import Metric, MetricCard, PairScore
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.answers import answer_rows, expected_texts
+from metaeval.experiment.columns import answer_rows, expected_texts
 from metaeval.experiment.dry_run import plan
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.prepared_run import prepare

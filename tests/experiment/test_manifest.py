@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.config import RunConfig, load_run
-from metaeval.experiment.manifest import Kept, check, manifest, settings_of, write_manifests
+from metaeval.experiment.job_folder import Kept, check, manifest, settings_of, write_manifests
 from metaeval.experiment.prepared_run import load_corpus
 from metaeval.experiment.run import run, write_run
 from metaeval.report.result import save_result

@@ -102,7 +102,7 @@ def test_the_official_package_in_its_environment_gives_the_golden_scores(golden,
     """The stored scores are of summac 0.0.4 on transformers 4.30.2: another environment, the same numbers."""
     verify("summac-zs", "--set", vitc)  # makes the environment
     config = with_options("summac-zs", [vitc])
-    official = official_metric("summac-zs", load_metric("summac-zs", config), lambda text: None)
+    official = official_metric("summac-zs", config, lambda text: None)
     answers = score_pairs(official, golden.pairs).answers
     expected = golden.official("summac_zs")["scores"]
     compared = [(one.score, other) for one, other in zip(answers, expected, strict=True) if one.score is not None]
@@ -124,9 +124,8 @@ def test_what_the_official_package_cannot_be_asked(vitc, punkt):
         ("model=org/another-nli", "knows no model 'org/another-nli'"),
         ("dtype=bfloat16", "computes in float32"),
     ):
-        metric = load_metric("summac-zs", with_options("summac-zs", [vitc, option]))
         with pytest.raises(UserError) as raised:
-            official_metric("summac-zs", metric, lambda text: None)
+            official_metric("summac-zs", with_options("summac-zs", [vitc, option]), lambda text: None)
         assert said in str(raised.value)
 
 

@@ -13,7 +13,7 @@ from metaeval.citation.sentences import find_sentence_splitter, split, whole
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import find_pipeline
 from metaeval.experiment.citing.shown_answers import judged_answers
-from metaeval.experiment.manifest import NAME, read_manifest
+from metaeval.experiment.job_folder import NAME, read_manifest
 from metaeval.report.result import Column, read_versioned
 from metaeval.report.sheet import SCHEMA, SheetFile, load_sheet
 

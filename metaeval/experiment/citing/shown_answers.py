@@ -11,7 +11,7 @@ from metaeval.citation.model import Answer
 from metaeval.citation.readers.answers import gather
 from metaeval.citation.sentences import find_marks
 from metaeval.errors import UserError
-from metaeval.experiment.manifest import NAME, read_manifest
+from metaeval.experiment.job_folder import NAME, read_manifest
 from metaeval.files import safe_name, sha256_file
 from metaeval.reading import json_objects, read_text
 

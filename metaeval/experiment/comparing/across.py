@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -14,7 +14,7 @@ from metaeval.experiment.evaluation import Asked, column_of
 from metaeval.experiment.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.files import safe_name
 from metaeval.report.cells import cell
-from metaeval.report.grid import Block, Cell, Line, Note, chance, count, numeral, plain
+from metaeval.report.grid import Note, TableRow, chance, count, numeral, plain
 from metaeval.report.result import Column
 from metaeval.report.sheet import Record, Sheet
 from metaeval.stats.influence import t_interval
@@ -104,9 +104,9 @@ def across_sheet(parts: Sequence[Part], asked: Asked) -> tuple[Sheet, list[Acros
         f"{protocol.name}-across-datasets",
         f"{plain(protocol.title)}: differences of {plain(found[0].column.label)} over {count(len(parts), 'data set')}",
         {"protocol": protocol.name, **options, "by-part": "dataset", "analysis": "meta-analysis"},
-        ("data set", ("difference", "p", "groups", "weight"), [Block(one.title, _lines(one)) for one in found]),
+        ("data set", ("difference", "p", "groups", "weight"), [row for one in found for row in _rows(one)]),
         [record for one in found for record in _records(one, protocol.name)],
-        notes=[note for note in notes if note.text or note.items],
+        notes=notes,
         data=together([part.frame.summary for part in parts]),
         method="t",
     )
@@ -146,20 +146,17 @@ def _summary(found: Pooled) -> Mapping[str, tuple[float, float]]:
     return {name: one for name, one in zip(_NAMES, ends, strict=True) if one is not None}
 
 
-def _lines(one: Across) -> tuple[Line, ...]:
-    lines = []
+def _rows(one: Across) -> Iterator[TableRow]:
     for study, weight in zip(one.studies, one.pooled.weights, strict=True):
         said = cell(study.difference, study.low, study.high, one.column, signed=True, spelt=True)
-        cells = (said, Cell(""), Cell(f"{study.groups:,}"), Cell(f"{100 * weight:.0f} %"))
-        lines.append(Line(plain(study.name), cells))
+        yield one.title, study.name, [said, "", f"{study.groups:,}", f"{100 * weight:.0f} %"]
     found = one.pooled
     p = {_NAMES[0]: chance(found.p), _NAMES[1]: chance(found.p_hartung_knapp)}
     for name, ends in _summary(found).items():
         said = cell(found.mean, *ends, one.column, signed=True, spelt=True)
-        lines.append(Line(name, (said, Cell(p.get(name, "")), Cell(""), Cell(""))))
+        yield one.title, name, [said, p.get(name, ""), "", ""]
     between = f"{numeral(found.tau, one.column)}, I² {100 * found.between:.0f} %"
-    lines.append(Line("between", (Cell(between), Cell(chance(found.heterogeneity)), Cell(""), Cell(""))))
-    return tuple(lines)
+    yield one.title, "between", [between, chance(found.heterogeneity), "", ""]
 
 
 def _records(one: Across, protocol: str) -> list[Record]:

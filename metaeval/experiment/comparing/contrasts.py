@@ -10,7 +10,7 @@ from itertools import pairwise
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.evaluation import Asked, evaluate
-from metaeval.experiment.metric_scores import Panel, frame_of, headline, judged
+from metaeval.experiment.metric_scores import Panel, headline, judged
 from metaeval.report.cells import comparison_grid
 from metaeval.report.findings import leading
 from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, chance, count, numeral, plain
@@ -56,7 +56,7 @@ def compare_pairs(panel: Panel, asked: Asked, margin: float) -> Pairs:
     margin: within which two metrics count as equally good, raw. The run's settings must have passed `check_comparison`.
     """
     protocol, options = asked
-    frame = frame_of(panel, protocol)
+    frame = panel.source.frame(protocol)
     result = evaluate(frame, panel.columns, protocol, options, panel.config)
     tested = result.significance
     if tested is None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import get_args
 
 import numpy as np
@@ -14,10 +14,10 @@ import numpy as np
 from metaeval.errors import UserError
 from metaeval.experiment.comparing.subgroups import by_part, check_division, statement_words
 from metaeval.experiment.evaluation import Asked
-from metaeval.experiment.metric_scores import Panel, frame_of, judged, make_sheet, protocols_of
+from metaeval.experiment.metric_scores import Panel, judged, make_sheet, protocols_of
 from metaeval.experiment.prepared_run import Frame, RatedSet
 from metaeval.report.cells import cell
-from metaeval.report.grid import Block, Cell, Line, Note, count, plain
+from metaeval.report.grid import Note, TableRow, count, plain
 from metaeval.report.sheet import Sheet, known
 from metaeval.stats.agreement import rank_correlation_matrix
 from metaeval.stats.arrays import Floats, Ints, ratio, weighted_sums
@@ -107,7 +107,7 @@ def bias_sheet(panel: Panel, asked: Asked) -> Sheet:
 
     Raises `UserError` for rated texts that are not in the data.
     """
-    frame = frame_of(panel, asked[0])
+    frame = panel.source.frame(asked[0])
     stratum, names = _strata(frame)
     properties = _properties(panel, frame)
     found = [
@@ -118,20 +118,17 @@ def bias_sheet(panel: Panel, asked: Asked) -> Sheet:
     ]
     shown = [WITHIN, *names] if len(panel.columns) <= _SHOWN else [WITHIN]
     placed = {(one.metric, one.level, one.of): cell(one.value, one.low, one.high, signed=True) for one in found}
-    blocks = []
-    for level in shown:
-        lines = [
-            Line(plain(column.name), tuple(placed.get((column.name, level, of), cell(None)) for of in properties))
-            for column in panel.columns
-        ]
-        blocks.append(Block("mean over the levels" if level == WITHIN else level, tuple(lines)))
+    rows: list[TableRow] = []
+    for level, column in product(shown, panel.columns):
+        cells = [placed.get((column.name, level, of), cell(None)) for of in properties]
+        rows.append(("mean over the levels" if level == WITHIN else level, column.name, cells))
     return make_sheet(
         panel,
         frame,
         "bias",
         "Preference for length and place: Spearman correlation with the score at one human level",
         {"analysis": "bias"},
-        ("metric", list(properties), blocks),
+        ("metric", list(properties), rows),
         [asdict(one) for one in found],
         notes=_notes(list(properties), names),
     )
@@ -174,16 +171,14 @@ def _notes(properties: Sequence[str], names: Sequence[str]) -> list[Note]:
 
 def agreement_sheet(panel: Panel, asked: Asked) -> Sheet:
     """The Spearman correlation of each two metrics' scores, on the rows that a protocol sees and both scored."""
-    frame = frame_of(panel, asked[0])
+    frame = panel.source.frame(asked[0])
     scores = np.array([column.score[frame.numbers] for column in panel.columns])
     matrix = rank_correlation_matrix(scores)
     names = [plain(column.name) for column in panel.columns]
     scored = ~np.isnan(scores)
-    lines = [
-        Line(name, tuple(cell(known(matrix[i, j])) if j < i else Cell("") for j in range(len(names) - 1)))
-        for i, name in enumerate(names)
-        if i
-    ]
+    rows: list[TableRow] = []
+    for i, name in list(enumerate(names))[1:]:
+        rows.append(("", name, [cell(known(matrix[i, j])) if j < i else "" for j in range(len(names) - 1)]))
     records = [
         {
             "one": one.name,
@@ -199,7 +194,7 @@ def agreement_sheet(panel: Panel, asked: Asked) -> Sheet:
         "agreement",
         "How alike the metrics rank the rows: Spearman correlation of their scores",
         {"analysis": "agreement"},
-        ("metric", names[:-1], [Block("", tuple(lines))]),
+        ("metric", names[:-1], rows),
         records,
         intervals=False,
         notes=[Note("reading", "near 1: two metrics that say the same thing, right or wrong")],
@@ -248,7 +243,7 @@ def complementarity_sheet(panel: Panel, asked: Asked) -> Sheet:
 
     Raises `UserError` with fewer groups than folds.
     """
-    frame = frame_of(panel, asked[0])
+    frame = panel.source.frame(asked[0])
     scores = np.array([column.score[frame.numbers] for column in panel.columns])
     whole = ~np.isnan(scores).any(axis=0)
     groups = int(np.unique(frame.group[whole]).size)
@@ -267,13 +262,17 @@ def complementarity_sheet(panel: Panel, asked: Asked) -> Sheet:
         cut = [stack_gain(*given, FOLDS, interval.seed + number, objective) for number in range(PARTITIONS)]
         drawn = resampled_gains(*given, FOLDS, resamples, interval.seed, objective)
         gains += [_gain(objective, kind, cut, drawn, names, interval.level) for kind in called]
+    rows: list[TableRow] = []
+    for one in gains:
+        cells = cell(one.single), cell(one.stack), cell(one.gain, one.low, one.high, signed=True)
+        rows.append((_OBJECTIVES[one.objective], called[one.kind], cells))
     return make_sheet(
         panel,
         frame,
         "complementarity",
         "What a stack of metrics gains over the best one alone, on groups that it did not see",
         {"analysis": "complementarity", "folds": FOLDS, "partitions": PARTITIONS, "gain-resamples": resamples},
-        ("stack", ("best single", "stack", "gain"), _blocks(gains, called)),
+        ("stack", ("best single", "stack", "gain"), rows),
         [asdict(gain) for gain in gains],
         notes=_gain_notes(gains, called, resamples, int(whole.sum())),
         method="percentile",
@@ -305,14 +304,6 @@ def _gain(
         best_stack=pair if kind == "pair" else " + ".join(names),
         best_stack_share=pair_times / folds if kind == "pair" else 1.0,
     )
-
-
-def _blocks(gains: Sequence[Gain], called: Mapping[Kind, str]) -> list[Block]:
-    lines: dict[str, list[Line]] = {objective: [] for objective in _OBJECTIVES}
-    for one in gains:
-        cells = cell(one.single), cell(one.stack), cell(one.gain, one.low, one.high, signed=True)
-        lines[one.objective].append(Line(called[one.kind], cells))
-    return [Block(_OBJECTIVES[objective], tuple(own)) for objective, own in lines.items()]
 
 
 def _gain_notes(gains: Sequence[Gain], called: Mapping[Kind, str], resamples: int, rows: int) -> list[Note]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 
@@ -13,23 +13,20 @@ from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.evaluation import Asked, column_of, find_protocols, named_protocols
-from metaeval.experiment.metric_scores import Panel, frame_of, headline, judged, make_sheet
+from metaeval.experiment.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.experiment.prepared_run import Frame
 from metaeval.report.cells import cell, units
-from metaeval.report.grid import UNDEFINED, Block, Cell, Group, Line, Note, count, numeral, plain
+from metaeval.report.grid import UNDEFINED, Cell, Group, Note, TableRow, count, numeral, plain
 from metaeval.report.result import Column
-from metaeval.report.sheet import Record, Sheet, known
+from metaeval.report.sheet import Sheet, known
 from metaeval.stats.influence import Influence, resampled
 from metaeval.stats.resampling import bootstrap
 from protocols.comparison import both_scored, minus
-from protocols.contract import Measure
+from protocols.contract import Judgements, Measure
 from protocols.contrasts import Spread, spreads
 from protocols.simulation import Power, Task, influence_of_one, paired, simulated_power
 
 POWERS = (0.8, 0.9)
-
-_Simulated = tuple[Power, int, int]
-"""The power to find a true difference, and the groups and rows of the pilot."""
 
 USUAL = "classification"
 """The protocol of a plan that names neither a protocol nor a measure."""
@@ -141,12 +138,12 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
     or has no spread, and for a difference that is not above 0 or beyond the measure's scale.
     """
     protocol, options = asked
-    frame = frame_of(panel, protocol)
+    frame = panel.source.frame(protocol)
     one, other = panel.columns
     measure = protocol.measure(key) if key else headline(protocol, frame, one)
     if why := measure.blind(judged(frame, one)):
         raise UserError(f"{measure.label} cannot tell metrics apart on {frame.name}: {why}.")
-    spread, apart = _spread(panel, asked, frame, measure)
+    spread, apart, pair = _spread(panel, asked, frame, measure)
     if spread.standard_error is None:
         raise UserError(
             f"{one.name} and {other.name} do not differ in any group under {measure.label}: nothing to plan."
@@ -157,12 +154,16 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
     alpha, cited = panel.config.comparison.alpha, frame.summary.citations
     task = Task(protocol, options, measure.key, panel.config.interval.seed)
     pilots = _pilots(panel, apart)
-    every = [_simulated(task, panel, frame, spread.observed, difference) for difference in asked_for]
-    found = [
-        needs(difference, power, pilots, groups, rows, cited)
-        for difference, (power, groups, rows) in zip(asked_for, every, strict=True)
-    ]
-    plan = _Plan(panel, frame, measure, spread, every, found)
+    powers = [_simulated(task, pair, frame, alpha, spread.observed, difference) for difference in asked_for]
+    of = np.unique(pair[0].group).size, pair[0].gold.size, cited
+    found = [needs(difference, power, pilots, *of) for difference, power in zip(asked_for, powers, strict=True)]
+    ends = spread.interval(panel.config.interval.level) or (None, None)
+    shared = {
+        **{"measure": measure.key, "one": one.name, "other": other.name},
+        **{"pilot_difference": spread.observed, "pilot_low": ends[0], "pilot_high": ends[1]},
+        **{"standard_error": spread.standard_error, "pilot_groups": frame.summary.groups},
+    }
+    errors = [known(power.error) if math.isfinite(power.error) else None for power in powers]
     headings = ("power now", *(what for _ in POWERS for what in ("groups", "citations" if cited else "ratings")))
     return make_sheet(
         panel,
@@ -170,60 +171,37 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
         f"power-{measure.key}",
         f"What it takes to tell {plain(one.name)} from {plain(other.name)}: {plain(measure.label)}",
         {"protocol": protocol.name, **options, "alpha": alpha},
-        ("true difference", headings, [Block("", _lines(found, column_of(measure)))]),
-        _records(plan),
+        ("true difference", headings, _rows(found, column_of(measure))),
+        [
+            {**shared, "effect_error": error, **asdict(need)}
+            for error, own in zip(errors, found, strict=True)
+            for need in own
+        ],
         groups=[Group("", 1), *(Group(f"at {100 * power:g} % power", 2) for power in POWERS)],
-        notes=_notes(plan),
+        notes=_notes(panel.config, frame, (spread.observed, *ends), column_of(measure), powers, found),
         method=panel.config.interval.method,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Plan:
-    """What was simulated for each difference, and what that says it takes."""
-
-    panel: Panel
-    frame: Frame
-    measure: Measure
-    spread: Spread
-    every: Sequence[_Simulated]
-    needs: Sequence[Sequence[Need]]
-
-    @property
-    def interval(self) -> tuple[float | None, float | None]:
-        """The interval of the difference that was found."""
-        return self.spread.interval(self.panel.config.interval.level) or (None, None)
-
-
-def _records(plan: _Plan) -> list[Record]:
-    one, other = plan.panel.columns
-    low, high = plan.interval
-    return [
-        {
-            **{"measure": plan.measure.key, "one": one.name, "other": other.name},
-            **{"pilot_difference": plan.spread.observed, "pilot_low": low, "pilot_high": high},
-            "standard_error": plan.spread.standard_error,
-            "pilot_groups": plan.frame.summary.groups,
-            "effect_error": known(found.error) if math.isfinite(found.error) else None,
-            **asdict(need),
-        }
-        for (found, *_), own in zip(plan.every, plan.needs, strict=True)
-        for need in own
-    ]
-
-
-def _notes(plan: _Plan) -> list[Note]:
-    config, data, column = plan.panel.config, plan.frame.summary, column_of(plan.measure)
-    low, high = plan.interval
-    said = cell(plan.spread.observed, low, high, column, signed=True, spelt=True)
-    size = [count(data.groups, "group"), f"{plan.frame.gold.size:,} {units(plan.frame.unit)}"]
+def _notes(
+    config: RunConfig,
+    frame: Frame,
+    pilot: tuple[float, float | None, float | None],
+    column: Column,
+    powers: Sequence[Power],
+    found: Sequence[Sequence[Need]],
+) -> list[Note]:
+    """pilot: the difference that was found, with its interval. found: what each difference of `powers` takes."""
+    data = frame.summary
+    said = cell(*pilot, column, signed=True, spelt=True)
+    size = [count(data.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
     size += [count(data.citations, "citation")] if data.citations else []
-    first, difference = plan.every[0][0], plan.needs[0][0].difference
-    at_ends = [_at(first, difference, abs(end), data.groups) for end in (low, high) if end is not None]
+    first, difference = powers[0], found[0][0].difference
+    at_ends = [_at(first, difference, abs(end), data.groups) for end in pilot[1:] if end is not None]
     depends = f"at the ends of that interval, power now is {' and '.join(at_ends)}; " if at_ends else ""
-    sizes = sorted({size for found, *_ in plan.every for size in found.simulated})
-    errors = [f"± {200 * found.error:.0f} %" if found.effect else UNDEFINED for found, *_ in plan.every]
-    never = any(need.groups is None for own in plan.needs for need in own)
+    sizes = sorted({size for power in powers for size in power.simulated})
+    errors = [f"± {200 * power.error:.0f} %" if power.effect else UNDEFINED for power in powers]
+    never = any(need.groups is None for own in found for need in own)
     return [
         Note(
             "found here", f"{said.number} ({100 * config.interval.level:g} %: {said.interval}) over {', '.join(size)}"
@@ -245,7 +223,7 @@ def _notes(plan: _Plan) -> list[Note]:
             "groups are what must be added: more rows in the same groups buy less; the new groups are drawn from "
             "these, with replacement",
         ),
-        *([Note("not found", f"with up to {sizes[-1]:,} groups more often than by chance")] if never else []),
+        Note("not found", f"with up to {sizes[-1]:,} groups more often than by chance" if never else ""),
     ]
 
 
@@ -253,18 +231,16 @@ SAMPLES = 200
 """Samples for each number of groups of a plan."""
 
 
-def _simulated(task: Task, panel: Panel, frame: Frame, observed: float, difference: float) -> _Simulated:
-    """The power to find a true difference as far apart around the mean of the two metrics, and the pilot's size."""
-    one, other = (judged(frame, column) for column in panel.columns)
-    both = both_scored(one, other)
-    one, other = one.rows(both), other.rows(both)
-    middle, half = (task.value(one) + task.value(other)) / 2, math.copysign(difference / 2, observed)
+def _simulated(
+    task: Task, rows: tuple[Judgements, Judgements], frame: Frame, alpha: float, observed: float, difference: float
+) -> Power:
+    """The power to find a true difference as far apart around the mean of the two metrics."""
+    middle, half = sum(map(task.value, rows)) / 2, math.copysign(difference / 2, observed)
     try:
-        pair = paired(task, one, other, (middle + half, middle - half))
+        pair = paired(task, *rows, (middle + half, middle - half))
     except ValueError as error:
         raise UserError(f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}.") from error
-    found = simulated_power(task, pair, panel.config.comparison.alpha, POWERS, SAMPLES)
-    return found, np.unique(one.group).size, one.gold.size
+    return simulated_power(task, pair, alpha, POWERS, SAMPLES)
 
 
 def _at(found: Power, difference: float, other: float, groups: int) -> str:
@@ -283,8 +259,10 @@ def _pilots(panel: Panel, apart: Influence | None) -> tuple[float, float] | None
     return float(low), float(high)
 
 
-def _spread(panel: Panel, asked: Asked, frame: Frame, measure: Measure) -> tuple[Spread, Influence | None]:
-    """The difference that was found and how far it varies, and its influence values."""
+def _spread(
+    panel: Panel, asked: Asked, frame: Frame, measure: Measure
+) -> tuple[Spread, Influence | None, tuple[Judgements, Judgements]]:
+    """The difference that was found and how far it varies, its influence values, and the rows that both scored."""
     protocol, options = asked
     pair = {column.name: judged(frame, column) for column in panel.columns}
     known_here = protocol.evaluate(pair[panel.columns[0].name], panel.resampling, options).estimates
@@ -299,23 +277,22 @@ def _spread(panel: Panel, asked: Asked, frame: Frame, measure: Measure) -> tuple
         raise UserError(f"{frame.name} has one group: a pilot needs 2 or more.")
     one, other = pair.values()
     both = both_scored(one, other)
-    task, codes = Task(protocol, options, measure.key), np.unique(one.group[both])
-    return spread, minus(*(influence_of_one(task, rows.rows(both), codes) for rows in (one, other)))
+    rows = one.rows(both), other.rows(both)
+    task, codes = Task(protocol, options, measure.key), np.unique(rows[0].group)
+    return spread, minus(*(influence_of_one(task, each, codes) for each in rows)), rows
 
 
-def _lines(every: Sequence[Sequence[Need]], column: Column) -> tuple[Line, ...]:
+def _rows(every: Sequence[Sequence[Need]], column: Column) -> Iterator[TableRow]:
     """One for each difference."""
-    lines = []
     for own in every:
         now = own[0]
-        cells = [Cell(f"{100 * now.power_now:.0f} % (± {100 * now.power_now_error:.0f})")]
+        cells: list[Cell | str] = [f"{100 * now.power_now:.0f} % (± {100 * now.power_now_error:.0f})"]
         for need in own:
-            rows = need.rows if need.citations is None else need.citations
             low, high = _whole(need.groups_low), _whole(need.groups_high)
             between = Cell(_whole(need.groups), f"{low}–{high}", (low, high))
-            cells += [between if need.groups_low else Cell(_whole(need.groups)), Cell(_whole(rows))]
-        lines.append(Line(numeral(now.difference, column), tuple(cells)))
-    return tuple(lines)
+            groups = between if need.groups_low else _whole(need.groups)
+            cells += [groups, _whole(need.rows if need.citations is None else need.citations)]
+        yield "", numeral(now.difference, column), cells
 
 
 def _whole(number: int | None) -> str:

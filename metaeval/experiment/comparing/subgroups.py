@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, shown, unknown
 from metaeval.experiment.evaluation import Asked, column_of
-from metaeval.experiment.metric_scores import Panel, frame_of, headline, judged, make_sheet, protocols_of
+from metaeval.experiment.metric_scores import Panel, headline, judged, make_sheet, protocols_of
 from metaeval.experiment.prepared_run import Frame, RatedSet, find_dataset
 from metaeval.files import safe_name, sha256_json
 from metaeval.report.cells import cell
-from metaeval.report.grid import Block, Cell, Line, Note, count, plain
+from metaeval.report.grid import Cell, Note, TableRow, count, plain
 from metaeval.report.notes import intervals_of, letters
 from metaeval.report.result import Column, Data, Interval, Value
 from metaeval.report.sheet import Record, Sheet
@@ -71,7 +71,7 @@ def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Part]
     panels: one, or with by="dataset" one a data set.
     """
     if by == "dataset":
-        frames = [frame_of(panel, protocol) for panel in panels]
+        frames = [panel.source.frame(protocol) for panel in panels]
         times = Counter(frame.name for frame in frames)
         names = [f"{frame.name} {frame.split}" if times[frame.name] > 1 else frame.name for frame in frames]
         return [
@@ -79,7 +79,7 @@ def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Part]
             for name, panel, frame in zip(names, panels, frames, strict=True)
         ]
     (panel,) = panels
-    frame = frame_of(panel, protocol)
+    frame = panel.source.frame(protocol)
     divide = {"system": _systems, "length": _lengths, "position": _places}.get(by) or partial(_values, by)
     names, order = divide(panel, frame)
     labels = np.array(names)
@@ -203,10 +203,15 @@ def _sheet(panels: Sequence[Panel], asked: Asked, by: str, parts: Sequence[Part]
     reasons = letters(Value(value=None, note=str(one["note"])) for one in records if one["value"] is None)
     spelt = any(str(one["low"]).startswith("-") for one in records)
     headings = ("rows", "groups", *(plain(one.name) for one in panels[0].columns))
-    lines = [
-        _line(part, [one for one in records if one["part"] == part.name], column, reasons, spelt) for part in parts
-    ]
-    few = any(line.cells[1].marks for line in lines)
+    rows: list[TableRow] = []
+    few = []
+    for part in parts:
+        own = [one for one in records if one["part"] == part.name]
+        groups = np.unique(part.frame.group[part.rows]).size
+        # Of a part without an interval, nothing is to be said about one.
+        few.append(groups < FEW and any(one["low"] is not None for one in own))
+        counts = f"{int(part.rows.sum()):,}", Cell(f"{groups:,}", marks=("†",) if few[-1] else ())
+        rows.append(("", part.name, [*counts, *(_cell(one, column, reasons, spelt) for one in own)]))
     warned = (Note("†", f"fewer than {FEW} groups: the interval may be too narrow, and moves with every group"),)
     sheet = make_sheet(
         panels[0],
@@ -214,9 +219,9 @@ def _sheet(panels: Sequence[Panel], asked: Asked, by: str, parts: Sequence[Part]
         f"{protocol.name}-by-{safe_name(by)}",
         f"{plain(protocol.title)}: {plain(measure.label)} by {_TITLES.get(by, plain(by))}",
         {"protocol": protocol.name, **options, "by-part": by},
-        (plain(by), headings, [Block("", tuple(lines))]),
+        (plain(by), headings, rows),
         records,
-        footnotes=(*(warned if few else ()), *(Note(letter, reason) for reason, letter in reasons.items())),
+        footnotes=(*(warned if any(few) else ()), *(Note(letter, reason) for reason, letter in reasons.items())),
         data=together([part.frame.summary for part in parts]) if by == "dataset" else None,
         method=panels[0].config.interval.method,
     )
@@ -266,20 +271,10 @@ def _records(part: Part, asked: Asked, by: str, key: str) -> list[Record]:
     return records
 
 
-def _line(part: Part, records: Sequence[Record], column: Column, reasons: Mapping[str, str], spelt: bool) -> Line:
-    groups = _groups(part)
-    # Of a part without an interval, nothing is to be said about one.
-    few = groups < FEW and any(one["low"] is not None for one in records)
-    cells = [Cell(f"{int(part.rows.sum()):,}"), Cell(f"{groups:,}", marks=("†",) if few else ())]
-    for one in records:
-        value, low, high = (None if one[name] is None else float(str(one[name])) for name in ("value", "low", "high"))
-        letter = reasons.get(plain(str(one["note"])) or "undefined, no reason recorded", "") if value is None else ""
-        cells.append(cell(value, low, high, column, marks=(letter,) if letter else (), spelt=spelt))
-    return Line(plain(part.name), tuple(cells))
-
-
-def _groups(part: Part) -> int:
-    return int(np.unique(part.frame.group[part.rows]).size)
+def _cell(one: Record, column: Column, reasons: Mapping[str, str], spelt: bool) -> Cell:
+    value, low, high = (None if one[name] is None else float(str(one[name])) for name in ("value", "low", "high"))
+    letter = reasons.get(plain(str(one["note"])) or "undefined, no reason recorded", "") if value is None else ""
+    return cell(value, low, high, column, marks=(letter,) if letter else (), spelt=spelt)
 
 
 def together(data: Sequence[Data]) -> Data:

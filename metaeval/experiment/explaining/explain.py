@@ -29,7 +29,7 @@ from metaeval.citation.sentences import MarkStyles
 from metaeval.config import RunConfig, flag_of, option_of
 from metaeval.declared import named_values, option_docs
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.manifest import installed
+from metaeval.experiment.job_folder import installed
 from metaeval.report import sheet as sheets
 from metaeval.report.result import SCHEMAS, Row, load_result, read_versioned
 from metaeval.report.sheet import SheetFile, load_sheet

@@ -18,8 +18,7 @@ from metaeval.experiment.explaining.explain import (
     read_signature,
     read_source,
 )
-from metaeval.experiment.job_folder import LATEST, find_job, is_hash
-from metaeval.experiment.manifest import NAME
+from metaeval.experiment.job_folder import LATEST, NAME, find_job, is_hash
 from metaeval.experiment.suites.suite import recorded
 from metaeval.report.differences import Change, missing, record_changes, row_changes
 from metaeval.report.result import Result, load_result

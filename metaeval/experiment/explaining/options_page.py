@@ -47,7 +47,10 @@ def options_page() -> str:
     parts += ["## Metrics", "`--set metric_options.METRIC.NAME=VALUE`.", "### every metric that reads a model"]
     shared = tuple(_settings(ModelOptions))
     parts.append(_table(shared))
-    for options, names in _metric_options().items():
+    having: dict[type[BaseModel], list[str]] = {}
+    for name in sorted(registry.names("metric")):
+        having.setdefault(registry.find("metric", name).Options, []).append(name)
+    for options, names in having.items():
         rows = [row for row in _settings(options) if row not in shared or not issubclass(options, ModelOptions)]
         parts += [f"### {', '.join(names)}", _table(rows)] if rows else []
     parts += ["## Data sets", "`--set dataset_options.NAME=VALUE`."]
@@ -61,14 +64,6 @@ def options_page() -> str:
         rows = [(key, ", ".join(one.values), one.default, _meanings(one.about, one.values)) for key, one in options]
         parts += [f"### {name}", _table(rows)] if rows else []
     return "\n\n".join(part.strip() for part in parts) + "\n"
-
-
-def _metric_options() -> dict[type[BaseModel], list[str]]:
-    """The names of the metrics that have these options, by options."""
-    found: dict[type[BaseModel], list[str]] = {}
-    for name in sorted(registry.names("metric")):
-        found.setdefault(registry.find("metric", name).Options, []).append(name)
-    return found
 
 
 def _meanings(about: str, values: Mapping[str, str]) -> str:
@@ -115,13 +110,10 @@ def _default(owner: type, name: str) -> Any:
 
 def _table(rows: Iterator[Row] | Sequence[Any]) -> str:
     lines = [_COLUMNS, ("---",) * len(_COLUMNS)]
-    lines += [tuple(_escaped(" ".join(str(cell).split())) for cell in row) for row in rows]
+    # A bar does not end a cell, and a caret in brackets is no footnote.
+    escaped = ([str(cell).replace("|", "\\|").replace("[^", "\\[^") for cell in row] for row in rows)
+    lines += [tuple(" ".join(cell.split()) for cell in row) for row in escaped]
     return "\n".join(f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |") for cells in lines)
-
-
-def _escaped(cell: str) -> str:
-    """A cell's text: a bar does not end it, and a caret in brackets is no footnote."""
-    return cell.replace("|", "\\|").replace("[^", "\\[^")
 
 
 if __name__ == "__main__":

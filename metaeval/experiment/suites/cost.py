@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metaeval.config import RunConfig
-from metaeval.experiment.answers import expected_texts
-from metaeval.experiment.columns import FILE_PREFIX
+from metaeval.experiment.columns import FILE_PREFIX, expected_texts
 from metaeval.experiment.metrics import load_metric, plug_in
 from metaeval.experiment.prepared_run import prepare
 from metaeval.experiment.report_page import metric_looks

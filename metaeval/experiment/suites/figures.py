@@ -20,8 +20,7 @@ from metaeval.experiment.citing.figures import citation_figures
 from metaeval.experiment.citing.shown_answers import is_cited
 from metaeval.experiment.columns import FILE_PREFIX
 from metaeval.experiment.evaluation import named_protocols, readings_of
-from metaeval.experiment.job_folder import PAIRS, DoneJob, job_folder, read_pairs
-from metaeval.experiment.manifest import NAME, settings_of, write_manifests
+from metaeval.experiment.job_folder import NAME, PAIRS, DoneJob, job_folder, read_pairs, settings_of, write_manifests
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.report_page import drawn, metric_looks
 from metaeval.experiment.suites.suite import recorded

@@ -6,20 +6,18 @@ import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from metaeval.config import RunConfig, load_run
 from metaeval.config_files import check_file, read_experiment
 from metaeval.errors import UserError
-from metaeval.experiment.answers import answer_rows, reading
-from metaeval.experiment.columns import FILE_PREFIX, check_names
+from metaeval.experiment.columns import FILE_PREFIX, answer_rows, check_names, reading
 from metaeval.experiment.doctor import State, readiness
 from metaeval.experiment.evaluation import find_protocols, named_protocols, readable_protocols
 from metaeval.experiment.job_folder import job_folder
 from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
-from metaeval.experiment.prepared_run import Job, from_job, prepare
+from metaeval.experiment.prepared_run import Job, prepare
 from metaeval.experiment.run import Evaluated, run, write_run
 from metaeval.files import safe_name, write_text
 from metaeval.reading import read_json
@@ -54,7 +52,7 @@ def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple
     if not config.metrics:
         check_names(config)
     job = prepare(config)
-    _, blind = readable_protocols(config, partial(from_job, job))
+    _, blind = readable_protocols(config, job.frame)
     able, left_out = _sort_out(config, config.metrics, lambda name, store: _check(name, config, job, store))
     left_out += [LeftOut(config.dataset, "", reason, protocol) for protocol, reason in blind.items()]
     if able:

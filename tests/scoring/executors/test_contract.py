@@ -16,10 +16,10 @@ from metaeval.config import ExecutorConfig
 from metaeval.experiment.executing import worker_pool
 from metaeval.experiment.metrics import load_metric, score_in
 from metaeval.experiment.prepared_run import prepare
-from metaeval.experiment.sharding import Shard, export_shard
+from metaeval.experiment.sharding import export_shard
 from metaeval.scoring.contract import Combination
 from metaeval.scoring.executors.local import ProcessPool, places
-from metaeval.scoring.merging import merge_shards
+from metaeval.scoring.shards import Shard, merge_shards
 from metaeval.scoring.store import ScoreStore
 from tests.metrics_zoo.stand_ins import JOBS, chosen, job_options
 

@@ -17,7 +17,7 @@ import pytest
 from metaeval.config import ExecutorConfig, RunConfig, load_run
 from metaeval.errors import UserError
 from metaeval.experiment import executing
-from metaeval.experiment.answers import answer_rows
+from metaeval.experiment.columns import answer_rows
 from metaeval.experiment.metrics import score_metrics
 from metaeval.experiment.prepared_run import prepare
 from metaeval.scoring.contract import Status

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("ray", reason="needs the extra 'ray'")
 pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 
-from metaeval.experiment.sharding import shard_states
+from metaeval.scoring.shards import shard_states
 from tests.scoring.executors.job import begun, write_corpus
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]

@@ -8,22 +8,17 @@ that the blocks, and with them the scores, are the same under every executor, nu
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from metaeval.config import RunConfig
-from metaeval.corpus.loading import check_options, check_split
 from metaeval.errors import UserError, shown
-from metaeval.experiment.metrics import MetricProgress, load_metric
-from metaeval.experiment.prepared_run import check_rated, find_dataset
 from metaeval.files import check_unchanged, marks_of, sha256_file
-from metaeval.own_tables import RATING_ROLES, TABLES, TEXT_ROLES, Table, read_table, text_of, warn_of_swap
+from metaeval.own_tables import RATING_ROLES, TEXT_ROLES, Table, read_table, text_of, warn_of_swap
 from metaeval.reading import parquet_batches, parquet_schema
-from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.plan import Texts
 
 WINDOW_ROWS = 1_000_000
@@ -34,6 +29,8 @@ WINDOW_CHARACTERS = 100_000_000
 
 BATCH = 10_000
 """Rows that are read at a time."""
+
+_Progress = Callable[[str, int, int], None]
 
 ROLES: Mapping[str, Sequence[str]] = {"id": RATING_ROLES["id"], **TEXT_ROLES}
 
@@ -83,7 +80,7 @@ class PairFile:
         check_unchanged(self.path, self.marks)
         yield window
 
-    def shifted(self, progress: MetricProgress | None, number: int) -> MetricProgress | None:
+    def shifted(self, progress: _Progress | None, number: int) -> _Progress | None:
         """Progress of the whole table, from that of a window's unique pairs."""
         if progress is None or len(self.starts) == 1:
             return progress
@@ -95,32 +92,16 @@ class PairFile:
         return report
 
 
-def pair_file(config: RunConfig) -> PairFile | None:
-    """The run's table of pairs; None where its data are of another kind.
+def read_pair_file(path: Path, given: Mapping[str, str]) -> PairFile:
+    """The table of pairs in a file. given: the heading of each role that is named.
 
-    The whole file is read once, so that nothing is scored before it is known to be sound. Raises `UserError` for
-    another file, a column less, a row without a text (with its number), and an id that two rows have.
+    The whole file is read once, so that nothing is scored before it is known to be sound. Raises `UserError` for a
+    column less, a row without a text (with its number), and an id that two rows have.
     """
-    path = config.data
-    if config.dataset != "ratings":
-        return None
-    check_rated(config)
-    if path is None or not path.is_file():
-        lacking = "none is given" if path is None else f"there is no file {path}"
-        raise UserError(
-            f"Ratings are scored from a table with the columns source and statement, and {lacking}: "
-            "add --data TABLE (in Python: data=TABLE)."
-        )
-    if path.suffix.lower() not in (*TABLES, ".parquet"):
-        raise UserError(
-            f"{path}: pairs to score stand in a table (.parquet, .csv, .tsv or .xlsx) with the columns source and "
-            "statement."
-        )
     marks = marks_of(path)
-    dataset, _, _ = find_dataset(config.dataset, config)
-    check_split(dataset, config.split or dataset.default_split)
-    given = {**check_options(dataset, config.dataset_options), **config.columns}
-    columns = _headings(path).find(ROLES, {role: given[role] for role in ROLES if given.get(role)}, TEXT_ROLES)
+    parquet = path.suffix.lower() == ".parquet"
+    table = Table(str(path), tuple(parquet_schema(path)), ()) if parquet else read_table(path)
+    columns = table.find(ROLES, {role: given[role] for role in ROLES if given.get(role)}, TEXT_ROLES)
     starts, hashes = list[int](), array("q")
     lengths: list[tuple[int, int]] = []
     for row, (begins, own, source, statement) in enumerate(_placed(path, columns)):
@@ -145,32 +126,6 @@ def _check_ids(path: Path, columns: Mapping[str, str], hashes: array[int]) -> No
     for row, (_, own, *_) in enumerate(_placed(path, columns) if twice else (), start=1):
         if hash(own) in twice and (first := seen.setdefault(own, row)) != row:
             raise UserError(f"{path} row {row}: id {shown(own)} is that of row {first}; keep one row for each pair.")
-
-
-def check_windows(table: PairFile, names: Sequence[str], config: RunConfig) -> None:
-    """Refuse metrics whose scores, or whose cost, depend on the job as a whole, where it is cut into windows."""
-    if len(table.starts) < 2:
-        return
-    for name in names:
-        if why := _needs_all(load_metric(name, config)):
-            raise UserError(
-                f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} windows of at most "
-                f"{WINDOW_ROWS:,} rows: leave it out, or cut the file."
-            )
-
-
-def _needs_all(metric: Metric) -> str:
-    if isinstance(metric, Combination):
-        return "combines the scores of all pairs"
-    if metric.card.corpus_dependent:
-        return "depends on all sources of a job"
-    return "would spend its budget in each window" if "budget" in metric.Options.model_fields else ""
-
-
-def _headings(path: Path) -> Table:
-    if path.suffix.lower() == ".parquet":
-        return Table(str(path), tuple(parquet_schema(path)), ())
-    return read_table(path)
 
 
 def _placed(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[bool, str, str, str]]:

@@ -1,4 +1,4 @@
-"""The parts of shards put together: into a score store, where no pair has two scores."""
+"""Shards as a whole: the blocks of each task, how far they are, and their parts put into a store, each pair once."""
 
 from __future__ import annotations
 
@@ -11,10 +11,100 @@ from typing import Any
 
 from metaeval.errors import UserError
 from metaeval.scoring.contract import Status
-from metaeval.scoring.shardfile import Row, part_notes, plans, read_note, read_part
+from metaeval.scoring.plan import Block, Plan
+from metaeval.scoring.shardfile import PlanNote, Row, WindowNote, part_notes, plans, read_note, read_part
 from metaeval.scoring.store import ScoreStore
 
 _BATCH = 100_000
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Task `index` of `count`, the first being 0."""
+
+    index: int
+    count: int
+
+    def blocks(self, plan: Plan) -> Sequence[Block]:
+        """Every count-th block: the longest come first, so that the tasks take about the same time."""
+        return plan.blocks[self.index :: self.count]
+
+
+def read_shard(text: str) -> Shard:
+    """Read I/N, as in 3/64."""
+    index, slash, count = text.partition("/")
+    if not (slash and index.isdecimal() and count.isdecimal() and int(index) < int(count)):
+        raise UserError(f"--shard is {text!r}; it should be I/N, task I of N counted from 0: 0/8 to 7/8.")
+    return Shard(int(index), int(count))
+
+
+@dataclass(frozen=True)
+class PlanState:
+    """How far the shards of a metric's plan are.
+
+    missing: numbers of the blocks that no part has. unbegun: windows of its tables of which no task has written a plan,
+    a note a table. rows: scored pairs; failed: how many of them have failed. devices: models of device that scored.
+    """
+
+    place: Path
+    note: PlanNote
+    missing: Sequence[int]
+    unbegun: Sequence[WindowNote]
+    rows: int
+    failed: int
+    devices: Sequence[str]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to score, in windows of its tables that are to come neither."""
+        return not (self.missing or self.unbegun)
+
+    @property
+    def progress(self) -> str:
+        """Blocks and pairs that are done, of all, and how many have failed."""
+        done = self.note.blocks - len(self.missing)
+        failed = f", {self.failed:,} failed" if self.failed else ""
+        return f"{done:,} of {self.note.blocks:,} blocks, {self.rows:,} of {self.note.pairs:,} pairs{failed}"
+
+    def __repr__(self) -> str:
+        left = f"; left of {self.note.shards}: --array={self.array}" if self.missing else ""
+        begun = f"; {len(self.unbegun):,} windows not begun" if self.unbegun else ""
+        return f"<{self.note.metric}: {self.progress}{left}{begun}>"
+
+    @property
+    def array(self) -> str:
+        """The tasks that are left, as the --array option of a Slurm command takes them; empty where none is."""
+        left = sorted({number % self.note.shards for number in self.missing})
+        spans: list[list[int]] = []
+        for task in left:
+            if spans and task == spans[-1][-1] + 1:
+                spans[-1] = [spans[-1][0], task]
+            else:
+                spans.append([task])
+        return ",".join("-".join(map(str, span)) for span in spans)
+
+
+def shard_states(folder: Path) -> list[PlanState]:
+    """How far each metric's plan in a folder of shards is."""
+    notes = {place: read_note(place) for place in plans(folder)}
+    begun: dict[tuple[str, str], set[int]] = {}
+    for place, note in notes.items():
+        for one in note.windows:
+            begun.setdefault((place.parent.name, one.table), set()).update(one.numbers)
+    found = []
+    for place, note in notes.items():
+        parts = part_notes(place).values()
+        blocks = {block.number: block for part in parts for block in part.blocks}
+        missing = [number for number in range(note.blocks) if number not in blocks]
+        unbegun = [
+            one.model_copy(update={"numbers": sorted(left)})
+            for one in note.windows
+            if (left := set(range(one.of)) - begun[place.parent.name, one.table])
+        ]
+        rows, failed = sum(one.rows for one in blocks.values()), sum(one.failed for one in blocks.values())
+        devices = sorted({part.device for part in parts})
+        found.append(PlanState(place, note, missing, unbegun, rows, failed, devices))
+    return found
 
 
 @dataclass(frozen=True)
@@ -42,17 +132,15 @@ def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
     for places in by_metric.values():
         _check_overlaps(places)
     for places in by_metric.values():
-        places.sort(key=_window_number)  # of a pair that stands in several windows, the first one's score is kept
+        numbers = {place: [one for note in read_note(place).windows for one in note.numbers] for place in places}
+        # Of a pair that stands in several windows, the first one's score is kept.
+        places.sort(key=lambda place: min(numbers[place], default=0))
         note, counts, devices = read_note(places[0]), Counter[str](), set[str]()
         for rows in _batches(places, devices):
             kept = sorted((row for row in rows if row[2] != Status.FAILED), key=itemgetter(0))
             counts.update(_merge_rows(places[0].parent, note.identity, kept, store))
             counts.update(failed=len(rows) - len(kept), rows=len(kept))
         yield Merged(note.metric, counts["rows"], counts["new"], counts["kept"], counts["failed"], sorted(devices))
-
-
-def _window_number(place: Path) -> int:
-    return min((number for one in read_note(place).windows for number in one.numbers), default=0)
 
 
 def _batches(places: Sequence[Path], devices: set[str]) -> Iterator[list[Row]]:
