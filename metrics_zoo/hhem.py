@@ -124,11 +124,8 @@ class HHEM(ModelMetric):
         return run_batches(prompts, len, self._forward, self.batch_tokens, self.device)
 
     def _forward(self, batch: list[list[int]]) -> Sequence[float]:
-        import torch
-
         ids, mask = pad(batch, 0, self.device)
-        with torch.inference_mode():
-            logits = self.model(input_ids=ids, attention_mask=mask).logits[:, 0]
+        logits = self.model(input_ids=ids, attention_mask=mask).logits[:, 0]
         scores: list[float] = logits.double().softmax(-1)[:, 1].tolist()
         return scores
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from metaeval.errors import UserError
@@ -45,26 +46,40 @@ def length_batches(lengths: Sequence[int], budget: int, waste: float = WASTE) ->
         yield batch
 
 
+def least_waste(device: str) -> float:
+    """The share of a batch that may be padding on a device: a GPU wants fewer batches."""
+    return WASTE if device == "cpu" else 4 * WASTE
+
+
 def run_batches(
     items: Sequence[Item],
     length: Callable[[Item], int],
     forward: Callable[[list[Item]], Sequence[Answer]],
     budget: int,
     device: str,
+    waste: float | None = None,
 ) -> list[Answer]:
     """Pass all items through `forward`, batch by batch, side by side on the CPU's cores; answers in order.
 
-    Within a batch items come longest first; items of one length in the order given.
+    Within a batch items come longest first; items of one length in the order given. waste: as in `length_batches`; by
+    default the device's.
     """
     lengths = [length(item) for item in items]
-    batches = list(length_batches(lengths, budget, WASTE if device == "cpu" else 4 * WASTE))
-    found: dict[int, Answer] = {}
-    passed = in_halves(forward)
-    with one_thread(), ThreadPoolExecutor(workers(device)) as pool:
-        answers = pool.map(lambda batch: passed([items[number] for number in batch]), batches)
-        for batch, answer in zip(batches, answers, strict=True):
-            found.update(zip(batch, answer, strict=True))
+    batches = list(length_batches(lengths, budget, least_waste(device) if waste is None else waste))
+    answers = side_by_side([[items[number] for number in batch] for batch in batches], forward, device)
+    found = dict(chain.from_iterable(zip(*both, strict=True) for both in zip(batches, answers, strict=True)))
     return [found[number] for number in range(len(items))]
+
+
+def side_by_side(
+    batches: Iterable[list[Item]], forward: Callable[[list[Item]], Sequence[Answer]], device: str
+) -> list[Sequence[Answer]]:
+    """Pass batches through `forward`, in torch's inference mode, side by side on the CPU's cores; answers in order."""
+    import torch
+
+    passed = in_halves(torch.inference_mode()(forward))
+    with one_thread(), ThreadPoolExecutor(workers(device)) as pool:
+        return list(pool.map(passed, batches))
 
 
 def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[list[Item]], Sequence[Answer]]:

@@ -114,12 +114,9 @@ class PairClassifier:
         )
 
     def _forward(self, pairs: list[PairIds]) -> Sequence[torch.Tensor]:
-        import torch
-
         ids, mask = pad([pair.ids for pair in pairs], self._pad, self._device)
         given = {"input_ids": ids, "attention_mask": mask}
         if self._segments:  # ALBERT's tokenizer leaves them out unless asked, and its scores are wrong without
             given["token_type_ids"], _ = pad([pair.segments for pair in pairs], 0, self._device)
-        with torch.inference_mode():
-            logits: torch.Tensor = self._model(**given).logits
+        logits: torch.Tensor = self._model(**given).logits
         return logits.float().cpu().unbind()

@@ -76,13 +76,10 @@ class TextEncoder:
         return kept if len(kept) <= self._max_tokens else [*kept[: self._max_tokens - 1], kept[-1]]
 
     def _forward(self, ids: list[list[int]], keep: Keep | None) -> list[torch.Tensor]:
-        import torch
-
         padded, mask = pad(ids, self._padding, self._device)
-        with torch.inference_mode():
-            states = self._model(input_ids=padded, attention_mask=mask).last_hidden_state
-            rows = [states[row, : len(text)].float() for row, text in enumerate(ids)]
-            return [row.clone() if keep is None else keep(row) for row in rows]
+        states = self._model(input_ids=padded, attention_mask=mask).last_hidden_state
+        rows = [states[row, : len(text)].float() for row, text in enumerate(ids)]
+        return [row.clone() if keep is None else keep(row) for row in rows]
 
 
 class JobTexts:

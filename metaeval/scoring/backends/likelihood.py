@@ -9,12 +9,11 @@ the source's cross-attention keys and values are computed once for all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from metaeval.errors import UserError
-from metaeval.scoring.backends.batches import in_halves, one_thread, workers
+from metaeval.scoring.backends.batches import side_by_side
 from metaeval.scoring.backends.models import pack_linears
 from metaeval.scoring.backends.tokens import TextTokens
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     import torch
 
 Item = TypeVar("Item")
-Answer = TypeVar("Answer")
 
 _ATTENTION = "metaeval_packed"
 _HEAD_ROWS, _HEAD_COLUMNS = 512, 4096  # a block of logits of 8 MB: what the vocabulary head makes stays in the cache
@@ -94,22 +92,22 @@ class BartLikelihood:
         about: dict[str, list[tuple[int, list[int]]]] = {}
         for number, (source, statement) in enumerate(zip(sources, statements, strict=True)):
             about.setdefault(source, []).append((number, read[statement].ids))
-        states = self._side_by_side([read[source].ids for source in about], len, self._encode)
+        read_sources = _parts([read[source].ids for source in about], len, self._batch_tokens)
+        states = chain.from_iterable(side_by_side(read_sources, self._encode, self._device))
         told = [
             _Told(of_source, part)
-            for of_source, judged in zip(states, about.values(), strict=True)
-            for part in _parts(judged, lambda one: len(one[1]), self._batch_tokens)
+            for of_source, asked in zip(states, about.values(), strict=True)
+            for part in _parts(asked, lambda one: len(one[1]), self._batch_tokens)
         ]
-        judged_parts = self._side_by_side(told, _statement_tokens, self._decode)
-        found = dict(chain.from_iterable(judged_parts))
+        judged = side_by_side(_parts(told, _statement_tokens, self._batch_tokens), self._decode, self._device)
+        found = dict(chain.from_iterable(chain.from_iterable(judged)))
         return [found[number] for number in range(len(sources))]
 
     def _encode(self, texts: Sequence[list[int]]) -> list[torch.Tensor]:
         import torch
 
         lengths = [len(ids) for ids in texts]
-        places = _places(lengths)
-        own = [(first, end, first, end) for first, end in places]
+        own = [(first, end, first, end) for first, end in _places(lengths)]
         states = self._embed(self._encoder, texts)
         for layer in self._encoder.layers:
             states = layer(states, None, spans=_Spans(own, []))
@@ -142,24 +140,6 @@ class BartLikelihood:
         states = half.embed_tokens(ids) + half.embed_positions(ids, position_ids=positions)
         normed: torch.Tensor = half.layernorm_embedding(states)
         return normed
-
-    def _side_by_side(
-        self,
-        items: Sequence[Item],
-        size: Callable[[Item], int],
-        forward: Callable[[Sequence[Item]], list[Answer]],
-    ) -> list[Answer]:
-        """Pass items through `forward` in batches of up to `batch_tokens`, side by side on the CPU's cores."""
-        import torch
-
-        @in_halves
-        def quiet(batch: list[Item]) -> list[Answer]:
-            with torch.inference_mode():
-                return forward(batch)
-
-        with one_thread(), ThreadPoolExecutor(workers(self._device)) as pool:
-            answers = list(pool.map(quiet, _parts(items, size, self._batch_tokens)))
-        return [answer for batch in answers for answer in batch]
 
 
 class _Head:

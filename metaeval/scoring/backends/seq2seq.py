@@ -6,13 +6,12 @@ T5's cross-attention is exchanged for one that does less when the decoder reads 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import torch
 from transformers.models.t5.modeling_t5 import T5Attention, T5LayerCrossAttention
 
-from metaeval.scoring.backends.batches import WASTE, in_halves, length_batches, one_thread, pad, workers
+from metaeval.scoring.backends.batches import least_waste, length_batches, pad, run_batches
 from metaeval.scoring.backends.checkpoint import ModelFolder
 from metaeval.scoring.backends.models import DType, load_model
 
@@ -114,24 +113,13 @@ class Seq2Seq:
         lengths = [len(prompt) for prompt in prompts]
         # Eight cores and fewer each have a group. How many there are is not asked: scores would move with it.
         tokens = max(self._batch_tokens, min(_GROUP * self._batch_tokens, sum(lengths) // 8))
-        groups = list(length_batches(lengths, tokens, waste=1.0))
-
-        @in_halves
-        def answer(group: list[int]) -> Sequence[Answer]:
-            with torch.inference_mode():
-                return read(self._encode([prompts[number] for number in group]))
-
-        found: dict[int, Answer] = {}
-        with one_thread(), ThreadPoolExecutor(workers(self._device)) as pool:
-            for group, answers in zip(groups, pool.map(answer, groups), strict=True):
-                found.update(zip(group, answers, strict=True))
-        return [found[number] for number in range(len(prompts))]
+        return run_batches(prompts, len, lambda group: read(self._encode(group)), tokens, self._device, waste=1.0)
 
     def _encode(self, prompts: Sequence[Sequence[int]]) -> Encoded:
         """States of a group, longest prompt first, batch by batch."""
         lengths = [len(prompt) for prompt in prompts]
         states = mask = torch.empty(0)
-        for batch in length_batches(lengths, self._batch_tokens, WASTE if self._device == "cpu" else 4 * WASTE):
+        for batch in length_batches(lengths, self._batch_tokens, least_waste(self._device)):
             ids, own = pad([prompts[number] for number in batch], self._pad, self._device)
             found = self._model.get_encoder()(input_ids=ids, attention_mask=own).last_hidden_state
             if not len(mask):

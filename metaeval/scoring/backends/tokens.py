@@ -79,20 +79,15 @@ class PairTokens:
 
 
 class _Joints(NamedTuple):
-    """The special tokens before, between and behind the two texts, with the segment ids of all five parts."""
+    """The special tokens before, between and behind the two texts, their segment ids, and those of the two texts."""
 
-    before: list[int]
-    between: list[int]
-    behind: list[int]
-    before_segments: list[int]
-    first_segment: int
-    between_segments: list[int]
-    second_segment: int
-    behind_segments: list[int]
+    ids: list[list[int]]
+    segments: list[list[int]]
+    of_texts: tuple[int, int]
 
     @property
     def special(self) -> int:
-        return len(self.before) + len(self.between) + len(self.behind)
+        return sum(map(len, self.ids))
 
     @classmethod
     def learn(cls, tokenizer: Any, texts: TextTokens) -> _Joints:
@@ -102,28 +97,17 @@ class _Joints(NamedTuple):
         ids, segments = list(whole["input_ids"][0]), list(whole["token_type_ids"][0])
         one = _position(ids, first, 0)
         other = _position(ids, second, one + len(first))
-        end = other + len(second)
-        return cls(
-            ids[:one],
-            ids[one + len(first) : other],
-            ids[end:],
-            segments[:one],
-            segments[one],
-            segments[one + len(first) : other],
-            segments[other],
-            segments[end:],
-        )
+        parts = slice(0, one), slice(one + len(first), other), slice(other + len(second), None)
+        return cls([ids[own] for own in parts], [segments[own] for own in parts], (segments[one], segments[other]))
 
     def join(self, first: list[int], second: list[int]) -> tuple[list[int], list[int]]:
-        ids = [*self.before, *first, *self.between, *second, *self.behind]
-        segments = [
-            *self.before_segments,
-            *[self.first_segment] * len(first),
-            *self.between_segments,
-            *[self.second_segment] * len(second),
-            *self.behind_segments,
-        ]
-        return ids, segments
+        texts = [self.of_texts[0]] * len(first), [self.of_texts[1]] * len(second)
+        return _joined(self.ids, first, second), _joined(self.segments, *texts)
+
+
+def _joined(joints: list[list[int]], first: list[int], second: list[int]) -> list[int]:
+    before, between, behind = joints
+    return [*before, *first, *between, *second, *behind]
 
 
 def backend(tokenizer: Any) -> Any:
