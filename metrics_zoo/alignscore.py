@@ -28,7 +28,7 @@ from metaeval.scoring.backends.models import (
 from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, ThreeWay, TwoStepMetric
-from metrics_zoo.cards import of_checkpoint
+from metrics_zoo.cards import of_checkpoint, probability
 
 if TYPE_CHECKING:
     import torch
@@ -194,8 +194,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         summary="P(ALIGNED) of a RoBERTa trained on 4.7 M pairs of 7 tasks: best source chunk, mean over sentences",
         paper="Zha et al. 2023, AlignScore: Evaluating Factual Consistency with a Unified Alignment Function",
         licence="MIT",
-        low=0.0,
-        high=1.0,
+        **probability(),
         # The authors give none; FactCG's official evaluation code reads AlignScore, as its own metric, at one half.
         threshold=0.5,
         threshold_from="FactCG's evaluation code, not the authors' own",
@@ -328,5 +327,4 @@ def _aligned(logits: torch.Tensor, head: str) -> torch.Tensor:
 def _three_way(seen: Seen) -> ThreeWay:
     log_p = seen.logits.double()[:, HEADS["nli"]].log_softmax(-1).view(-1, seen.sentences, 3)
     spoken = log_p[log_p[..., 0].argmax(0), range(seen.sentences)]
-    aligned, neutral, contradicted = spoken.exp().mean(0).log().tolist()
-    return ThreeWay(aligned, neutral, contradicted)
+    return ThreeWay(*spoken.exp().mean(0).log().tolist())

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
-from metaeval.scoring.backends.encoder import Encoded, JobTexts, TextEncoder, align_tokens, match_pairs
+from metaeval.scoring.backends.encoder import JobTexts, TextEncoder, align_tokens, match_pairs, words_of
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
 from metaeval.scoring.backends.models import (
     LOCAL,
@@ -279,7 +279,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
         found = self.texts.read(text for pair in pairs for text in pair)
         sides = match_pairs(pairs, found, lambda text: self.weights[text.ids])
         return [
-            _observation(found[source], found[statement], *side)
+            Matched(*side, *words_of(found[source], found[statement]))
             for (source, statement), side in zip(pairs, sides, strict=True)
         ]
 
@@ -330,11 +330,6 @@ class BERTScore(TwoStepMetric, ModelMetric):
             for own in ids:
                 held[own] += 1  # a token that stands there twice counts once
         return torch.log((len(sources) + 1) / (held + 1))
-
-
-def _observation(source: Encoded, statement: Encoded, precision: float, recall: float) -> Matched:
-    empty = min(source.tokens, statement.tokens) <= 2  # the two special tokens
-    return Matched(precision, recall, empty, source.tokens + statement.tokens, source.cut + statement.cut)
 
 
 def _unit(states: torch.Tensor) -> torch.Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -45,7 +45,6 @@ class Ensemble(Combination):
         summary="mean of z-scores (or ranks) of named metrics: ensemble:METRIC+METRIC",
         paper="Fox and Shaw 1994, Combination of Multiple Searches (combination of scores)",
         licence="of its members",
-        neutral=None,
         corpus_dependent=True,
         argument="members",
     )
@@ -62,7 +61,7 @@ class Ensemble(Combination):
         whole = ~np.isnan(scores).any(axis=0)
         combined = np.full(scores.shape[1], np.nan)
         if whole.any():
-            combined[whole] = np.mean([_SCALES[self.options.scale](member[whole]) for member in scores], axis=0)
+            combined[whole] = np.mean([_scaled(member[whole], self.options.scale) for member in scores], axis=0)
         return [
             _answer(value, [member[number] for member in answers]) for number, value in enumerate(combined.tolist())
         ]
@@ -74,17 +73,12 @@ def _answer(value: float, parts: Sequence[PairScore]) -> PairScore:
     return PairScore(value, tokens=tokens, cut=cut) if missing is None else PairScore(None, missing, tokens, cut)
 
 
-def _z(scores: Numbers) -> Numbers:
+def _scaled(scores: Numbers, scale: Literal["z", "rank"]) -> Numbers:
+    if scale == "rank":
+        from scipy.stats import rankdata  # half a second that `metrics list` need not wait for
+
+        ranks: Numbers = rankdata(scores)
+        return (ranks - 1) / max(len(scores) - 1, 1)
     spread = scores.std()
     # A metric that gives every pair the same score says nothing about any of them.
     return (scores - scores.mean()) / spread if spread > 0 else np.zeros_like(scores)
-
-
-def _rank(scores: Numbers) -> Numbers:
-    from scipy.stats import rankdata  # half a second that `metrics list` need not wait for
-
-    ranks: Numbers = rankdata(scores)
-    return (ranks - 1) / max(len(scores) - 1, 1)
-
-
-_SCALES: dict[str, Callable[[Numbers], Numbers]] = {"z": _z, "rank": _rank}

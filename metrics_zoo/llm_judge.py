@@ -164,7 +164,8 @@ class _LLMJudge(Metric):
 
     def identity(self) -> dict[str, Any]:
         """The metric's identity: the options in use, and which wording of the prompt."""
-        return {**super().identity(), "options": {**self.options.score_options(), "prompt": self._prompt_name}}
+        prompt = f"{'file' if self.options.prompt_file else 'own'}@{self._prompt.fingerprint}"
+        return {**super().identity(), "options": {**self.options.score_options(), "prompt": prompt}}
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Check key, prompt, prices and budget, and open the reply store, before anything is asked."""
@@ -207,11 +208,7 @@ class _LLMJudge(Metric):
 
     def note(self) -> str:
         """What was asked, at what cost, and what went wrong, in one line; empty before the first request."""
-        return self._session.note() if self._started else ""
-
-    @property
-    def _started(self) -> bool:
-        return "_session" in vars(self)
+        return self._session.note() if "_session" in vars(self) else ""
 
     @cached_property
     def _session(self) -> ChatSession | BatchSession:
@@ -226,10 +223,6 @@ class _LLMJudge(Metric):
     def _prompt(self) -> Prompt:
         file = self.options.prompt_file
         return read_prompt(file, PLACES) if file else self.prompt
-
-    @property
-    def _prompt_name(self) -> str:
-        return f"{'file' if self.options.prompt_file else 'own'}@{self._prompt.fingerprint}"
 
     def _requests(self, pairs: Sequence[tuple[str, str]]) -> list[ChatRequest]:
         """One request per sample of each pair, a pair's samples together."""

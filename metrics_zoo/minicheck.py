@@ -112,7 +112,7 @@ class MiniCheck(YesNoMetric):
         return self.model.ask([prompt.ids for prompt in prompts], self._ask)
 
     def _ask(self, batch: Encoded) -> list[float]:
-        found: list[float] = batch.first().double()[:, [self.answers.no, self.answers.yes]].softmax(-1)[:, 1].tolist()
+        found: list[float] = batch.first().double()[:, [*reversed(self.answers)]].softmax(-1)[:, 1].tolist()
         return found
 
 

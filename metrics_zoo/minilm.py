@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from metaeval.scoring.backends import minilm
-from metaeval.scoring.backends.encoder import Encoded, JobTexts, TextEncoder, align_tokens, first_products, match_pairs
+from metaeval.scoring.backends.encoder import (
+    Encoded,
+    JobTexts,
+    TextEncoder,
+    align_tokens,
+    first_products,
+    match_pairs,
+    words_of,
+)
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Span, Status, TwoStepMetric
 from metrics_zoo.cards import MODULES, calibrated
 
@@ -34,8 +42,6 @@ CARD: dict[str, Any] = {
     "modules": MODULES,
     "extra": "models",
 }
-
-_SPECIAL = 2  # [CLS] and [SEP]: a text with no other token has no words
 
 
 class MiniLMOptions(MetricOptions):
@@ -63,15 +69,10 @@ class Compared(NamedTuple):
     cut: int
 
 
-class _MiniLM(TwoStepMetric):
-    """Encode each text once for both metrics: the job's statements before the first block, sources in their block."""
+class MiniLMMetric(TwoStepMetric):
+    """Encode each text once: the job's statements before the first block, sources in their block."""
 
-    Options = MiniLMOptions
-    side: ClassVar[Literal["precision", "cosine"]]
-
-    def observed(self) -> Mapping[str, Any]:
-        """Both metrics read one pass of one model."""
-        return {"minilm": self.card.version, "weights": self.card.revision, "max_tokens": self.options.max_tokens}
+    Options: ClassVar[type[MetricOptions]] = MiniLMOptions
 
     @cached_property
     def encoder(self) -> TextEncoder:
@@ -87,6 +88,14 @@ class _MiniLM(TwoStepMetric):
         """Load the model, unless it is there, and encode the job's statements."""
         self._texts.prepare(statements)
 
+
+class _MiniLM(MiniLMMetric):
+    side: ClassVar[Literal["precision", "cosine"]]
+
+    def observed(self) -> Mapping[str, Any]:
+        """Both metrics read one pass of one model."""
+        return {"minilm": self.card.version, "weights": self.card.revision, "max_tokens": self.options.max_tokens}
+
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Compared]:
         """Compare pairs, all statements of a source at once."""
         pairs = list(zip(sources, statements, strict=True))
@@ -94,7 +103,7 @@ class _MiniLM(TwoStepMetric):
         sides = match_pairs(pairs, _token_vectors(found), _own)
         texts = [(found[source], found[statement]) for source, statement in pairs]
         return [
-            _compared(*own, precision, cosine)
+            Compared(cosine, precision, *words_of(*own))
             for own, (precision, _), cosine in zip(texts, sides, first_products(texts), strict=True)
         ]
 
@@ -132,8 +141,8 @@ class MiniLMBERTScore(_MiniLM):
         found = self._texts.read(text for pair in pairs for text in pair)
         vectors = _token_vectors(found)
         return [
-            align_tokens(self.encoder, vectors, *pair) if min(found[text].tokens for text in pair) > _SPECIAL else []
-            for pair in pairs
+            [] if words_of(found[one], found[other])[0] else align_tokens(self.encoder, vectors, one, other)
+            for one, other in pairs
         ]
 
 
@@ -160,11 +169,6 @@ def mean_and_tokens(states: torch.Tensor) -> torch.Tensor:
     rows = torch.cat([states.mean(dim=0, keepdim=True), states])
     unit: torch.Tensor = rows / rows.norm(dim=1, keepdim=True)
     return unit
-
-
-def _compared(source: Encoded, statement: Encoded, precision: float, cosine: float) -> Compared:
-    empty = min(source.tokens, statement.tokens) <= _SPECIAL
-    return Compared(cosine, precision, empty, source.tokens + statement.tokens, source.cut + statement.cut)
 
 
 def _own(text: Encoded) -> torch.Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from typing import Literal
 
@@ -45,8 +45,8 @@ class Rouge(Metric):
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without a token (a-z, 0-9) is EMPTY, an empty source supports nothing (0)."""
-        words = _Tokens(self.options.stem)
-        return [self._pair(words.of(source), words.of(text)) for source, text in zip(sources, statements, strict=True)]
+        words = _tokens(self.options.stem)
+        return [self._pair(words(source), words(text)) for source, text in zip(sources, statements, strict=True)]
 
     def _pair(self, source: list[str], statement: list[str]) -> PairScore:
         tokens = len(source) + len(statement)
@@ -61,16 +61,15 @@ class Rouge(Metric):
         )
 
     @cached_property
-    def _words(self) -> _Tokens:
+    def _words(self) -> Callable[[str], list[str]]:
         """The tokens of single words, which texts share."""
-        return _Tokens(self.options.stem)
+        return _tokens(self.options.stem)
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """The statement's words, 1 where they are matched, with their matches in the source, else 0."""
-        tokens = self._words
         texts = {"statement": statement, "source": source}
         places = {side: [m.span() for m in _WORD.finditer(lower_letters(text))] for side, text in texts.items()}
-        words = {side: [_joined(tokens, texts[side][a:b]) for a, b in places[side]] for side in texts}
+        words = {side: [" ".join(self._words(texts[side][a:b])) for a, b in places[side]] for side in texts}
         size = _SIZES.get(self.options.variant)
         both = words["statement"], words["source"]
         pairs = common_sequence(*both) if size is None else shared_grams(*both, size)
@@ -79,10 +78,6 @@ class Rouge(Metric):
             spans[one] = spans[one]._replace(weight=1.0)
             spans[-1 - other] = Span("source", *places["source"][other], 1.0, one)
         return list(spans.values())
-
-
-def _joined(tokens: _Tokens, word: str) -> str:
-    return " ".join(tokens.of(word))
 
 
 def _shared(one: Sequence[str], other: Sequence[str], size: int) -> int:
@@ -129,25 +124,11 @@ def shared_grams(one: Sequence[str], other: Sequence[str], size: int) -> list[tu
     return found
 
 
-class _Tokens:
+def _tokens(stem: bool) -> Callable[[str], list[str]]:
     """The tokens of rouge-score, each text tokenised once. Only its stems need the package, whose import is slow."""
-
-    def __init__(self, stem: bool) -> None:
-        self._known: dict[str, list[str]] = {}
-        self._tokenize = _stems() if stem else _plain_words
-
-    def of(self, text: str) -> list[str]:
-        if text not in self._known:
-            self._known[text] = self._tokenize(text)
-        return self._known[text]
-
-
-def _plain_words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
-
-
-def _stems() -> Callable[[str], list[str]]:
+    if not stem:
+        return cache(lambda text: _WORD.findall(text.lower()))
     from rouge_score.tokenizers import DefaultTokenizer
 
     tokenizer = DefaultTokenizer(use_stemmer=True)
-    return lambda text: [str(token) for token in tokenizer.tokenize(text)]
+    return cache(lambda text: [str(token) for token in tokenizer.tokenize(text)])

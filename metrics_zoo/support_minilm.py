@@ -13,17 +13,15 @@ whole page (`benchmarks/support_mini/fit_minilm.py`). It is made for English.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from metaeval.scoring.backends import minilm
-from metaeval.scoring.backends.encoder import Encoded, JobTexts
-from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
+from metaeval.scoring.backends.encoder import Encoded
+from metaeval.scoring.contract import MetricCard, PairScore, Status
 from metrics_zoo.cards import calibrated, probability
 from metrics_zoo.cover import WORD, Floats, Statement, sentence_places
-from metrics_zoo.minilm import CARD, MiniLMOptions, mean_and_tokens
+from metrics_zoo.minilm import CARD, MiniLMMetric, MiniLMOptions
 from metrics_zoo.support_mini import SHA256, Support, chance, load_model
 
 if TYPE_CHECKING:
@@ -98,7 +96,7 @@ class SupportMiniLMOptions(MiniLMOptions):
     """Expected level P(some) (1 + P(full | some)) / 2, P(some support), P(full support), or P(full | some)."""
 
 
-class SupportMiniLM(TwoStepMetric):
+class SupportMiniLM(MiniLMMetric):
     """The expected support level of the statement, from word cover and MiniLM's token matches, by two fitted heads."""
 
     card = MetricCard(
@@ -127,23 +125,12 @@ class SupportMiniLM(TwoStepMetric):
         card = self.card
         return {card.name: card.version, "weights": card.revision, "words": SHA256, "max": self.options.max_tokens}
 
-    @cached_property
-    def _texts(self) -> JobTexts:
-        """The job's texts, with the encoder, which is loaded when first asked for."""
-        options = self.options
-        encoder = minilm.load_encoder(options.folder, options.max_tokens, options.batch_tokens, options.device)
-        return JobTexts(encoder, mean_and_tokens)
-
-    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Load the model, unless it is there, and encode the job's statements."""
-        self._texts.prepare(statements)
-
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Observed]:
         """Match pairs; each source is read and encoded once."""
         model = load_model()
         windows = {source: windows_of(source) for source in dict.fromkeys(sources)}
         found = self._texts.read([*statements, *(one.text for own in windows.values() for one in own)])
-        places = {text: self._texts.encoder.places(text)[1:-1] for text in found}
+        places = {text: self.encoder.places(text)[1:-1] for text in found}
         read_sources = {source: model.read_source(source) for source in windows}
         read_statements = {text: model.read_statement(text) for text in dict.fromkeys(statements)}
         return [

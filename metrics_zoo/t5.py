@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.model_metric import LoadedModelMetric
@@ -45,19 +45,13 @@ class T5Metric(LoadedModelMetric):
         """Raise `UserError` if the tokenizer cannot be that of this metric, before gigabytes of weights are loaded."""
 
 
-class YesNo(NamedTuple):
-    """Token ids of the first piece of "1" and of "0": 209 and 3 in T5's vocabulary."""
-
-    yes: int
-    no: int
-
-
 class YesNoMetric(T5Metric):
     """A metric on a T5 that answers 1 or 0."""
 
     @cached_property
-    def answers(self) -> YesNo:
-        """The first pieces of the two answers: "1" must be the one piece ▁1, and "0" must begin with the piece ▁.
+    def answers(self) -> tuple[int, int]:
+        """Token ids of the first pieces of "1", which must be the one piece ▁1, and of "0", which must begin with ▁:
+        209 and 3 in T5's vocabulary.
 
         Raises `UserError` for any other vocabulary.
         """
@@ -67,7 +61,8 @@ class YesNoMetric(T5Metric):
                 f"The tokenizer in {self.model_folder.folder} is not that of a T5 that answers 1 or 0 (it cuts them "
                 f"into {pieces[0]} and {pieces[1]}, not into ['▁1'] and ['▁', '0']): check the model id."
             )
-        return YesNo(*self.tokenizer.convert_tokens_to_ids(["▁1", "▁"]))
+        yes, no = self.tokenizer.convert_tokens_to_ids(["▁1", "▁"])
+        return yes, no
 
     def check_vocabulary(self) -> None:
         """Find the two answers' pieces."""

@@ -34,6 +34,11 @@ class Encoded:
     cut: int
 
 
+def words_of(one: Encoded, other: Encoded) -> tuple[bool, int, int]:
+    """Whether one of two texts has no words, no token but its two special ones; tokens and cut of both."""
+    return min(one.tokens, other.tokens) <= 2, one.tokens + other.tokens, one.cut + other.cut
+
+
 class TextEncoder:
     """A model and its tokenizer, for texts encoded one by one or many at a time with the same result to 1e-6.
 
