@@ -279,8 +279,8 @@ class BERTScore(TwoStepMetric, ModelMetric):
         found = self.texts.read(text for pair in pairs for text in pair)
         sides = match_pairs(pairs, found, lambda text: self.weights[text.ids])
         return [
-            Matched(*side, *words_of(found[source], found[statement]))
-            for (source, statement), side in zip(pairs, sides, strict=True)
+            Matched(precision, recall, *words_of(found[source], found[statement]))
+            for (source, statement), (precision, recall) in zip(pairs, sides, strict=True)
         ]
 
     def judge(self, observations: Sequence[Matched]) -> list[PairScore]:

@@ -208,56 +208,10 @@ def ranks_left_out(counts, by_stratum, stratum, entries, start, sums):  # type: 
 
 
 @_compiled
-def _merge(key, cell, first, middle, end, to_key, to_cell):  # type: ignore[no-untyped-def]
-    """Merge two ascending runs, first .. middle and middle .. end, into the other arrays."""
-    i, j, k = first, middle, first
-    while i < middle and j < end:
-        right = key[j] < key[i]
-        to_key[k] = key[j] if right else key[i]
-        to_cell[k] = cell[j] if right else cell[i]
-        j += right
-        i += not right
-        k += 1
-    while i < middle:
-        to_key[k], to_cell[k] = key[i], cell[i]
-        i += 1
-        k += 1
-    while j < end:
-        to_key[k], to_cell[k] = key[j], cell[j]
-        j += 1
-        k += 1
-
-
-@_compiled
-def _merged(value, count, code, member, stratum, mean, runs, key, cell):  # type: ignore[no-untyped-def]
-    """Values less their stratum's mean in ascending order, and their cells, from merged strata; how many there are."""
-    other_key, other_cell = np.empty_like(key), np.empty_like(cell)
-    n_runs, size = 0, 0
-    for s in range(stratum.size - 1):
-        runs[n_runs] = size
-        for m in range(stratum[s], stratum[s + 1]):
-            i = member[m]
-            if count[i] > 0:
-                key[size] = value[i] - mean[s]
-                cell[size] = i
-                size += 1
-        n_runs += size > runs[n_runs]
-    runs[n_runs] = size
-    while n_runs > 1:
-        for run in range(0, n_runs, 2):
-            first, middle, end = runs[run], runs[run + 1], runs[min(run + 2, n_runs)]
-            _merge(key, cell, first, middle, end, other_key, other_cell)
-            runs[run // 2] = first
-        n_runs = (n_runs + 1) // 2
-        runs[n_runs] = size
-        key, other_key = other_key, key
-        cell, other_cell = other_cell, cell
-    return key, cell, size
-
-
-@_compiled
 def _inserted(value, count, code, mean, patience, key, cell):  # type: ignore[no-untyped-def]
-    """As `_merged`, of values that are nearly in order; -1 where more than `patience` places would have to be moved."""
+    """Values less their stratum's mean in ascending order, and their cells, of values that are nearly in order; how many
+    there are, -1 where more than `patience` places would have to be moved.
+    """
     size = 0
     for i in range(value.size):
         if count[i] > 0:
@@ -274,7 +228,7 @@ def _inserted(value, count, code, mean, patience, key, cell):  # type: ignore[no
 
 
 @_compiled
-def _residual_ranks(column, mean, suspicious, ties, runs, buffers, rank):  # type: ignore[no-untyped-def]
+def _residual_ranks(column, mean, suspicious, ties, buffers, rank):  # type: ignore[no-untyped-def]
     """Centred midranks of values less their stratum's mean; all 0 where nothing is left. Returns their spread."""
     value, count, code, member, stratum = column
     key, cell = buffers
@@ -291,10 +245,13 @@ def _residual_ranks(column, mean, suspicious, ties, runs, buffers, rank):  # typ
                 largest, most = max(largest, abs(value[end] - mean[s])), max(most, abs(value[end]))
     if largest <= suspicious * most:
         return 0.0
-    # Merging takes about as long as that many moves.
+    # Sorting takes about as long as that many moves.
     size = _inserted(value, count, code, mean, 16 * value.size, key, cell)
     if size < 0:
-        key, cell, size = _merged(value, count, code, member, stratum, mean, runs, key, cell)
+        cell = np.flatnonzero(count)
+        key = value[cell] - mean[code[cell]]
+        order = np.argsort(key)
+        key, cell, size = key[order], cell[order], cell.size
     rows = count.sum()
     spread = 0.0
     seen = 0
@@ -328,8 +285,7 @@ def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, found): 
     row_x, row_y, row_code = rows
     n_strata = x_sum.size
     size = max(x_value.size, y_value.size)
-    buffers = np.empty(size), np.empty(size, np.int32)
-    runs = np.empty(n_strata + 1, dtype=np.int64)
+    buffers = np.empty(size), np.empty(size, np.int64)
     x_rank, y_rank = np.zeros(x_value.size), np.zeros(y_value.size)
     x_mean, y_mean = np.empty(n_strata), np.empty(n_strata)
     size_of = np.zeros(n_strata, dtype=np.int64)
@@ -347,10 +303,10 @@ def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, found): 
         for s in range(n_strata):
             x_mean[s] /= max(left[s], 1)
             y_mean[s] /= max(left[s], 1)
-        y_spread = _residual_ranks(y, y_mean, suspicious, ties, runs, buffers, y_rank)
+        y_spread = _residual_ranks(y, y_mean, suspicious, ties, buffers, y_rank)
         x_spread = 0.0
         if y_spread > 0:
-            x_spread = _residual_ranks(x, x_mean, suspicious, ties, runs, buffers, x_rank)
+            x_spread = _residual_ranks(x, x_mean, suspicious, ties, buffers, x_rank)
         spread = np.sqrt(x_spread) * np.sqrt(y_spread)
         if spread > 0:
             product = 0.0
