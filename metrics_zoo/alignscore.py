@@ -13,18 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError
+from metaeval.scoring.backends import models
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
-from metaeval.scoring.backends.models import (
-    LOCAL,
-    DType,
-    broken_files,
-    check_memory,
-    load_tokenizer,
-    quiet_transformers,
-    settle,
-)
 from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, ThreeWay, TwoStepMetric
@@ -80,7 +72,7 @@ def find_backbone(size: Size, given: Path | None, beside: Path | None) -> ModelF
     )
 
 
-def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: DType, device: str) -> Any:
+def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: models.DType, device: str) -> Any:
     """The network in eval mode on `device`: `model(input_ids=..., attention_mask=...).logits` is (pairs, 6), see HEADS.
 
     The checkpoint's vocabulary head is not read: no score depends on it.
@@ -101,10 +93,10 @@ def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: DType, device
             return SimpleNamespace(logits=self.heads(self.base_model(**given).pooler_output))
 
     number = getattr(torch, dtype)
-    with quiet_transformers(), broken_files(found):
-        config = AutoConfig.from_pretrained(backbone.folder, **LOCAL)
+    with models.quiet_transformers(), models.broken_files(found):
+        config = AutoConfig.from_pretrained(backbone.folder, **models.LOCAL)
         state = _read(found, backbone, config)
-        check_memory(found, dtype, device, sum(4 * value.numel() for value in state.values()))
+        models.check_memory(found, dtype, device, sum(4 * value.numel() for value in state.values()))
         prefix = "base_model."
         base, report = RobertaModel.from_pretrained(
             None,
@@ -123,7 +115,7 @@ def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: DType, device
             for head, layer in _LAYERS.items():
                 heads.weight[HEADS[head]] = state[f"{layer}.weight"].to(number)
                 heads.bias[HEADS[head]] = state[f"{layer}.bias"].to(number)
-    return settle(Aligner(base, heads), dtype, device)
+    return models.settle(Aligner(base, heads), dtype, device)
 
 
 def _read(found: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, Any]:
@@ -238,7 +230,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
     def model(self) -> PairClassifier:
         """The classifier, loaded when first asked for."""
         found = load_aligner(self.model_folder, self.backbone, self.options.dtype, self.device)
-        tokens = PairTokens(load_tokenizer(self.backbone), 512, "source")
+        tokens = PairTokens(models.load_tokenizer(self.backbone), 512, "source")
         return PairClassifier(found, tokens, self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:

@@ -13,18 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from metaeval.errors import UserError
+from metaeval.scoring.backends import models
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
 from metaeval.scoring.backends.encoder import JobTexts, TextEncoder, align_tokens, match_pairs, words_of
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
-from metaeval.scoring.backends.models import (
-    LOCAL,
-    POOLER,
-    DType,
-    broken_files,
-    load_model,
-    load_tokenizer,
-    position_limit,
-)
 from metaeval.scoring.backends.tokens import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
 from metrics_zoo.cards import of_checkpoint
@@ -122,15 +114,15 @@ class Backbone(NamedTuple):
     size: int
 
 
-def load_backbone(found: ModelFolder, layer: int, dtype: DType, batch_tokens: int, device: str) -> Backbone:
+def load_backbone(found: ModelFolder, layer: int, dtype: models.DType, batch_tokens: int, device: str) -> Backbone:
     """The encoder up to `layer`; the layers above are never loaded. Inputs are cut at 512 tokens.
 
     Raises `UserError` for a model that is no encoder of a known family, or has fewer layers.
     """
     from transformers import AutoConfig, AutoModel, GPT2Tokenizer, RobertaTokenizer
 
-    with broken_files(found):
-        config = AutoConfig.from_pretrained(found.folder, **LOCAL)
+    with models.broken_files(found):
+        config = AutoConfig.from_pretrained(found.folder, **models.LOCAL)
     if config.model_type not in _FAMILIES:
         raise UserError(
             f"BERTScore does not run on the family {config.model_type!r}: allowed are {', '.join(_FAMILIES)}."
@@ -140,15 +132,15 @@ def load_backbone(found: ModelFolder, layer: int, dtype: DType, batch_tokens: in
             f"The model in {found.folder} has {config.num_hidden_layers} layers, not {layer}: set 'layer' lower."
         )
     config.num_hidden_layers = layer
-    tokenizer = load_tokenizer(found)
-    model = load_model(AutoModel, found, dtype, device, unused=POOLER, config=config)
+    tokenizer = models.load_tokenizer(found)
+    model = models.load_model(AutoModel, found, dtype, device, unused=models.POOLER, config=config)
     if config.model_type == "deberta":
         from metaeval.scoring.backends.deberta import quicken
 
         model = quicken(model)
     # Where positions are relative any length is possible, and 512 are read all the same.
     relative = config.model_type.startswith("deberta") and not config.position_biased_input
-    limit = _LIMIT if relative else min(_LIMIT, position_limit(config))
+    limit = _LIMIT if relative else min(_LIMIT, models.position_limit(config))
     encoder = TextEncoder(model, backend(tokenizer), limit, batch_tokens, device, int(config.pad_token_id or 0))
     # The official code asks these two for a space before the first word, as before every other; current
     # transformers ignore the argument that it asks with.

@@ -10,19 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.reading import read_json
-from metaeval.scoring.backends import minilm
+from metaeval.scoring.backends import minilm, models
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
 from metaeval.scoring.backends.encoder import JobTexts, Keep, TextEncoder, first_products
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
-from metaeval.scoring.backends.models import (
-    FETCH_AGAIN,
-    POOLER,
-    DType,
-    broken_files,
-    load_model,
-    load_tokenizer,
-    position_limit,
-)
 from metaeval.scoring.backends.tokens import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Status
 from metrics_zoo.cards import of_checkpoint
@@ -78,22 +69,23 @@ def read_recipe(found: ModelFolder, pooling: Pooling | None, prompted: bool) -> 
 
 
 def load_sentence_model(
-    found: ModelFolder, recipe: Recipe, dtype: DType, batch_tokens: int, device: str, trust_remote_code: bool
+    found: ModelFolder, recipe: Recipe, dtype: models.DType, batch_tokens: int, device: str, trust_remote_code: bool
 ) -> TextEncoder:
     """The encoder; `UserError` for a model that cannot be loaded as one."""
     from tokenizers.normalizers import Lowercase
     from tokenizers.normalizers import Sequence as Normalizers
     from transformers import AutoModel
 
-    tokenizer = load_tokenizer(found, trust_remote_code=trust_remote_code)
-    model = load_model(AutoModel, found, dtype, device, unused=POOLER, trust_remote_code=trust_remote_code)
+    trust: dict[str, Any] = {"trust_remote_code": trust_remote_code}
+    tokenizer = models.load_tokenizer(found, **trust)
+    model = models.load_model(AutoModel, found, dtype, device, models.POOLER, **trust)
     config = model.config
     if config.is_encoder_decoder:
         raise _unsupported(found, f"has a decoder ({config.model_type})", "encoders")
     raw = backend(tokenizer)
     if recipe.lower:
         raw.normalizer = Normalizers([Lowercase(), *([raw.normalizer] if raw.normalizer else [])])
-    positions = position_limit(config) or 10**6
+    positions = models.position_limit(config) or 10**6
     limit = min(recipe.limit or int(min(tokenizer.model_max_length, positions)), positions)
     return TextEncoder(model, raw, limit, batch_tokens, device, int(config.pad_token_id or 0))
 
@@ -138,8 +130,8 @@ def _json(found: ModelFolder, name: str) -> Any:
     path = found.folder / name
     if not path.is_file():
         return None
-    with broken_files(found):
-        return read_json(path, FETCH_AGAIN)
+    with models.broken_files(found):
+        return read_json(path, models.FETCH_AGAIN)
 
 
 def _unsupported(found: ModelFolder, what: str, allowed: str) -> UserError:

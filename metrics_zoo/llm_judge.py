@@ -19,21 +19,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field, JsonValue
 
 from metaeval.errors import UserError
+from metaeval.llm import score_parsing
 from metaeval.llm.batch import BatchSession, open_session
 from metaeval.llm.budget import Estimate, estimate
 from metaeval.llm.endpoint import ENDPOINT_OPTIONS, Cause, ModelOptions
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Prompt, Reply, read_prompt
 from metaeval.llm.replies import ReplyStore, replies_path
-from metaeval.llm.score_parsing import (
-    CONTINUOUS,
-    DISCRETE,
-    TOP_LOGPROBS,
-    Scale,
-    expected_score,
-    find_judgement,
-    find_score,
-    score_schema,
-)
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 
 if TYPE_CHECKING:
@@ -159,7 +150,7 @@ class _LLMJudge(Metric):
     batched: ClassVar[bool] = False  # each pair is a request of its own, and is paid for
     where: ClassVar[Literal["worker", "driver"]] = "driver"  # one budget, one store of replies
 
-    scale: ClassVar[Scale]
+    scale: ClassVar[score_parsing.Scale]
     prompt: ClassVar[Prompt]
 
     def identity(self) -> dict[str, Any]:
@@ -243,9 +234,9 @@ class _LLMJudge(Metric):
         if options.temperature is not None:
             settings["temperature"] = options.temperature
         if options.output == "json_schema":
-            settings["response_format"] = score_schema(self.scale)
+            settings["response_format"] = score_parsing.score_schema(self.scale)
         if options.mode == "logprob":
-            settings |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+            settings |= {"logprobs": True, "top_logprobs": score_parsing.TOP_LOGPROBS}
         return {**settings, **options.extra}
 
     def _asked(self, requests: Sequence[ChatRequest]) -> list[Answer]:
@@ -283,11 +274,11 @@ class _LLMJudge(Metric):
         """The score in a reply; None for a refusal, a reply that was cut short, and one that holds no score."""
         if not reply.whole:
             return None
-        find = find_judgement if self.options.output == "json_schema" else find_score
+        find = score_parsing.find_judgement if self.options.output == "json_schema" else score_parsing.find_score
         found = find(reply.content, self.scale)
         if found is None or self.options.mode == "reply":
             return None if found is None else found.value
-        return expected_score(reply.content, reply.logprobs, found, self.scale)
+        return score_parsing.expected_score(reply.content, reply.logprobs, found, self.scale)
 
     def _check_logprobs(self, answers: Sequence[Answer]) -> None:
         """A server without log-probabilities makes every reply unparsed: say so instead."""
@@ -312,7 +303,7 @@ class LLMDiscrete(_LLMJudge):
         high=2.0,
         **_CARD,
     )
-    scale = DISCRETE
+    scale = score_parsing.DISCRETE
     prompt = DISCRETE_PROMPT
 
 
@@ -326,5 +317,5 @@ class LLMContinuous(_LLMJudge):
         **_CARD,
     )
     Options = ContinuousOptions
-    scale = CONTINUOUS
+    scale = score_parsing.CONTINUOUS
     prompt = CONTINUOUS_PROMPT

@@ -21,26 +21,8 @@ from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_mod
 from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
+from metrics_zoo import summac_image as images
 from metrics_zoo.cards import MODULES, of_checkpoint
-from metrics_zoo.summac_image import (
-    MOST_SOURCE_UNITS,
-    SHA256,
-    URL,
-    VITC,
-    Convolution,
-    NLIImage,
-    Order,
-    Passes,
-    Values,
-    as_published,
-    check_bins,
-    check_granularity,
-    check_model,
-    cut_units,
-    find_convolution,
-    hub_id,
-    label_order,
-)
 
 _MAX_TOKENS = 500
 
@@ -50,9 +32,9 @@ class SummaCOptions(ModelOptions):
 
     runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"splitter"}
 
-    model: Annotated[str | None, BeforeValidator(check_model)] = None
+    model: Annotated[str | None, BeforeValidator(images.check_model)] = None
     """vitc, vitc-base, vitc-only, mnli, mnli-base, anli, or the hub id of a three-way NLI model (default: vitc)."""
-    granularity: Annotated[str, BeforeValidator(check_granularity)] = "sentence"
+    granularity: Annotated[str, BeforeValidator(images.check_granularity)] = "sentence"
     """Units: sentence, paragraph, document or 2sents, or two of them as SOURCE-STATEMENT."""
     splitter: Wish = "auto"
     fallback: bool = False
@@ -66,13 +48,13 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
     sentence can come from different source sentences, and no neutral class goes with them.
     """
 
-    checkpoint = VITC
+    checkpoint = images.VITC
     Options = SummaCOptions
 
     @cached_property
     def wanted(self) -> Checkpoint:
         """The checkpoint that the options ask for, by SummaC's name or hub id."""
-        return self.checkpoint.at(hub_id(self.options.model), self.options.revision)
+        return self.checkpoint.at(images.hub_id(self.options.model), self.options.revision)
 
     @property
     def block_tokens(self) -> int:
@@ -87,17 +69,17 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
         return SentenceSplitter("none", lambda text: [text])
 
     @cached_property
-    def labels(self) -> Order:
+    def labels(self) -> images.Order:
         """The model's label numbers of entailment, contradiction and neutral."""
         with broken_files(self.model_folder):
             config = read_object(self.model_folder.folder / "config.json", FETCH_AGAIN)
-        return label_order(config, self.options.model or self.wanted.hub_id)
+        return images.label_order(config, self.options.model or self.wanted.hub_id)
 
     @cached_property
     def tokens(self) -> PairTokens:
         """The tokenizer of pairs of units."""
         # The official code asks for cutting the source alone, and gets the longest side: its truncation=True wins.
-        return PairTokens(as_published(load_tokenizer(self.model_folder)), _MAX_TOKENS, "longest")
+        return PairTokens(images.as_published(load_tokenizer(self.model_folder)), _MAX_TOKENS, "longest")
 
     @cached_property
     def model(self) -> PairClassifier:
@@ -123,11 +105,11 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
             "splitter": self.splitter.name,
         }
 
-    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[NLIImage]:
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[images.NLIImage]:
         """The NLI image of each pair."""
         split, (one, other) = self.splitter.split, self._granularities
-        read = {text: cut_units(text, one, split, MOST_SOURCE_UNITS) for text in dict.fromkeys(sources)}
-        claimed = {text: cut_units(text, other, split) for text in dict.fromkeys(statements)}
+        read = {text: images.cut_units(text, one, split, images.MOST_SOURCE_UNITS) for text in dict.fromkeys(sources)}
+        claimed = {text: images.cut_units(text, other, split) for text in dict.fromkeys(statements)}
         pairs = list(zip(sources, statements, strict=True))
         compared = dict.fromkeys(
             (unit, claim)
@@ -138,7 +120,7 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
         found = self.model.table([unit for unit, _ in compared], [claim for _, claim in compared])
         pieces = {piece for units in (*read.values(), *claimed.values()) for side in units for piece in side}
         sizes = {piece: len(ids) for piece, ids in self.tokens.texts.ids(sorted(pieces)).items()}
-        passes = Passes(compared, found, self.labels, sizes)
+        passes = images.Passes(compared, found, self.labels, sizes)
         return [passes.image(pair, read[pair[0]], claimed[pair[1]]) for pair in pairs]
 
     def explain(self, source: str, statement: str) -> list[Span]:
@@ -147,12 +129,12 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
         if image.status is not Status.OK:
             return []
         one, other = self._granularities
-        units = cut_units(source, one, self.splitter.split, MOST_SOURCE_UNITS).kept
-        claims = cut_units(statement, other, self.splitter.split).kept
+        units = images.cut_units(source, one, self.splitter.split, images.MOST_SOURCE_UNITS).kept
+        claims = images.cut_units(statement, other, self.splitter.split).kept
         values = image.values.astype(np.float64)
         return best_pieces(source, statement, units, claims[: self.most_claims], values[0] - values[1])
 
-    def judge(self, observations: Sequence[NLIImage]) -> list[PairScore]:
+    def judge(self, observations: Sequence[images.NLIImage]) -> list[PairScore]:
         """A score from each image."""
         return [self._answer(image) for image in observations]
 
@@ -170,7 +152,7 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
         one, _, other = self.options.granularity.partition("-")
         return one, other or one
 
-    def _answer(self, image: NLIImage) -> PairScore:
+    def _answer(self, image: images.NLIImage) -> PairScore:
         if image.status is not Status.OK and not self.options.fallback:
             return PairScore(None, image.status, image.tokens, image.tokens)
         most = self.most_claims
@@ -188,7 +170,7 @@ _CARD: dict[str, Any] = {
     "splitter": "nltk punkt_tab where found, else rules; sentences of <= 10 characters dropped",
     "template": "[CLS] source sentence [SEP] statement sentence [SEP]",
     "parameters": "59 M",
-    **of_checkpoint(VITC, modules=(*MODULES, "sentencepiece")),
+    **of_checkpoint(images.VITC, modules=(*MODULES, "sentencepiece")),
 }
 
 Gather = Literal["max", "mean", "min"]
@@ -229,7 +211,7 @@ class SummaCZS(SummaC):
         **_CARD,
     )
 
-    def aggregate(self, values: Values) -> float:
+    def aggregate(self, values: images.Values) -> float:
         """Over the source first, then over the statement."""
         options = self.options
         entailment, contradiction = (_GATHER[options.op1](side, axis=0) for side in values[:2])
@@ -247,7 +229,7 @@ class ConvOptions(SummaCOptions):
 
     nli_labels: Literal["e", "c", "n", "ec", "en", "cn", "ecn"] = "e"
     """Probabilities that are counted (e, c, n: entailment, contradiction, neutral)."""
-    bins: Annotated[str, AfterValidator(check_bins)] = "percentile"
+    bins: Annotated[str, AfterValidator(images.check_bins)] = "percentile"
     """Bins of the histograms: percentile, or evenN (even50)."""
     agg: Literal["mean", "min", "max", "all"] = "mean"
     """Gathers the statement units; all hands min, mean and max to the last layer."""
@@ -267,19 +249,20 @@ class SummaCConv(SummaC):
         summary="trained layers over the histogram of entailment that a statement sentence meets in the source",
         low=0.0,
         high=1.0,
-        **_CARD | {"download": f"{VITC.download}; the trained layers, 2 kB, Apache-2.0"},
+        **_CARD | {"download": f"{images.VITC.download}; the trained layers, 2 kB, Apache-2.0"},
     )
 
     @cached_property
-    def convolution(self) -> Convolution:
+    def convolution(self) -> images.Convolution:
         """The trained layers, fetched if need be."""
         options = self.options
-        return find_convolution(options.conv_weights, options.bins, options.nli_labels)
+        return images.find_convolution(options.conv_weights, options.bins, options.nli_labels)
 
     @property
     def lacking_besides(self) -> str:
         """The trained layers."""
-        return "" if self.options.conv_weights or file_is_here(URL, SHA256) else "2 kB of trained layers, Apache-2.0"
+        here = self.options.conv_weights or file_is_here(images.URL, images.SHA256)
+        return "" if here else "2 kB of trained layers, Apache-2.0"
 
     @property
     def most_claims(self) -> int:
@@ -295,6 +278,6 @@ class SummaCConv(SummaC):
         _ = self.convolution
         super().prepare(sources, statements)
 
-    def aggregate(self, values: Values) -> float:
+    def aggregate(self, values: images.Values) -> float:
         """From counts to a probability."""
         return self.convolution.score(values[:, :, : self.most_claims], self.options.agg)

@@ -9,14 +9,13 @@ from functools import partial
 import numpy as np
 
 from metaeval.stats.arrays import Bools, Ints
-from metaeval.stats.bounds import extreme_ranks
 from metaeval.stats.classification import auc_influence, average_precision, average_precision_influence, roc_auc
 from metaeval.stats.influence import Influence
-from metaeval.stats.resampling import Draws, Prepared, replicate, value
+from metaeval.stats.resampling import Draws, Prepared, replicate
 from metaeval.stats.significance import delong
-from protocols.classification import LEVELS, OTHER_LEVEL, chance_precision, off_the_levels
+from protocols.classification import LEVELS, OTHER_LEVEL, bounds_of, chance_precision, off_the_levels
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
-from protocols.estimation import NO_SCORES, Qualities, opened, outcome, pair_of_bounds
+from protocols.estimation import NO_SCORES, Qualities, opened, outcome
 
 LEAST = {"full_rest": 2.0, "some_none": 1.0, "ap_full": 2.0, "ap_some": 1.0}
 """Of each measure, the lowest level that is positive."""
@@ -44,11 +43,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 def _qualities(rows: Judgements, key: str, n_groups: int) -> Qualities:
     positive, missing = rows.gold >= LEAST[key], np.isnan(rows.score)
-    bounds = None
-    if missing.any() and not missing.all():
-        measure = _of(key)
-        refills = extreme_ranks(rows.score, positive)
-        bounds = pair_of_bounds(*(value(measure(r, positive, rows.group, n_groups), n_groups) for r in refills))
+    bounds = None if missing.all() else bounds_of(_of(key), rows, positive, n_groups)
     undefined = NO_SCORES if missing.all() else "the scored pairs are all on one side"
     return Qualities(np.unique(rows.group[~missing]).size, undefined, bounds=bounds)
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metaeval.stats.arrays import distinct
+from metaeval.stats.arrays import Bools, Ints, distinct
 from metaeval.stats.bounds import extreme_ranks
 from metaeval.stats.classification import auc_influence, average_precision, average_precision_influence, roc_auc
 from metaeval.stats.correlations import concordance
 from metaeval.stats.influence import Influence, mean_of
 from metaeval.stats.rank_counts import count_wins
-from metaeval.stats.resampling import Draws, replicate, value
+from metaeval.stats.resampling import Draws, Prepared, replicate, value
 from metaeval.stats.significance import delong
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
@@ -26,8 +25,6 @@ _LEFT_OUT = (
     "{:,} of {:,} rows are left out, as their gold is not 0, 1 or 2: -p classification orders gold as it is, and of a "
     "table of your own --set dataset_options.cut=0.5 makes it 1 from 0.5 on and 0 below."
 )
-
-Bools = NDArray[np.bool_]
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
@@ -150,15 +147,22 @@ def _of_pair(judgements: Judgements, n_groups: int, positive: float, negatives: 
     """What goes with an area (or, against two levels, with average precision): groups, bounds, why undefined."""
     rows = judgements.rows(np.isin(judgements.gold, (positive, *negatives)))
     is_positive, missing = rows.gold == positive, np.isnan(rows.score)
-    bounds = None
     nothing = bool(np.isnan(judgements.score).all())
-    if missing.any() and not nothing:
-        measure = roc_auc if len(negatives) == 1 else average_precision
-        refills = extreme_ranks(rows.score, is_positive)
-        bounds = pair_of_bounds(*(value(measure(r, is_positive, rows.group, n_groups), n_groups) for r in refills))
+    measure = roc_auc if len(negatives) == 1 else average_precision
+    bounds = None if nothing else bounds_of(measure, rows, is_positive, n_groups)
     absent = negatives if is_positive[~missing].any() else (positive,)
     undefined = NO_SCORES if nothing else f"no scored {' or '.join(LEVELS[level] for level in absent)} pairs"
     return Qualities(distinct(rows.group[~missing]).size, undefined, bounds=bounds)
+
+
+def bounds_of(
+    measure: Callable[[Floats, Bools, Ints, int], Prepared], rows: Judgements, positive: Bools, n_groups: int
+) -> tuple[float, float] | None:
+    """(worst, best) value of a measure of two classes over all scores of the unscored rows; None where all have one."""
+    if not np.isnan(rows.score).any():
+        return None
+    refills = extreme_ranks(rows.score, positive)
+    return pair_of_bounds(*(value(measure(r, positive, rows.group, n_groups), n_groups) for r in refills))
 
 
 def _of_mean(judgements: Judgements, parts: Mapping[str, Qualities]) -> Qualities:
@@ -190,9 +194,7 @@ def _of_ratings(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
     bounds = None
     if missing.any() and not missing.all():
         if key == "auc":
-            top = judgements.gold == judgements.gold.max()
-            refills = extreme_ranks(judgements.score, top)
-            bounds = pair_of_bounds(*(value(roc_auc(r, top, judgements.group, n_groups), n_groups) for r in refills))
+            bounds = bounds_of(roc_auc, judgements, judgements.gold == judgements.gold.max(), n_groups)
         else:
             bounds = pair_of_bounds(*_widest(judgements, n_groups))
     return {key: Qualities(distinct(judgements.group[~missing]).size, undefined, bounds=bounds)}

@@ -8,21 +8,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from metaeval.stats import pools
 from metaeval.stats.arrays import Bools, Floats, Ints, distinct, group_ends, numbered
 from metaeval.stats.bounds import extreme_ranks
-from metaeval.stats.pools import (
-    Gains,
-    RankedPools,
-    average_precision_of_pools,
-    ndcg,
-    ndcg_at,
-    ndcg_range,
-    pool_mean,
-    precision_at_1,
-    rank_pools,
-    recall_at,
-    reciprocal_rank,
-)
 from metaeval.stats.resampling import Draws, replicate, value
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
@@ -30,11 +18,11 @@ from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outco
 NO_SUPPORT = "pool without a supporting candidate"
 SUPPORT_UNSCORED = "pool whose supporting candidates are all unscored"
 CUTOFFS = {"ndcg@5": 5, "ndcg@10": 10, "ndcg@20": 20}
-BINARY: Mapping[str, Callable[[RankedPools], Floats]] = {
-    "mrr": reciprocal_rank,
-    "map": average_precision_of_pools,
-    "p@1": precision_at_1,
-    "recall@5": partial(recall_at, k=5),
+BINARY: Mapping[str, Callable[[pools.RankedPools], Floats]] = {
+    "mrr": pools.reciprocal_rank,
+    "map": pools.average_precision_of_pools,
+    "p@1": pools.precision_at_1,
+    "recall@5": partial(pools.recall_at, k=5),
 }
 MEASURES = (*CUTOFFS, *BINARY)
 
@@ -112,11 +100,11 @@ def replicates(
     ties = orders.get(options.get("ties", ""), "expected")
     values = _pool_values(candidates.rows, _gains(options), ties, keys)
     stacked = np.stack([values[key] for key in keys])
-    found = replicate(pool_mean(stacked, candidates.pool_group, n_groups), draws)
+    found = replicate(pools.pool_mean(stacked, candidates.pool_group, n_groups), draws)
     return dict(zip(keys, found, strict=True))
 
 
-def _gains(options: Mapping[str, str]) -> Gains:
+def _gains(options: Mapping[str, str]) -> pools.Gains:
     return "exponential" if options.get("gains") == "exponential" else "linear"
 
 
@@ -165,23 +153,23 @@ def _candidates(judgements: Judgements, keep: Bools) -> _Candidates:
     return _Candidates(rows, pool_group)
 
 
-def _pool_values(rows: Judgements, gains: Gains, ties: Order, keys: Collection[str]) -> dict[str, Floats]:
+def _pool_values(rows: Judgements, gains: pools.Gains, ties: Order, keys: Collection[str]) -> dict[str, Floats]:
     """Value of each measure on every pool, in ascending order of the pool's code; (P,) each."""
     if ties == "expected" and all(key in CUTOFFS for key in keys):
         cutoffs = tuple(CUTOFFS[key] for key in keys)
-        return dict(zip(keys, ndcg_at(rows.score, rows.gold, rows.pool, cutoffs, gains), strict=True))
-    ranked = rank_pools(rows.score, rows.gold, rows.pool, ties)
-    return {key: ndcg(ranked, CUTOFFS[key], gains) if key in CUTOFFS else BINARY[key](ranked) for key in keys}
+        return dict(zip(keys, pools.ndcg_at(rows.score, rows.gold, rows.pool, cutoffs, gains), strict=True))
+    ranked = pools.rank_pools(rows.score, rows.gold, rows.pool, ties)
+    return {key: pools.ndcg(ranked, CUTOFFS[key], gains) if key in CUTOFFS else BINARY[key](ranked) for key in keys}
 
 
-def _bounds(whole: _Candidates, n_groups: int, gains: Gains) -> dict[str, tuple[float, float] | None]:
+def _bounds(whole: _Candidates, n_groups: int, gains: pools.Gains) -> dict[str, tuple[float, float] | None]:
     """Lowest and highest mean over pools that the unscored rows allow; empty if every row has a score."""
     rows = whole.rows
     if not np.isnan(rows.score).any():
         return {}
     worst, best = extreme_ranks(rows.score, rows.gold >= 1)
-    ranges = {key: ndcg_range(rows.score, rows.gold, rows.pool, k, gains) for key, k in CUTOFFS.items()}
-    low, high = (rank_pools(ranks, rows.gold, rows.pool) for ranks in (worst, best))
+    ranges = {key: pools.ndcg_range(rows.score, rows.gold, rows.pool, k, gains) for key, k in CUTOFFS.items()}
+    low, high = (pools.rank_pools(ranks, rows.gold, rows.pool) for ranks in (worst, best))
     ranges |= {key: (measure(low), measure(high)) for key, measure in BINARY.items()}
     return _ends(ranges, whole, n_groups)
 
@@ -191,7 +179,7 @@ def _ends(
 ) -> dict[str, tuple[float, float] | None]:
     """The mean over pools at both ends of each measure's range."""
     return {
-        key: pair_of_bounds(*(value(pool_mean(end, candidates.pool_group, n_groups), n_groups) for end in ends))
+        key: pair_of_bounds(*(value(pools.pool_mean(end, candidates.pool_group, n_groups), n_groups) for end in ends))
         for key, ends in ranges.items()
     }
 

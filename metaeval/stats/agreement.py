@@ -6,19 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from metaeval.stats.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    check_codes,
-    check_lengths,
-    column_sum,
-    group_ends,
-    group_totals,
-    ratio,
-    varies,
-    weighted_sums,
-)
+from metaeval.stats import arrays
+from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.resampling import Prepared, Tile, value
 from metaeval.stats.ties import midranks
 
@@ -37,7 +26,7 @@ def cohen_kappa(counts: Floats) -> Floats:
     agreed = np.trace(counts, axis1=-2, axis2=-1)
     # Of the squared total, so that whole counts stay exact and nought is nought.
     by_chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)
-    return np.asarray(1 - ratio((total - agreed) * total, total**2 - by_chance))
+    return np.asarray(1 - arrays.ratio((total - agreed) * total, total**2 - by_chance))
 
 
 def fleiss_kappa(counts: Floats) -> float:
@@ -94,8 +83,8 @@ def alpha_by_groups(ratings: Floats, group: Ints, n_groups: int, distance: Dista
         raise ValueError(f"ratings must be units by raters, got shape {ratings.shape}")
     if np.isinf(ratings).any():
         raise ValueError("ratings must be finite, or NaN where there is none, got an infinity")
-    check_lengths(units=np.arange(len(ratings)), group=group)
-    check_codes("group", group, n_groups)
+    arrays.check_lengths(units=np.arange(len(ratings)), group=group)
+    arrays.check_codes("group", group, n_groups)
     there = ~np.isnan(ratings)
     paired = there.sum(axis=1) >= 2
     ratings, there, group = ratings[paired], there[paired], group[paired]
@@ -103,21 +92,21 @@ def alpha_by_groups(ratings: Floats, group: Ints, n_groups: int, distance: Dista
     # Centred, so that the difference of the two sums below does not cancel.
     centred = np.where(there, ratings - (ratings[there].mean() if paired.any() else 0.0), 0.0)
     known, owner = ratings[there], np.broadcast_to(group[:, None], ratings.shape)[there]
-    ends = group_ends(known, owner, n_groups)
+    ends = arrays.group_ends(known, owner, n_groups)
     kinds = np.unique(known) if distance == "nominal" else known[:0]
-    of_kinds = [group_totals((known == kind).astype(np.float64), owner, n_groups) for kind in kinds]
+    of_kinds = [arrays.group_totals((known == kind).astype(np.float64), owner, n_groups) for kind in kinds]
     # The sum over ordered pairs of ratings in a unit counts each of its ratings number - 1 times.
     observed = _within(centred, ratings, there, distance) / np.maximum(number - 1, 1)
     rows = (observed, number.astype(np.float64), centred.sum(axis=1), (centred**2).sum(axis=1))
-    sums = np.stack([*(group_totals(row, group, n_groups) for row in rows), *of_kinds], axis=1)
+    sums = np.stack([*(arrays.group_totals(row, group, n_groups) for row in rows), *of_kinds], axis=1)
 
     def evaluate(tile: Tile) -> Floats:
-        disagreement, total, first, second, *of_kind = weighted_sums(sums, tile)
+        disagreement, total, first, second, *of_kind = arrays.weighted_sums(sums, tile)
         everything = 2 * (total * second - first**2)
         if distance == "nominal":
-            everything = total**2 - column_sum(np.array(of_kind).reshape(len(of_kind), tile.shape[1]) ** 2)
+            everything = total**2 - arrays.column_sum(np.array(of_kind).reshape(len(of_kind), tile.shape[1]) ** 2)
         # Observed is over all ratings, expected over all their ordered pairs.
-        return 1 - ratio(disagreement * (total - 1), np.where(varies(ends, tile > 0), everything, 0.0))
+        return 1 - arrays.ratio(disagreement * (total - 1), np.where(arrays.varies(ends, tile > 0), everything, 0.0))
 
     return Prepared(evaluate, int(np.unique(group).size))
 
@@ -199,5 +188,5 @@ def rank_agreement(one: Floats, other: Floats) -> tuple[Floats, Floats]:
     # The square root of a product of counts, not the product of two roots: equal rankings then give exactly 1.
     norm = np.sqrt((signs**2).sum(axis=0) * (others**2).sum(axis=0))
     undefined = np.isnan(product).any(axis=0)
-    tau = np.where(undefined, np.nan, ratio(product.sum(axis=0), np.nan_to_num(norm)))
+    tau = np.where(undefined, np.nan, arrays.ratio(product.sum(axis=0), np.nan_to_num(norm)))
     return tau, np.where(undefined, np.nan, (product < 0).sum(axis=0))

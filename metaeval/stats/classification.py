@@ -12,21 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from metaeval.stats.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    check_codes,
-    check_lengths,
-    check_rows,
-    column_sum,
-    compiled,
-    distinct,
-    for_loops,
-    group_totals,
-    in_strips,
-    ratio,
-)
+from metaeval.stats import arrays
+from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.group_counts import level_wins
 from metaeval.stats.influence import Influence
 from metaeval.stats.rank_counts import count_wins
@@ -46,7 +33,7 @@ def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepa
     def evaluate(tile: Tile) -> Floats:
         return wins(tile).auc(1, 0) if both else np.full(tile.shape[1], np.nan)
 
-    return Prepared(evaluate, distinct(group).size)
+    return Prepared(evaluate, arrays.distinct(group).size)
 
 
 def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[int, int], Influence]:
@@ -56,7 +43,7 @@ def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Ca
     a row is the share of the other level that it is on the right side of, less the AUC; their cluster standard error
     is Obuchowski's (1997). Raises ValueError as `roc_auc` does.
     """
-    check_rows(score, gold, group, n_groups)
+    arrays.check_rows(score, gold, group, n_groups)
     ordered = sorted_by_level(score, gold, group, n_groups)
     return area_influence(*level_wins(ordered.entries, ordered.n_levels, n_groups))
 
@@ -107,7 +94,7 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
     score, positive, group: (n,). Tied rows enter together, as in scikit-learn's `average_precision_score`.
     Undefined without a positive and a negative. Beyond the base paper. Raises ValueError as `roc_auc` does.
     """
-    check_rows(score, positive.astype(np.float64), group, n_groups)
+    arrays.check_rows(score, positive.astype(np.float64), group, n_groups)
     entries = sorted_entries(-score, positive.astype(np.int64), group, 2, n_groups)
     block, count, n_blocks, hit = entries.block, entries.count, entries.n_blocks, entries.level == 1
     last = np.append(block[1:] != block[:-1], True)[: block.size]
@@ -120,22 +107,22 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
         found, seen = found_in(weights), seen_in(weights)
         # Blocks ahead of the first row of a weighting have found nothing among nothing: 0 / 1 instead of 0 / 0.
         precision = np.cumsum(found, axis=0) / np.maximum(np.cumsum(seen, axis=0), 1)
-        return column_sum(found * precision)
+        return arrays.column_sum(found * precision)
 
     def evaluate(tile: Tile) -> Floats:
-        loops = compiled(block.size * tile.shape[1])
+        loops = arrays.compiled(block.size * tile.shape[1])
         if loops is None:
-            total = in_strips(by_numpy, tile, n_blocks)
+            total = arrays.in_strips(by_numpy, tile, n_blocks)
         else:
             total = np.zeros(tile.shape[1])
-            loops.sum_precision(entries.group, hit, count, last, for_loops(tile), total)
+            loops.sum_precision(entries.group, hit, count, last, arrays.for_loops(tile), total)
         weights = tile.astype(np.int64)
         n_positive, n_rows = positives @ weights, rows @ weights
-        value = ratio(total, n_positive.astype(np.float64))
+        value = arrays.ratio(total, n_positive.astype(np.float64))
         value[n_positive == n_rows] = np.nan
         return value
 
-    return Prepared(evaluate, distinct(group).size)
+    return Prepared(evaluate, arrays.distinct(group).size)
 
 
 def average_precision_influence(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Influence:
@@ -149,7 +136,7 @@ def average_precision_influence(score: Floats, positive: Bools, group: Ints, n_g
     gain = (found / seen)[::-1].cumsum()[::-1]
     loss = (found / seen * precision)[::-1].cumsum()[::-1]
     rows = np.where(positive, precision[block] + gain[block] - value, 0.0) - loss[block]
-    part = group_totals(rows / positive.sum(), group, n_groups)
+    part = arrays.group_totals(rows / positive.sum(), group, n_groups)
     return Influence(value, part[None], np.bincount(group, minlength=n_groups)[None], (0.0, 1.0))
 
 
@@ -158,10 +145,10 @@ def decision_counts(predicted: Ints, gold: Ints, group: Ints, n_groups: int, n_l
 
     Raises ValueError if a level leaves 0 .. n_levels - 1, or a group its range, or columns differ in length.
     """
-    check_lengths(predicted=predicted, gold=gold, group=group)
-    check_codes("predicted level", predicted, n_levels)
-    check_codes("gold level", gold, n_levels)
-    check_codes("group", group, n_groups)
+    arrays.check_lengths(predicted=predicted, gold=gold, group=group)
+    arrays.check_codes("predicted level", predicted, n_levels)
+    arrays.check_codes("gold level", gold, n_levels)
+    arrays.check_codes("group", group, n_groups)
     cell = (group * n_levels + gold) * n_levels + predicted
     counts = np.bincount(cell, minlength=n_groups * n_levels * n_levels)
     return counts.reshape(n_groups, n_levels, n_levels).astype(np.float64)
@@ -181,18 +168,18 @@ def resampled(counts: Floats, measure: Callable[[Floats], Floats]) -> Prepared:
 
 def level_precision(counts: Floats) -> Floats:
     """Share of the rows predicted to be of each level that are, (..., K); NaN for a level never predicted."""
-    return ratio(_diagonal(counts), counts.sum(axis=-2))
+    return arrays.ratio(_diagonal(counts), counts.sum(axis=-2))
 
 
 def level_recall(counts: Floats) -> Floats:
     """Share of each gold level's rows that are predicted to be it, (..., K); NaN for a level without rows."""
-    return ratio(_diagonal(counts), counts.sum(axis=-1))
+    return arrays.ratio(_diagonal(counts), counts.sum(axis=-1))
 
 
 def level_f1(counts: Floats) -> Floats:
     """F1 of each level, (..., K): 2 hits / (rows + predictions); NaN for a level without rows."""
     rows = counts.sum(axis=-1)
-    return ratio(2 * _diagonal(counts), np.where(rows > 0, rows + counts.sum(axis=-2), 0))
+    return arrays.ratio(2 * _diagonal(counts), np.where(rows > 0, rows + counts.sum(axis=-2), 0))
 
 
 def accuracy(counts: Floats) -> Floats:
@@ -202,7 +189,7 @@ def accuracy(counts: Floats) -> Floats:
 
 def share_alike(counts: Floats) -> Floats:
     """Share of rows that both say the same of, whatever levels there are; NaN without rows."""
-    return ratio(_diagonal(counts).sum(axis=-1), counts.sum(axis=(-2, -1)))
+    return arrays.ratio(_diagonal(counts).sum(axis=-1), counts.sum(axis=(-2, -1)))
 
 
 def balanced_accuracy(counts: Floats) -> Floats:
@@ -231,7 +218,7 @@ def weighted_kappa(counts: Floats) -> Floats:
     chance = rows[..., :, None] * predictions[..., None, :]
     observed = (distance * counts).sum(axis=(-2, -1)) * rows.sum(axis=-1)
     expected = (distance * chance).sum(axis=(-2, -1))
-    return np.asarray(1 - ratio(observed, expected))
+    return np.asarray(1 - arrays.ratio(observed, expected))
 
 
 def _diagonal(counts: Floats) -> Floats:

@@ -17,28 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from metaeval.stats.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    check_finite,
-    check_lengths,
-    check_rows,
-    column_sum,
-    compiled,
-    distinct,
-    group_ends,
-    group_totals,
-    in_strips,
-    left_out_sums,
-    numbered,
-    ratio,
-    scaled,
-    strips,
-    varies,
-    varies_without,
-    weighted_sums,
-)
+from metaeval.stats import arrays
+from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.group_counts import Orders, group_totals_of
 from metaeval.stats.rank_counts import MAX_LEVELS, count_orders, count_wins
 from metaeval.stats.resampling import TILE, Prepared, Tile, jackknife
@@ -54,21 +34,21 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
     Undefined where the score or the gold is constant. Agrees with scipy's `pearsonr` on repeated rows. Base paper,
     section 3.2.1. Raises ValueError on NaN, infinity or columns of unlike length.
     """
-    check_rows(score, gold, group, n_groups)
+    arrays.check_rows(score, gold, group, n_groups)
     x, y = _centred(score), _centred(gold)
     columns = (np.ones_like(x), x, y, x * x, y * y, x * y)
-    moments = np.stack([group_totals(values, group, n_groups) for values in columns], axis=1)
-    x_ends, y_ends = group_ends(score, group, n_groups), group_ends(gold, group, n_groups)
+    moments = np.stack([arrays.group_totals(values, group, n_groups) for values in columns], axis=1)
+    ends = [arrays.group_ends(values, group, n_groups) for values in (score, gold)]
 
     def evaluate(tile: Tile) -> Floats:
-        sums = [total[None] for total in weighted_sums(moments, tile)]
-        return _of_moments(sums, lambda some: varies(x_ends, tile[:, some] > 0) & varies(y_ends, tile[:, some] > 0))
+        sums = [total[None] for total in arrays.weighted_sums(moments, tile)]
+        return _of_moments(sums, lambda some: np.logical_and(*(arrays.varies(own, tile[:, some] > 0) for own in ends)))
 
     def left_out() -> Floats:
-        sums = [total[None] for total in left_out_sums(moments)]
-        return _of_moments(sums, lambda some: (varies_without(x_ends) & varies_without(y_ends))[some])
+        sums = [total[None] for total in arrays.left_out_sums(moments)]
+        return _of_moments(sums, lambda some: np.logical_and(*map(arrays.varies_without, ends))[some])
 
-    return Prepared(evaluate, distinct(group).size, left_out)
+    return Prepared(evaluate, arrays.distinct(group).size, left_out)
 
 
 def _of_moments(sums: Sequence[Floats], vary: Callable[[Bools], Bools]) -> Floats:
@@ -78,14 +58,14 @@ def _of_moments(sums: Sequence[Floats], vary: Callable[[Bools], Bools]) -> Float
     """
     n, sx, sy, sxx, syy, sxy = sums
     rows = np.maximum(n, 1)
-    x_spread, y_spread = column_sum(sxx - sx * sx / rows), column_sum(syy - sy * sy / rows)
+    x_spread, y_spread = arrays.column_sum(sxx - sx * sx / rows), arrays.column_sum(syy - sy * sy / rows)
     # The spread of a constant column is rounding noise, not 0: there constancy is read from the ends instead.
-    doubtful = (x_spread <= SUSPICIOUS * column_sum(sxx)) | (y_spread <= SUSPICIOUS * column_sum(syy))
+    doubtful = (x_spread <= SUSPICIOUS * arrays.column_sum(sxx)) | (y_spread <= SUSPICIOUS * arrays.column_sum(syy))
     defined = ~doubtful
     if doubtful.any():
         defined[doubtful] = vary(doubtful)
     spread = np.sqrt(np.maximum(x_spread, 0)) * np.sqrt(np.maximum(y_spread, 0))
-    return np.clip(ratio(column_sum(sxy - sx * sy / rows), np.where(defined, spread, 0)), -1, 1)
+    return np.clip(arrays.ratio(arrays.column_sum(sxy - sx * sy / rows), np.where(defined, spread, 0)), -1, 1)
 
 
 def _centred(values: Floats) -> Floats:
@@ -97,8 +77,8 @@ def _centred(values: Floats) -> Floats:
     """
     if values.size == 0:
         return values
-    unit = scaled(values)
-    return scaled(unit - np.median(unit))
+    unit = arrays.scaled(values)
+    return arrays.scaled(unit - np.median(unit))
 
 
 def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -108,7 +88,7 @@ def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -
     rows. Base paper, section 3.2.1. Raises ValueError on NaN, infinity or columns of unlike length.
     """
     evaluate, left_out = _by_order(score, gold, group, n_groups)
-    return Prepared(lambda tile: evaluate(tile)[1:], distinct(group).size, lambda: left_out()[1:])
+    return Prepared(lambda tile: evaluate(tile)[1:], arrays.distinct(group).size, lambda: left_out()[1:])
 
 
 def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -118,14 +98,14 @@ def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prep
     Undefined where the gold is constant. Raises ValueError on NaN, infinity or columns of unlike length.
     """
     evaluate, left_out = _by_order(score, gold, group, n_groups)
-    return Prepared(lambda tile: evaluate(tile)[0], distinct(group).size, lambda: left_out()[0])
+    return Prepared(lambda tile: evaluate(tile)[0], arrays.distinct(group).size, lambda: left_out()[0])
 
 
 def _by_order(
     score: Floats, gold: Floats, group: Ints, n_groups: int
 ) -> tuple[Callable[[Tile], Floats], Callable[[], Floats]]:
     """Concordance, Spearman and Kendall, (3, R) of a tile and (3, n_groups) without each group: read from one count."""
-    check_rows(score, gold, group, n_groups)
+    arrays.check_rows(score, gold, group, n_groups)
     rows = _content(score, gold, group)
 
     @cache
@@ -180,11 +160,11 @@ def within_strata(values: Floats, stratum: Ints) -> Floats:
 
     Raises ValueError on NaN, infinity or columns of unlike length.
     """
-    check_lengths(values=values, stratum=stratum)
-    check_finite("values", values)
+    arrays.check_lengths(values=values, stratum=stratum)
+    arrays.check_finite("values", values)
     if values.size == 0:
         return values
-    code, n_strata = numbered(stratum)
+    code, n_strata = arrays.numbered(stratum)
     # Taking one of its own values off a stratum first keeps small differences of large values.
     first = np.empty(n_strata)
     first[code[::-1]] = values[::-1]
@@ -202,9 +182,9 @@ def partial_correlation(
     Undefined where the score or the gold varies in no stratum. Raises ValueError on NaN, infinity or columns of
     unlike length.
     """
-    check_rows(score, gold, group, n_groups)
-    check_lengths(score=score, stratum=stratum)
-    code, n_strata = numbered(stratum)
+    arrays.check_rows(score, gold, group, n_groups)
+    arrays.check_lengths(score=score, stratum=stratum)
+    code, n_strata = arrays.numbered(stratum)
     strata = cache(lambda: [_InStrata(values, code, n_strata, group, n_groups) for values in (score, gold)])
     moments, height, without = (_of_ranks if ranks else _of_values)(score, gold, code, n_strata, group, n_groups)
 
@@ -214,19 +194,19 @@ def partial_correlation(
         )
 
     def by_tiles(tile: Tile) -> Floats:
-        return in_strips(evaluate, tile, height)
+        return arrays.in_strips(evaluate, tile, height)
 
     def left_out() -> Floats:
-        if ranks and compiled(height * n_groups) is None:
+        if ranks and arrays.compiled(height * n_groups) is None:
             return _left_out_by_tiles(by_tiles, n_groups)
         vary = cache(lambda: np.logical_and(*(values.vary_without() for values in strata())))
 
         def strip(own: slice) -> Floats:
             return _of_moments(without(own), lambda some: vary()[own][some])
 
-        return np.concatenate([np.zeros(0), *map(strip, strips(n_groups, n_strata))])
+        return np.concatenate([np.zeros(0), *map(strip, arrays.strips(n_groups, n_strata))])
 
-    return Prepared(by_tiles, distinct(group).size, left_out)
+    return Prepared(by_tiles, arrays.distinct(group).size, left_out)
 
 
 def _left_out_by_tiles(evaluate: Callable[[Tile], Floats], n_groups: int) -> Floats:
@@ -240,11 +220,11 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
     The stratum means, and with them the order of the residuals, differ from resample to resample, so each is sorted
     anew. Undefined and ValueError as in `partial_correlation`.
     """
-    check_rows(score, gold, group, n_groups)
-    check_lengths(score=score, stratum=stratum)
+    arrays.check_rows(score, gold, group, n_groups)
+    arrays.check_lengths(score=score, stratum=stratum)
 
-    code, n_strata = numbered(stratum)
-    x, y = scaled(within_strata(score, code)), scaled(within_strata(gold, code))
+    code, n_strata = arrays.numbered(stratum)
+    x, y = arrays.scaled(within_strata(score, code)), arrays.scaled(within_strata(gold, code))
 
     def one(weights: Tile) -> float:
         drawn = weights[group] > 0
@@ -259,7 +239,7 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
         return np.array([one(column) for column in tile.T])
 
     def left_out() -> Floats:
-        loops = compiled(x.size * n_groups)
+        loops = arrays.compiled(x.size * n_groups)
         if loops is None:
             return _left_out_by_tiles(evaluate, n_groups)
         by_group = np.argsort(group, kind="stable")
@@ -269,12 +249,12 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
         pair, pair_count = np.unique(cells[0] * max(n_cells, 1) + cells[1], return_counts=True)
         pairs = *np.divmod(pair, max(n_cells, 1)), pair_count
         rows = *(cell[by_group] for cell in cells), code[by_group]
-        sums = tuple(group_totals(values, code, n_strata) for values in (x, y))
+        sums = tuple(arrays.group_totals(values, code, n_strata) for values in (x, y))
         found = np.full(n_groups, np.nan)
         loops.residual_left_out(*columns, sums, pairs, rows, start, SUSPICIOUS, RESIDUAL_TIES, found)
         return found
 
-    return Prepared(evaluate, distinct(group).size, left_out)
+    return Prepared(evaluate, arrays.distinct(group).size, left_out)
 
 
 def _distinct(values: Floats, code: Ints, n_strata: int) -> tuple[tuple[Any, ...], Ints]:
@@ -323,13 +303,13 @@ def _of_values(
     """Weighted count, sums and sums of products of every stratum, (n_strata, R) each, and the rows
     of the tallest array."""
     # Shifts inside a stratum change no moment about its mean; close to 0 the sums of squares do not cancel.
-    x, y = scaled(within_strata(score, code)), scaled(within_strata(gold, code))
+    x, y = arrays.scaled(within_strata(score, code)), arrays.scaled(within_strata(gold, code))
     index, cell_code, cell_group, strata = _cells(code, n_strata, group, n_groups)
     columns = (np.ones(x.size), x, y, x * x, y * y, x * y)
-    of_cells: Floats = np.stack([group_totals(column, index, cell_code.size) for column in columns], axis=1)
+    of_cells: Floats = np.stack([arrays.group_totals(column, index, cell_code.size) for column in columns], axis=1)
 
     def moments(tile: Tile) -> tuple[Floats, ...]:
-        found = [weighted_sums(of_cells[own], tile, cell_group[own]) for own in strata]
+        found = [arrays.weighted_sums(of_cells[own], tile, cell_group[own]) for own in strata]
         return tuple(np.stack(found, axis=1)) if found else (np.zeros((0, tile.shape[1])),) * len(columns)
 
     def without(groups: slice) -> Sequence[Floats]:
@@ -337,19 +317,19 @@ def _of_values(
         # A group's strata lie side by side, which is the order in which they are added.
         lost = np.zeros((len(columns), groups.stop - groups.start, n_strata))
         lost[:, cell_group[own] - groups.start, cell_code[own]] = of_cells[own].T
-        totals = (group_totals(column, cell_code, n_strata) for column in of_cells.T)
+        totals = (arrays.group_totals(column, cell_code, n_strata) for column in of_cells.T)
         return [total[:, None] - part.T for total, part in zip(totals, lost, strict=True)]
 
-    tallest = n_strata if compiled(of_cells.size * TILE) else max(n_groups, n_strata)
+    tallest = n_strata if arrays.compiled(of_cells.size * TILE) else max(n_groups, n_strata)
     return moments, tallest, without
 
 
 def _cells(code: Ints, n_strata: int, group: Ints, n_groups: int) -> tuple[Ints, Ints, Ints, list[slice]]:
     """The groups in each stratum: that of each row, stratum and group of each, and where a stratum's lie."""
     places = code * max(n_groups, 1) + group
-    cell_code, cell_group = np.divmod(distinct(places), max(n_groups, 1))
+    cell_code, cell_group = np.divmod(arrays.distinct(places), max(n_groups, 1))
     bounds = np.searchsorted(cell_code, np.arange(n_strata + 1)).tolist()
-    return numbered(places)[0], cell_code, cell_group, [slice(*ends) for ends in pairwise(bounds)]
+    return arrays.numbered(places)[0], cell_code, cell_group, [slice(*ends) for ends in pairwise(bounds)]
 
 
 def _of_ranks(
@@ -361,8 +341,8 @@ def _of_ranks(
     by_score, by_gold = block_sizes(block, group, n_blocks, n_groups), block_sizes(level, group, n_levels, n_groups)
     # One key for two columns is sorted several times faster than the columns.
     by_ranks, by_place = block * max(n_levels, 1) + level, code * max(n_groups, 1) + group
-    ranked, placed = distinct(by_ranks), distinct(by_place)
-    of_ranked, of_placed = numbered(by_ranks)[0], numbered(by_place)[0]
+    ranked, placed = arrays.distinct(by_ranks), arrays.distinct(by_place)
+    of_ranked, of_placed = arrays.numbered(by_ranks)[0], arrays.numbered(by_place)[0]
     cells, count = np.unique(of_ranked * max(placed.size, 1) + of_placed, return_counts=True)
     cell_ranked, cell_placed = np.divmod(cells, max(placed.size, 1))
     cell_block, cell_level = np.divmod(ranked[cell_ranked], max(n_levels, 1))
@@ -384,7 +364,7 @@ def _of_ranks(
         by_group = np.argsort(cell_group, kind="stable")
         start = np.searchsorted(cell_group[by_group], np.arange(groups.start, groups.stop + 1))
         by_stratum = np.argsort(code, kind="stable")
-        compiled(1).ranks_left_out(
+        arrays.compiled(1).ranks_left_out(
             (np.bincount(block), np.bincount(level)),
             (block[by_stratum], level[by_stratum]),
             np.searchsorted(code[by_stratum], np.arange(n_strata + 1)),
@@ -405,14 +385,14 @@ class _InStrata:
 
     def __init__(self, values: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int) -> None:
         index, _, self.group, self.strata = _cells(code, n_strata, group, n_groups)
-        self.ends = group_ends(values, index, self.group.size)
+        self.ends = arrays.group_ends(values, index, self.group.size)
         self.n_groups = n_groups
 
     def vary(self, weights: Tile) -> Bools:
         """Under each of the weightings (n_groups, R); (R,)."""
         found = np.zeros(weights.shape[1], dtype=np.bool_)
         for own in self.strata:
-            found |= varies((self.ends[0][own], self.ends[1][own]), weights[self.group[own]] > 0)
+            found |= arrays.varies((self.ends[0][own], self.ends[1][own]), weights[self.group[own]] > 0)
         return found
 
     def vary_without(self) -> Bools:
@@ -423,5 +403,5 @@ class _InStrata:
             lowest, highest = self.ends[0][own], self.ends[1][own]
             if lowest.min() < highest.max():
                 strata += 1
-                lost[own] = ~varies_without((lowest, highest))
+                lost[own] = ~arrays.varies_without((lowest, highest))
         return np.asarray(np.bincount(self.group, weights=lost, minlength=self.n_groups) < strata)

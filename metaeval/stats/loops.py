@@ -209,7 +209,7 @@ def ranks_left_out(counts, by_stratum, stratum, entries, start, sums):  # type: 
 
 @_compiled
 def _inserted(value, count, code, mean, patience, key, cell):  # type: ignore[no-untyped-def]
-    """Values less their stratum's mean in ascending order, and their cells, of values that are nearly in order; how many
+    """Values less their stratum's mean in ascending order, and their cells, where values are nearly in order; how many
     there are, -1 where more than `patience` places would have to be moved.
     """
     size = 0

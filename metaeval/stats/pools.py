@@ -16,26 +16,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from metaeval.stats.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    check_codes,
-    check_finite,
-    check_lengths,
-    compiled,
-    distinct,
-    group_totals,
-    left_out_sums,
-    numbered,
-    ratio,
-    weighted_sums,
-)
+from metaeval.stats import arrays
+from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.resampling import Prepared
 from metaeval.stats.ties import run_starts
 
@@ -77,7 +65,7 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
     """
     check_pools(score, gold, pool)
     order = _order(score, -gold if ties == "best" else gold, pool)
-    index, n_pools = numbered(pool[order])
+    index, n_pools = arrays.numbered(pool[order])
     position = np.arange(order.size)
     new_pool = run_starts(index)
     new_block = new_pool | run_starts(score[order])
@@ -93,9 +81,9 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
 
 def check_pools(score: Floats, gold: Floats, pool: Ints) -> None:
     """Raise ValueError on NaN, infinity, a negative level or columns of unlike length; score, gold, pool: (n,)."""
-    check_lengths(score=score, gold=gold, pool=pool)
-    check_finite("score", score)
-    check_finite("gold", gold)
+    arrays.check_lengths(score=score, gold=gold, pool=pool)
+    arrays.check_finite("score", score)
+    arrays.check_finite("gold", gold)
     if gold.size and gold.min() < 0:
         raise ValueError(f"gold levels must not be negative in a retrieval pool, got {gold.min()}")
 
@@ -108,7 +96,7 @@ def pool_starts(pool: Ints) -> tuple[Ints, Ints]:
 
 def _order(score: Floats, gold: Floats, pool: Ints) -> Ints:
     """Rows sorted by pool, then falling score, then rising gold."""
-    loops = compiled(score.size * 20)
+    loops = arrays.compiled(score.size * 20)
     if loops is None:
         return np.lexsort((gold, -score, pool))
     order, start = pool_starts(pool)
@@ -121,22 +109,24 @@ def pool_mean(values: Floats, group: Ints, n_groups: int) -> Prepared:
 
     NaN values are left out. Undefined where no pool is left. Raises ValueError on a group code out of range.
     """
-    check_lengths(values=values[0] if values.ndim > 1 else values, group=group)
-    check_codes("group", group, n_groups)
+    arrays.check_lengths(values=values[0] if values.ndim > 1 else values, group=group)
+    arrays.check_codes("group", group, n_groups)
     measures = np.atleast_2d(values)
     defined = ~np.isnan(measures)
-    sums = [group_totals(row[known], group[known], n_groups) for row, known in zip(measures, defined, strict=True)]
+    sums = [
+        arrays.group_totals(row[known], group[known], n_groups) for row, known in zip(measures, defined, strict=True)
+    ]
     counts = [np.bincount(group[known], minlength=n_groups).astype(np.float64) for known in defined]
     moments = np.stack([*sums, *counts], axis=1)
 
     def means(total: Floats) -> Floats:
-        found = ratio(total[: len(measures)], total[len(measures) :])
+        found = arrays.ratio(total[: len(measures)], total[len(measures) :])
         return found if values.ndim > 1 else found[0]
 
     return Prepared(
-        lambda tile: means(weighted_sums(moments, tile)),
-        distinct(group[defined.any(axis=0)]).size,
-        lambda: means(left_out_sums(moments)),
+        lambda tile: means(arrays.weighted_sums(moments, tile)),
+        arrays.distinct(group[defined.any(axis=0)]).size,
+        lambda: means(arrays.left_out_sums(moments)),
     )
 
 
@@ -203,7 +193,7 @@ def recall_at(ranked: RankedPools, k: int) -> Floats:
 
 
 def _per_relevant(ranked: RankedPools, relevant: Bools, terms: Floats) -> Floats:
-    return ratio(ranked.total(terms), ranked.total(relevant.astype(np.float64)))
+    return arrays.ratio(ranked.total(terms), ranked.total(relevant.astype(np.float64)))
 
 
 def _defined(ranked: RankedPools, relevant: Bools, values: Floats) -> Floats:
@@ -230,7 +220,7 @@ def ndcg(ranked: RankedPools, k: int, gains: Gains = "linear") -> Floats:
     last, before = np.minimum(ranked.last, k), np.minimum(ranked.first - 1, k)
     mean_discount = (up_to[last] - up_to[before]) / (ranked.last - ranked.first + 1)
     ideal = ideal_dcg(gain[ranked.by_gold], ranked.pool, ranked.rank, ranked.n_pools, k)
-    return ratio(ranked.total(gain * mean_discount), ideal)
+    return arrays.ratio(ranked.total(gain * mean_discount), ideal)
 
 
 def ndcg_at(score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], gains: Gains = "linear") -> Floats:
@@ -238,7 +228,7 @@ def ndcg_at(score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], g
 
     score, gold, pool: (n,). The values of `ndcg` on `rank_pools`, to the digit. Raises ValueError as those do.
     """
-    loops = compiled(score.size * len(cutoffs) * 20)
+    loops = arrays.compiled(score.size * len(cutoffs) * 20)
     if loops is None:
         ranked = rank_pools(score, gold, pool)
         return np.stack([ndcg(ranked, k, gains) for k in cutoffs])
@@ -284,14 +274,12 @@ def ndcg_range(score: Floats, gold: Floats, pool: Ints, k: int, gains: Gains = "
     missing = np.isnan(score)
     everything = rank_pools(np.where(missing, 0.0, score), gold, pool)
     gain = level_gains(gold, gains)
-    order = np.argsort(pool, kind="stable")
-    best_first = gain[order][np.lexsort((-gain[order], everything.pool))]
-    ideal = ideal_dcg(best_first, everything.pool, everything.rank, everything.n_pools, k)
+    ideal = ideal_dcg(gain[np.lexsort((-gain, pool))], everything.pool, everything.rank, everything.n_pools, k)
     codes, index = np.unique(pool, return_inverse=True)
     worst = _least_dcg(score, gain, index, codes.size, k)
     # The highest DCG is the least one of the negated gains.
     best = -_least_dcg(score, -gain, index, codes.size, k)
-    return ratio(worst, ideal), ratio(best, ideal)
+    return arrays.ratio(worst, ideal), arrays.ratio(best, ideal)
 
 
 def _least_dcg(score: Floats, gain: Floats, pool: Ints, n_pools: int, k: int) -> Floats:
@@ -324,27 +312,20 @@ def _observed_blocks(score: Floats, gain: Floats, pool: Ints, n_pools: int, k: i
     block = np.cumsum(new) - 1
     size = np.bincount(block) if block.size else block
     mean_gain = np.bincount(block, weights=gain) / size if block.size else gain
-    row_pool = pool[new]
-    place = _place_in_pool(row_pool)
-    kept = place < k
-    shape = (n_pools, int(place[kept].max(initial=-1)) + 1)
-    gains, sizes = np.zeros(shape), np.zeros(shape, dtype=np.int64)
-    gains[row_pool[kept], place[kept]] = mean_gain[kept]
-    sizes[row_pool[kept], place[kept]] = size[kept]
-    return gains, sizes
+    return _first(mean_gain, pool[new], n_pools, k), _first(size, pool[new], n_pools, k)
 
 
 def _first_by_gain(gain: Floats, pool: Ints, n_pools: int, k: int) -> tuple[Floats, Ints]:
     """The k lowest gains of each pool in ascending order, padded with 0, and how many there are."""
     order = np.lexsort((gain, pool))
-    gain, pool = gain[order], pool[order]
-    place = _place_in_pool(pool)
-    kept = place < k
-    gains = np.zeros((n_pools, int(place[kept].max(initial=-1)) + 1))
-    gains[pool[kept], place[kept]] = gain[kept]
-    return gains, np.bincount(pool[kept], minlength=n_pools)
+    return _first(gain[order], pool[order], n_pools, k), np.minimum(np.bincount(pool, minlength=n_pools), k)
 
 
-def _place_in_pool(pool: Ints) -> Ints:
+def _first(values: NDArray[Any], pool: Ints, n_pools: int, k: int) -> NDArray[Any]:
+    """The first k values of each pool, (n_pools, up to k), padded with 0; pool: in ascending order."""
     position = np.arange(pool.size)
-    return np.asarray(position - np.maximum.accumulate(np.where(run_starts(pool), position, 0)))
+    place = position - np.maximum.accumulate(np.where(run_starts(pool), position, 0))
+    kept = place < k
+    grid = np.zeros((n_pools, int(place[kept].max(initial=-1)) + 1), values.dtype)
+    grid[pool[kept], place[kept]] = values[kept]
+    return grid

@@ -21,19 +21,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from metaeval.stats.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    check_rows,
-    column_sum,
-    compiled,
-    for_loops,
-    group_totals,
-    ratio,
-    strips,
-    weighted_sums,
-)
+from metaeval.stats import arrays
+from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.group_counts import GroupTotals, Orders, group_totals_of, inside_groups
 from metaeval.stats.resampling import KEPT_BYTES, TILE, Draws, Tile
 from metaeval.stats.ties import Entries, lone_powers, self_ties, sorted_by_level
@@ -45,19 +34,19 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
     For any gold; with few levels `count_wins` is faster. Raises ValueError on NaN or infinity, or on
     columns of unlike length.
     """
-    check_rows(score, gold, group, n_groups)
+    arrays.check_rows(score, gold, group, n_groups)
     ordered = sorted_by_level(score, gold, group, n_groups)
     level, n_levels, entries = ordered.level, ordered.n_levels, ordered.entries
     members = csr_array((np.ones(level.size, dtype=np.int64), (level, group)), shape=(n_levels, n_groups))
-    of_group = group_totals(np.ones(group.size), group, n_groups)[:, None]
+    of_group = arrays.group_totals(np.ones(group.size), group, n_groups)[:, None]
     alone = lone_powers(entries, n_groups)
     by_numpy = _orders_by_numpy(entries, n_levels, n_groups)
     inside = cache(lambda: group_totals_of([entries], n_levels, n_groups).pairs_inside())
 
     def evaluate(tile: Tile) -> Orders:
         squares, cubes = self_ties(alone, tile)
-        loops = compiled(entries.group.size * tile.shape[1] * n_levels)
-        if loops is None or weighted_sums(of_group, tile).max(initial=0) > np.iinfo(np.int32).max:
+        loops = arrays.compiled(entries.group.size * tile.shape[1] * n_levels)
+        if loops is None or arrays.weighted_sums(of_group, tile).max(initial=0) > np.iinfo(np.int32).max:
             weights = tile.astype(np.int64)
             rows = np.asarray(members @ weights)
             over, upward, more_squares, more_cubes = by_numpy(weights)
@@ -67,7 +56,7 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
             more_cubes = np.zeros(tile.shape[1])
             loops.count_orders(
                 *(entries.group, entries.level, entries.count, entries.start),
-                *(for_loops(tile), n_levels, rows, over, upward, more_squares, more_cubes),
+                *(arrays.for_loops(tile), n_levels, rows, over, upward, more_squares, more_cubes),
             )
         copies = between_copies(inside, tile, 3)
         return Orders(rows, over, upward, squares + more_squares, cubes + more_cubes, copies)
@@ -80,7 +69,7 @@ def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
     if tile.max(initial=0) <= 1:
         return np.zeros((counts, tile.shape[1]), dtype=np.int64)
     pairs, found = inside(), np.zeros((counts, tile.shape[1]), dtype=np.int64)
-    for own in strips(len(tile), tile.shape[1]):
+    for own in arrays.strips(len(tile), tile.shape[1]):
         weights = tile[own].astype(np.int64)
         found += csr_array(pairs[own].T) @ (weights * weights - weights)
     return found
@@ -101,7 +90,7 @@ def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable
         everything = _outranked(lower)
         over = np.array([(size * everything).sum(axis=0) for size in sizes]).reshape(n_levels, weights.shape[1])
         tied = lower[shared]
-        return over, upward, (tied * tied).sum(axis=0), column_sum(tied.astype(np.float64) ** 3)
+        return over, upward, (tied * tied).sum(axis=0), arrays.column_sum(tied.astype(np.float64) ** 3)
 
     return partial(_in_strips, strip, entries.n_blocks * n_levels)
 
@@ -117,7 +106,7 @@ def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bo
 
 def _in_strips(strip: Callable[[Ints], tuple[Any, ...]], height: int, weights: Ints) -> list[Any]:
     """The counts of all weightings, from a function that counts a strip of them in arrays of `height` rows."""
-    found = [strip(weights[:, own]) for own in strips(weights.shape[1], height)]
+    found = [strip(weights[:, own]) for own in arrays.strips(weights.shape[1], height)]
     return [np.concatenate(part, axis=-1) for part in zip(*found, strict=True)]
 
 
@@ -151,7 +140,7 @@ class Wins:
         place = higher * (higher - 1) // 2 + lower
         wins = self.wins[place] - self.copies[place]
         pairs = self.rows[higher] * self.rows[lower] - self.copies[len(self.wins) + place]
-        return ratio(wins.astype(np.float64), 2.0 * pairs)
+        return arrays.ratio(wins.astype(np.float64), 2.0 * pairs)
 
     def orders(self) -> Orders:
         """The same rows, counted by what each level outranks: all that correlations need."""
@@ -182,7 +171,7 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
     ties: count tied scores too, which AUC does not need. Levels are the distinct gold values, at most `MAX_LEVELS`.
     Raises ValueError on more, on NaN or infinity, or on columns of unlike length.
     """
-    check_rows(score, gold, group, n_groups)
+    arrays.check_rows(score, gold, group, n_groups)
     ordered = sorted_by_level(score, gold, group, n_groups)
     n_levels, entries = ordered.n_levels, ordered.entries
     if n_levels > MAX_LEVELS:
@@ -214,7 +203,7 @@ def wins_of_blocks(
     n_rows = int(entries.count.sum())
 
     def evaluate(tile: Tile) -> tuple[Ints, Ints, Ints, Floats]:
-        loops = compiled(entries.group.size * tile.shape[1])
+        loops = arrays.compiled(entries.group.size * tile.shape[1])
         if loops is None or n_rows * int(tile.max(initial=0)) > np.iinfo(np.int32).max:
             rows, wins, squares, cubes = by_numpy(tile.astype(np.int64))
             return rows, wins, squares, cubes
@@ -223,7 +212,7 @@ def wins_of_blocks(
         squares, cubes = np.zeros(tile.shape[1], dtype=np.int64), np.zeros(tile.shape[1])
         loops.count_wins(
             *(entries.group, entries.level, entries.count, entries.start),
-            *(for_loops(tile), n_levels, ties, rows, wins, squares, cubes),
+            *(arrays.for_loops(tile), n_levels, ties, rows, wins, squares, cubes),
         )
         return rows, wins, squares, cubes
 
@@ -242,7 +231,7 @@ def _wins_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[
         tied = sizes[:, shared].sum(axis=0)
         rows = sizes.sum(axis=1)
         found = np.array(wins, dtype=np.int64).reshape(len(wins), weights.shape[1])
-        return rows, found, (tied * tied).sum(axis=0), column_sum(tied.astype(np.float64) ** 3)
+        return rows, found, (tied * tied).sum(axis=0), arrays.column_sum(tied.astype(np.float64) ** 3)
 
     return partial(_in_strips, strip, entries.n_blocks)
 
