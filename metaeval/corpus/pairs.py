@@ -12,10 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
-from metaeval.corpus.chunks import Chunk, ChunkedCorpus, Chunking, document_sentences
-from metaeval.corpus.model import Citation, Evidence, Statement, SupportLevel
+from metaeval.corpus.chunks import Chunk, ChunkedCorpus, Chunking, chunk_document, document_sentences
+from metaeval.corpus.model import Citation, Document, Evidence, Statement, SupportLevel
 from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError, shown
 
@@ -199,6 +201,45 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "co
             "list)."
         )
     return PairTable(tuple(pairs), chunked.chunking, threshold, rule, evidence=counts, dropped=dropped)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A citation's evidence: by chunk what of it stands there, word for word; and what is found nowhere."""
+
+    pieces: Mapping[int, set[str]]
+    unplaced: list[str]
+
+    def spans(self, pair: Pair) -> list[int]:
+        """Where it stands in a pair's text: start and end in turn."""
+        found = [(pair.source.find(piece), len(piece)) for piece in self.pieces.get(pair.chunk, ())]
+        return [place for start, length in sorted(found) if start >= 0 for place in (start, start + length)]
+
+
+def place_evidence(document: Document, citation: Citation, threshold: float, chunking: Chunking | None) -> Placed:
+    """Where a citation's evidence stands in the chunks of its document.
+
+    threshold: as of `build_pairs`. chunking: of the document; None where what was marked is the one chunk, with the
+    sentences around it.
+    """
+    sentences = document_sentences(document)
+    words = [word_set(sentence) for sentence in sentences] if any(one.texts for one in citation.evidence) else []
+    whole = united(citation.evidence)
+    texts = ((text, align_evidence(Evidence(texts=(text,)), words, threshold)) for text in whole.texts)
+    lost = [text for text, found in texts if found.unmatched]
+    marked = align_evidence(whole, words, threshold).sentences
+    if chunking is None:
+        return Placed({0: {" ".join(sentences[number].split()) for number in marked}}, lost)
+    # Chunks are the document's words in order, so that a word's place tells its sentence.
+    of_word = [number for number, sentence in enumerate(sentences) for _ in sentence.split()]
+    pieces: dict[int, set[str]] = {}
+    first = 0
+    for chunk in chunk_document(document, chunking):
+        held = list(zip(of_word[first:], chunk.text.split(" "), strict=False))
+        first += len(held)
+        by_sentence = {number: [word for _, word in own] for number, own in groupby(held, key=itemgetter(0))}
+        pieces[chunk.index] = {" ".join(by_sentence[number]) for number in marked & by_sentence.keys()}
+    return Placed(pieces, lost)
 
 
 def lacking(statement: Statement, has_text: bool) -> str:

@@ -19,7 +19,7 @@ from metaeval.config_files import variants
 from metaeval.corpus.units import Aggregation, UnitRow, read_aggregation
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.executing import executed, worker_pool
-from metaeval.experiment.metrics import MetricProgress, check_metric, load_metric, oriented, plug_in, score_in
+from metaeval.experiment.metrics import MetricProgress, check_metric, load_metric, plug_in, score_in
 from metaeval.experiment.prepared_run import Job, RatedSet
 from metaeval.files import sha256_file, sha256_json
 from metaeval.own_tables import SCORE_ROLES
@@ -111,7 +111,7 @@ def answered(job: Job, scored: Scored, direction: Literal[1, -1], again: Rescore
     found = again(list(joined.values()))
     read |= zip(joined.values(), found.answers, strict=True)
     for number, answer in zip(joined, found.answers, strict=True):
-        rows[number] = oriented(answer, direction)
+        rows[number] = answer.oriented(direction)
     return Answered(rows, read.values(), scored.answers, scored.identity, found.identity)
 
 
@@ -318,10 +318,10 @@ def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Colum
     sign = file.direction
     if isinstance(source, RatedSet):
         aligned = align(file, [row.id for row in source.ratings.rows], f"ratings of {source.name} ({source.split})")
-        return column_of(file.metric, [oriented(answer, sign) for answer in aligned], file.signed(content))
+        return column_of(file.metric, [answer.oriented(sign) for answer in aligned], file.signed(content))
     row_ids = [row.id for row in source.rows]
     if file.answers.keys() <= set(row_ids):
-        per_row = [oriented(answer, sign) for answer in align(file, row_ids)]
+        per_row = [answer.oriented(sign) for answer in align(file, row_ids)]
     else:
         how = read_aggregation(source.config.aggregate)
         answers = align(file, [pair.pair_id for pair in source.pairs])

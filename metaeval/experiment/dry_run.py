@@ -12,12 +12,12 @@ from metaeval.errors import UserError
 from metaeval.experiment.columns import FILE_PREFIX, check_names, expected_texts, reading
 from metaeval.experiment.doctor import Readiness, State, readiness
 from metaeval.experiment.evaluation import find_protocols, readable_protocols
-from metaeval.experiment.executing import devices_of
 from metaeval.experiment.metrics import NOT_ASKING, check_windows, load_metric, plug_in
 from metaeval.experiment.prepared_run import pair_file, prepare
 from metaeval.llm.batch import write_batch
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import job_identity
+from metaeval.scoring.executors.local import devices_of
 from metaeval.scoring.pace import Pace, known_pace, tokens_of
 from metaeval.scoring.plan import Texts, make_plan
 from metaeval.scoring.store import ScoreStore, pair_key

@@ -14,7 +14,7 @@ from metaeval.errors import UserError
 from metaeval.files import sha256_json
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.executors.contract import Execute, Recipe, Work
-from metaeval.scoring.executors.local import ProcessPool, places
+from metaeval.scoring.executors.local import ProcessPool, devices_of, places
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.pace import timed
 
@@ -44,26 +44,6 @@ def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
         raise UserError("Several processes need Linux or macOS: leave executor.workers and executor.devices out.")
     with closing(ProcessPool(places(workers or len(devices), devices))) as processes:
         yield processes
-
-
-def devices_of(asked: Sequence[str]) -> list[str]:
-    """CUDA devices by number, each of them there; `UserError` names the allowed ones."""
-    if not asked:
-        return []
-    count = 0
-    if importlib.util.find_spec("torch"):
-        import torch
-
-        count = torch.cuda.device_count()
-    if asked == ("auto",) and count:
-        return [str(number) for number in range(count)]
-    for one in asked:
-        if one == "auto" or int(one) >= count:
-            allowed = f"0 to {count - 1}, or auto" if count else "none, since torch finds no CUDA device here"
-            raise UserError(
-                f"executor.devices names {one}; allowed: {allowed}. Use executor.workers for CPU processes."
-            )
-    return list(asked)
 
 
 def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute:

@@ -19,7 +19,7 @@ from metaeval.errors import UserError
 from metaeval.experiment.executing import executed, worker_pool
 from metaeval.experiment.prepared_run import variant_path
 from metaeval.files import canonical_json, sha256_file, sha256_json
-from metaeval.scoring.contract import Combination, Metric, MetricCard, PairScore, TwoStepMetric
+from metaeval.scoring.contract import Combination, Metric, MetricCard, TwoStepMetric
 from metaeval.scoring.engine import Scored, score_jointly
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.pair_table import WINDOW_ROWS, PairFile
@@ -246,7 +246,7 @@ def _combine(name: str, metric: Combination, parts: Sequence[tuple[int, Scored]]
     # Unique pairs only: a pair that the job holds twice would weigh twice in the scale.
     first = {pair: number for number, pair in reversed(list(enumerate(texts)))}
     numbers = sorted(first.values())
-    answers = [[oriented(scored.answers[number], direction) for number in numbers] for direction, scored in parts]
+    answers = [[scored.answers[number].oriented(direction) for number in numbers] for direction, scored in parts]
     with plug_in(name):
         unique = dict(zip((texts[number] for number in numbers), metric.combine(answers), strict=True))
     identity = {
@@ -255,8 +255,3 @@ def _combine(name: str, metric: Combination, parts: Sequence[tuple[int, Scored]]
         "corpus": sha256_json(sorted(set(texts))),
     }
     return Scored([unique[pair] for pair in texts], identity, len(unique), 0)
-
-
-def oriented(answer: PairScore, direction: int) -> PairScore:
-    """The answer with its score turned so that higher is more support."""
-    return answer if answer.score is None else answer._replace(score=direction * answer.score)

@@ -4,54 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from hashlib import sha256
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
-from metaeval.corpus.chunks import Chunking, chunk_document, document_sentences
-from metaeval.corpus.model import Citation, Evidence, Rating, Ratings, SupportLevel
-from metaeval.corpus.pairs import Alignment, Pair, align_evidence, united, word_set
+from metaeval.corpus.chunks import Chunking
+from metaeval.corpus.model import Citation, Rating, Ratings, SupportLevel
+from metaeval.corpus.pairs import Placed, place_evidence
 from metaeval.corpus.units import UnitRow
 from metaeval.experiment.prepared_run import Job, RatedSet
 from metaeval.own_tables import TEXT_ROLES, Table
-
-
-def drawn(rows: Sequence[tuple[str, str, int | None]], most: int) -> list[str]:
-    """The ids of at most `most` rows, of whole statements, each level in its share; rows of a statement together.
-
-    rows: id, statement and level of each. A statement stands in the stratum of its best row. The order in a stratum is
-    that of the statements' hashes.
-    """
-    of: dict[str, list[tuple[str, int]]] = {}
-    for name, statement, level in rows:
-        of.setdefault(statement, []).append((name, -1 if level is None else level))
-    if len(rows) <= most:
-        return [name for own in of.values() for name, _ in own]
-    strata: dict[int, list[str]] = {}
-    for statement in sorted(of, key=lambda name: sha256(name.encode("utf-8", "surrogatepass")).digest()):
-        strata.setdefault(max(level for _, level in of[statement]), []).append(statement)
-    kept: set[str] = set()
-    for statements in strata.values():
-        left = most * sum(len(of[name]) for name in statements) / len(rows)
-        for statement in statements:
-            left -= len(of[statement])
-            if left < 0 and kept:
-                break
-            kept.add(statement)
-    return [name for statement, own in of.items() if statement in kept for name, _ in own]
-
-
-@dataclass
-class Numbers:
-    """Values by number, each once."""
-
-    of: dict[str, int] = field(default_factory=dict)
-
-    def __call__(self, value: str) -> int:
-        """The number of a value, a new one where it is new."""
-        return self.of.setdefault(value, len(self.of))
+from metaeval.report.explorer import Numbers
 
 
 class Page:
@@ -63,7 +24,7 @@ class Page:
         self._texts, self._statements, self._documents = Numbers(), Numbers(), Numbers()
         self._groups, self._systems = Numbers(), Numbers()
         self._rows: list[dict[str, Any]] = []
-        self._placed: dict[str, _Placed] = {}
+        self._placed: dict[str, Placed] = {}
 
     def add(self, row: UnitRow, kept: Mapping[str, Any]) -> None:
         """Add a row, with what the pair file keeps of it."""
@@ -104,49 +65,13 @@ class Page:
             "systems": list(self._systems.of),
         }
 
-    def _placed_of(self, citation: Citation) -> _Placed:
+    def _placed_of(self, citation: Citation) -> Placed:
         if citation.id not in self._placed:
-            self._placed[citation.id] = _place_evidence(self._job, citation)
+            config, document = self._job.config, self._job.corpus.documents[citation.document_id]
+            chunking = Chunking(sys.maxsize) if config.unit == "page" else config.chunk.chunking()
+            own = None if config.unit == "evidence" else chunking
+            self._placed[citation.id] = place_evidence(document, citation, config.evidence.threshold, own)
         return self._placed[citation.id]
-
-
-@dataclass(frozen=True)
-class _Placed:
-    """A citation's evidence: by chunk what of it stands there, word for word; and what is found nowhere."""
-
-    pieces: Mapping[int, set[str]]
-    unplaced: list[str]
-
-    def spans(self, pair: Pair) -> list[int]:
-        """Where it stands in a pair's text: start and end in turn."""
-        found = [(pair.source.find(piece), len(piece)) for piece in self.pieces.get(pair.chunk, ())]
-        return [place for start, length in sorted(found) if start >= 0 for place in (start, start + length)]
-
-
-def _place_evidence(job: Job, citation: Citation) -> _Placed:
-    document = job.corpus.documents[citation.document_id]
-    sentences = document_sentences(document)
-    words = [word_set(sentence) for sentence in sentences] if any(one.texts for one in citation.evidence) else []
-
-    def placed(evidence: Evidence) -> Alignment:
-        return align_evidence(evidence, words, job.config.evidence.threshold)
-
-    whole = united(citation.evidence)
-    lost = [text for text in whole.texts if placed(Evidence(texts=(text,))).unmatched]
-    marked = placed(whole).sentences
-    if job.config.unit == "evidence":  # its one text is what was marked, with the sentences around it
-        return _Placed({0: {" ".join(sentences[number].split()) for number in marked}}, lost)
-    chunking = Chunking(sys.maxsize) if job.config.unit == "page" else job.config.chunk.chunking()
-    # Chunks are the document's words in order, so that a word's place tells its sentence.
-    of_word = [number for number, sentence in enumerate(sentences) for _ in sentence.split()]
-    pieces: dict[int, set[str]] = {}
-    first = 0
-    for chunk in chunk_document(document, chunking):
-        held = list(zip(of_word[first:], chunk.text.split(" "), strict=False))
-        first += len(held)
-        by_sentence = {number: [word for _, word in own] for number, own in groupby(held, key=itemgetter(0))}
-        pieces[chunk.index] = {" ".join(by_sentence[number]) for number in marked & by_sentence.keys()}
-    return _Placed(pieces, lost)
 
 
 AGAINST = "human rating"

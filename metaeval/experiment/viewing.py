@@ -25,11 +25,11 @@ from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
 from metaeval.experiment.prepared_run import Job, RatedSet, prepare, prepare_ratings
 from metaeval.experiment.report_page import PAGE as REPORT
 from metaeval.experiment.verdicts import find_cutoff
-from metaeval.experiment.view_rows import AGAINST, Page, drawn, rating_columns, rating_levels
+from metaeval.experiment.view_rows import AGAINST, Page, rating_columns, rating_levels
 from metaeval.files import write_text
 from metaeval.report.cautions import cautions
 from metaeval.report.cells import headline_grid, lay_out, units
-from metaeval.report.explorer import explorer_page
+from metaeval.report.explorer import drawn, explorer_page
 from metaeval.report.findings import findings
 from metaeval.report.grid import Cell, Grid
 from metaeval.report.result import SCHEMAS, load_result, read_versioned

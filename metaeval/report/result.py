@@ -7,13 +7,15 @@ Files of an older schema version must load for ever: a change of meaning gets a 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from metaeval.errors import UserError
-from metaeval.files import write_text
+from metaeval.files import sha256_json, write_text
 from metaeval.reading import read_json
 
 SCHEMA = "metaeval-result/2"
@@ -113,6 +115,21 @@ class Data(_Strict):
     levels: dict[str, int]
     dropped: dict[str, int] = Field(default_factory=dict)
     evidence: dict[str, int] = Field(default_factory=dict)
+
+    @classmethod
+    def together(cls, data: Sequence[Data]) -> Data:
+        """Several data sets as one."""
+        levels: Counter[str] = Counter()
+        for one in data:
+            levels.update(one.levels)
+        counts = ("statements", "documents", "citations", "groups")
+        return cls(
+            name="+".join(dict.fromkeys(one.name for one in data)),
+            split="+".join(dict.fromkeys(one.split for one in data)),
+            fingerprint=sha256_json([one.fingerprint for one in data]),
+            levels=dict(levels),
+            **{key: sum(getattr(one, key) for one in data) for key in counts},
+        )
 
 
 IntervalMethod = Literal["t", "bootstrap-t", "percentile", "bca"]

@@ -36,6 +36,10 @@ class PairScore(NamedTuple):
     tokens: int = 0
     cut: int = 0
 
+    def oriented(self, direction: int) -> PairScore:
+        """The answer with its score turned so that higher is more support; direction: as on the metric's card."""
+        return self if self.score is None else self._replace(score=direction * self.score)
+
 
 class ThreeWay(NamedTuple):
     """Natural logarithms of a pair's three class probabilities; together they are a distribution."""

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from metaeval.experiment.comparing.subgroups import Part, parts_of, readable_by, together
+from metaeval.experiment.comparing.subgroups import Part, parts_of, readable_by
 from metaeval.experiment.evaluation import Asked, column_of
 from metaeval.experiment.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.files import safe_name
 from metaeval.report.cells import cell
 from metaeval.report.grid import Note, TableRow, chance, count, numeral, plain
-from metaeval.report.result import Column
+from metaeval.report.result import Column, Data
 from metaeval.report.sheet import Record, Sheet
 from metaeval.stats.influence import t_interval
 from metaeval.stats.meta_analysis import Pooled, pooled
@@ -107,7 +107,7 @@ def across_sheet(parts: Sequence[Part], asked: Asked) -> tuple[Sheet, list[Acros
         ("data set", ("difference", "p", "groups", "weight"), [row for one in found for row in _rows(one)]),
         [record for one in found for record in _records(one, protocol.name)],
         notes=notes,
-        data=together([part.frame.summary for part in parts]),
+        data=Data.together([part.frame.summary for part in parts]),
         method="t",
     )
     return sheet, found

@@ -17,7 +17,7 @@ from metaeval.errors import UserError, shown, unknown
 from metaeval.experiment.evaluation import Asked, column_of
 from metaeval.experiment.metric_scores import Panel, headline, judged, make_sheet, protocols_of
 from metaeval.experiment.prepared_run import Frame, RatedSet, find_dataset
-from metaeval.files import safe_name, sha256_json
+from metaeval.files import safe_name
 from metaeval.report.cells import cell
 from metaeval.report.grid import Cell, Note, TableRow, count, plain
 from metaeval.report.notes import intervals_of, letters
@@ -222,7 +222,7 @@ def _sheet(panels: Sequence[Panel], asked: Asked, by: str, parts: Sequence[Part]
         (plain(by), headings, rows),
         records,
         footnotes=(*(warned if any(few) else ()), *(Note(letter, reason) for reason, letter in reasons.items())),
-        data=together([part.frame.summary for part in parts]) if by == "dataset" else None,
+        data=Data.together([part.frame.summary for part in parts]) if by == "dataset" else None,
         method=panels[0].config.interval.method,
     )
     return replace(sheet, grid=replace(sheet.grid, footer=tuple(_own(note, panels[0]) for note in sheet.grid.footer)))
@@ -275,17 +275,3 @@ def _cell(one: Record, column: Column, reasons: Mapping[str, str], spelt: bool) 
     value, low, high = (None if one[name] is None else float(str(one[name])) for name in ("value", "low", "high"))
     letter = reasons.get(plain(str(one["note"])) or "undefined, no reason recorded", "") if value is None else ""
     return cell(value, low, high, column, marks=(letter,) if letter else (), spelt=spelt)
-
-
-def together(data: Sequence[Data]) -> Data:
-    """Several data sets as one."""
-    levels: Counter[str] = Counter()
-    for one in data:
-        levels.update(one.levels)
-    return Data(
-        name="+".join(dict.fromkeys(one.name for one in data)),
-        split="+".join(dict.fromkeys(one.split for one in data)),
-        fingerprint=sha256_json([one.fingerprint for one in data]),
-        levels=dict(levels),
-        **{key: sum(getattr(one, key) for one in data) for key in ("statements", "documents", "citations", "groups")},
-    )

@@ -7,7 +7,8 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from string import Template
 from typing import Any
@@ -69,3 +70,39 @@ def _block(name: str, value: Any) -> str:
     packed = base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 9, mtime=0)).decode()
     lines = "\n".join(packed[start : start + _LINE] for start in range(0, len(packed), _LINE))
     return f'<script type="text/plain" id="{escape(Shown(name))}">\n{lines}\n</script>'
+
+
+def drawn(rows: Sequence[tuple[str, str, int | None]], most: int) -> list[str]:
+    """The ids of at most `most` rows, of whole statements, each level in its share; rows of a statement together.
+
+    rows: id, statement and level of each. A statement stands in the stratum of its best row. The order in a stratum is
+    that of the statements' hashes.
+    """
+    of: dict[str, list[tuple[str, int]]] = {}
+    for name, statement, level in rows:
+        of.setdefault(statement, []).append((name, -1 if level is None else level))
+    if len(rows) <= most:
+        return [name for own in of.values() for name, _ in own]
+    strata: dict[int, list[str]] = {}
+    for statement in sorted(of, key=lambda name: hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()):
+        strata.setdefault(max(level for _, level in of[statement]), []).append(statement)
+    kept: set[str] = set()
+    for statements in strata.values():
+        left = most * sum(len(of[name]) for name in statements) / len(rows)
+        for statement in statements:
+            left -= len(of[statement])
+            if left < 0 and kept:
+                break
+            kept.add(statement)
+    return [name for statement, own in of.items() if statement in kept for name, _ in own]
+
+
+@dataclass
+class Numbers:
+    """Values by number, each once."""
+
+    of: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, value: str) -> int:
+        """The number of a value, a new one where it is new."""
+        return self.of.setdefault(value, len(self.of))

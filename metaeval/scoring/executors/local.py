@@ -7,6 +7,7 @@ when this process does, however that ends.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import selectors
@@ -19,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
+from metaeval.errors import UserError
 from metaeval.scoring.backends.line_process import how_ended
 from metaeval.scoring.executors.pool import Child, Piece, Pool
 
@@ -131,3 +133,23 @@ class ProcessPool(Pool):
                 if isinstance(child, _Process):
                     selector.register(child, selectors.EVENT_READ, number)
             return [key.data for key, _ in selector.select()]
+
+
+def devices_of(asked: Sequence[str]) -> list[str]:
+    """CUDA devices by number, each of them there; `UserError` names the allowed ones."""
+    if not asked:
+        return []
+    count = 0
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        count = torch.cuda.device_count()
+    if asked == ("auto",) and count:
+        return [str(number) for number in range(count)]
+    for one in asked:
+        if one == "auto" or int(one) >= count:
+            allowed = f"0 to {count - 1}, or auto" if count else "none, since torch finds no CUDA device here"
+            raise UserError(
+                f"executor.devices names {one}; allowed: {allowed}. Use executor.workers for CPU processes."
+            )
+    return list(asked)
