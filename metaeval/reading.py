@@ -338,7 +338,7 @@ def _count_nodes(node: yaml.Node, counted: dict[yaml.Node, int], around: frozens
     return total
 
 
-def csv_records(path: Path, then: str = "") -> Iterator[tuple[str, dict[str, str]]]:
+def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
     """The rows of a CSV file with a header line, each with the words for its place.
 
     Raises `UserError` when the file cannot be read, the header names a column twice, or a row is longer or shorter

@@ -22,7 +22,7 @@ from metaeval.report.cells import comparison_grid, headline_grid, lay_out, units
 from metaeval.report.figures.drawing import FAINT, INK, looks_of
 from metaeval.report.figures.forest import panel_of
 from metaeval.report.findings import findings
-from metaeval.report.grid import READING, Block, Cell, Grid, Note, place_of, plain
+from metaeval.report.grid import READING, Block, Cell, Grid, Note, grouped, place_of, plain
 from metaeval.report.measures import Headline, Readings, headlines, metrics_of, named_in
 from metaeval.report.result import Result
 from metaeval.shown import Shown
@@ -132,10 +132,8 @@ def page(
     heading = plain(title) or f"Metrics against human judgement{': ' if results else ''}{names}"
     opening = _opening(results, readings) if readings and results else ""
     sections = [
-        Section(
-            [(lay_out(one), _folded_pairs(one)) for one in results if judged(one) == name], name, pictures.get(name, ())
-        )
-        for name in dict.fromkeys(map(judged, results))
+        Section([(lay_out(one), _folded_pairs(one)) for one in same], name, pictures.get(name, ()))
+        for name, same in grouped((judged(one), one) for one in results).items()
     ]
     return page_of(heading, sections, opening + explorer)
 

@@ -227,38 +227,23 @@ def _notes(notes: Sequence[Note], colon: str) -> list[str]:
     ]
 
 
-_MARKUP = {char: f"\\{char}" for char in "&%$#_{}"}
-_NAMED = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}"}
-_NAMED |= {">": r"\textgreater{}", "|": r"\textbar{}", "`": r"\`{}", '"': r"{\char34}"}
-# Behind the \\ that ends a table row the brackets and the star would be read as its arguments.
-_ROW_ENDS = {"[": "{[}", "]": "{]}", "*": "{*}"}
-_DASHES = {"–": "--", "—": "---", "‐": "-", "‑": "-", "−": "$-$"}
-_QUOTES = {
-    "‘": r"\textquoteleft{}",
-    "’": r"\textquoteright{}",
-    "“": r"\textquotedblleft{}",
-    "”": r"\textquotedblright{}",
-    "…": r"\dots{}",
-    "\u00a0": "~",
-}
-_RAISED = {"†": r"\dag{}", "‡": r"\ddag{}", "§": r"\S{}", "°": r"$^{\circ}$", "²": "$^{2}$", "³": "$^{3}$"}
-_MATHS = {"×": r"$\times$", "·": r"$\cdot$", "±": r"$\pm$", "≤": r"$\leq$", "≥": r"$\geq$", "≠": r"$\neq$"}
-_MATHS |= {"≈": r"$\approx$", "→": r"$\to$", "∞": r"$\infty$", "Δ": r"$\Delta$", "Σ": r"$\Sigma$"}
-_LETTERS = {"ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ø": r"\o{}", "Ø": r"\O{}"}
-_LETTERS |= {"ł": r"\l{}", "Ł": r"\L{}"}
-_GREEK = {
-    chr(code): rf"$\{name}$"
-    for code, name in zip(
-        range(0x3B1, 0x3CA),
-        "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho varsigma sigma tau "
-        "upsilon varphi chi psi omega".split(),
-        strict=True,
-    )
-    if name != "omicron"
-} | {"ο": "o"}
+_GREEK = (
+    "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho varsigma sigma tau "
+    "upsilon varphi chi psi omega"
+).split()
+# Characters, each with its spelling. Behind the \\ that ends a table row the brackets and the star would be read as its
+# arguments.
+_SPELT = r"""
+& \& % \% $ \$ # \# _ \_ { \{ } \} \ \textbackslash{} ~ \textasciitilde{} ^ \textasciicircum{} < \textless{}
+> \textgreater{} | \textbar{} ` \`{} " {\char34} [ {[} ] {]} * {*} – -- — --- ‐ - ‑ - − $-$ ‘ \textquoteleft{}
+’ \textquoteright{} “ \textquotedblleft{} ” \textquotedblright{} … \dots{} † \dag{} ‡ \ddag{} § \S{} ° $^{\circ}$
+² $^{2}$ ³ $^{3}$ × $\times$ · $\cdot$ ± $\pm$ ≤ $\leq$ ≥ $\geq$ ≠ $\neq$ ≈ $\approx$ → $\to$ ∞ $\infty$ Δ $\Delta$
+Σ $\Sigma$ ß \ss{} æ \ae{} Æ \AE{} œ \oe{} Œ \OE{} ø \o{} Ø \O{} ł \l{} Ł \L{}
+""".split()
+_KNOWN = {chr(0x3B1 + place): rf"$\{name}$" for place, name in enumerate(_GREEK)} | {"ο": "o", "\u00a0": "~"}
+_KNOWN |= zip(_SPELT[::2], _SPELT[1::2], strict=True)
 _ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u"}
 _ACCENTS |= {"\u0307": ".", "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c"}
-_KNOWN = _MARKUP | _NAMED | _ROW_ENDS | _DASHES | _QUOTES | _RAISED | _MATHS | _LETTERS | _GREEK
 
 
 def escape(text: Shown) -> str:

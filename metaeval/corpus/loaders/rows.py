@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import sha256_json
-from metaeval.reading import csv_records, json_objects
+from metaeval.reading import json_objects
 
 T = TypeVar("T")
 
@@ -140,15 +140,6 @@ def finite(row: Row, name: str) -> float:
 def finite_or_none(row: Row, name: str) -> float | None:
     """A finite number, or None where the field holds null or an empty string; absent is an error all the same."""
     return None if row.fields.get(name, 0) in (None, "") else finite(row, name)
-
-
-def csv_rows(path: Path) -> Iterator[Row]:
-    """Yield the rows of a published CSV file with a header line.
-
-    Raises `UserError` as `metaeval.reading.csv_records` does.
-    """
-    for where, fields in csv_records(path, FETCH):
-        yield Row(where, fields)
 
 
 def content_id(*parts: Any) -> str:
