@@ -390,6 +390,10 @@ class TestHeadlineTable:
         assert [line.name for line in grid.lines] == [f"m{number}" for number in range(ROWS + 2, 2, -1)]
         assert any("3 more metrics" in note.text for note in grid.footnotes)
 
+    def test_of_many_a_metric_at_nought_stands_before_one_below(self):
+        grid = headline_grid([correlated({"a": -0.4, "b": 0.0, "c": 0.1})], READINGS, most=2)
+        assert [line.name for line in grid.lines] == ["c", "b"]
+
     def test_marks_are_those_of_the_table_and_each_is_explained(self):
         flagged = A.model_copy(update={"not_above": {"overall": ["words"]}, "clusters": {"overall": 1, "fs_ns": 1}})
         grid = headline_grid([made([flagged, B, control("words", 0.9, 0.5, 0.8, 0.7)])], READINGS)
