@@ -14,8 +14,7 @@ from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.values import citeeval_options
 from metaeval.citation.readers.answers import gather
 from metaeval.errors import UserError
-from metaeval.experiment.citing.citeeval_run import OWNERS
-from metaeval.experiment.citing.citeeval_tables import CITEEVAL
+from metaeval.experiment.citing.citeeval_tables import CITEEVAL, OWNERS
 from metaeval.experiment.citing.pipeline import sort_settings
 from metaeval.experiment.citing.run import prepare, run_pipeline
 from metaeval.llm.exchange import read_reply

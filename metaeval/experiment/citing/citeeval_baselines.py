@@ -1,4 +1,7 @@
-"""CiteEval's baselines: AutoAIS, LQAC and AttrScore of the same statements, in tables and rows."""
+"""What CiteEval's judge makes of answers, and its baselines in tables and rows.
+
+AutoAIS, LQAC and AttrScore are of the same statements.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from metaeval.citation.chat import ChatOptions, Spent, spent_on
 from metaeval.citation.citeeval.baselines import (
     KINDS,
     LABEL,
@@ -14,6 +18,7 @@ from metaeval.citation.citeeval.baselines import (
     UNREAD,
     Aggregation,
     AttrStatement,
+    Baseline,
     Kind,
     LqacStatement,
     Open,
@@ -25,12 +30,15 @@ from metaeval.citation.citeeval.baselines import (
     response_value,
     supposed,
 )
-from metaeval.citation.citeeval.judge import asked_fields
+from metaeval.citation.citeeval.editing import Coefficients
+from metaeval.citation.citeeval.evaluate import Evaluated
+from metaeval.citation.citeeval.judge import Asking, asked_fields
+from metaeval.citation.citeeval.splitting import Split
+from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions, Scenario, changed_options
 from metaeval.citation.measures import Estimate, estimate, group_codes, means
 from metaeval.citation.model import Pair
-from metaeval.experiment.citing.citeeval_run import Rated
 from metaeval.experiment.citing.claims_tables import F1, PRECISION, RECALL
-from metaeval.experiment.citing.pipeline import MakeBackends
+from metaeval.experiment.citing.pipeline import MakeBackends, Run
 from metaeval.experiment.citing.provenance import Provenance, truncation, written_out
 from metaeval.experiment.evaluation import resampling_of
 from metaeval.experiment.metrics import plug_in
@@ -53,8 +61,9 @@ AGGREGATIONS: Mapping[Aggregation, tuple[str, str]] = {
 }
 """Both ways in which LQAC's values of statements become a response's: name in the table, and what it means."""
 
-_TITLES = {"autoais": "AutoAIS", "lqac": "LQAC", "attrscore": "AttrScore"}
-_STUBS = {"autoais": "backend", "lqac": "aggregation", "attrscore": "judge"}
+_NAMES = {"autoais": ("AutoAIS", "backend"), "lqac": ("LQAC", "aggregation"), "attrscore": ("AttrScore", "judge")}
+"""Of each baseline its title, and the heading of its judges."""
+
 _FULL = {
     "autoais": "all statements count",
     "lqac": "all statements count; one without citations has precision 0, and recall 1 if it needs none",
@@ -67,6 +76,65 @@ _COULD_BE = (
     "the means over all answers, were every missing word against them, or for them; the means above take what is "
     "missing to be as what is known of its kind in the same system"
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """CiteEval's judge: what is asked of which model, and how its words become numbers."""
+
+    profile: str
+    options: CiteEvalOptions
+    asking: Asking
+    chat: ChatOptions
+
+    @property
+    def changed(self) -> str:
+        """Options of the profile, only where they were changed."""
+        return changed_options(self.profile, self.options)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The answers cut into statements, and the baselines that were asked for.
+
+    by_model: the baselines that the chat model judges. labellers: the metrics that give AttrScore's labels.
+    """
+
+    run: Run
+    judge: Judge
+    splits: Sequence[Split]
+    coefficients: Coefficients
+    baseline_options: BaselineOptions
+    by_model: Sequence[Baseline]
+    labellers: Sequence[str]
+
+    @property
+    def scenario(self) -> Scenario:
+        """The run's scenario."""
+        scenario: Scenario = self.run.options.scenario
+        return scenario
+
+
+@dataclass(frozen=True, eq=False)
+class Rated:
+    """Answers as the judge rated them. models: the names that the replies came under."""
+
+    reading: Reading
+    found: Evaluated
+    models: Sequence[str]
+
+    @property
+    def answered_as(self) -> str:
+        """The model as the replies name it, and as it was asked where no reply came."""
+        return ", ".join(self.models) or self.reading.judge.asking.model
+
+    def cited(self, number: int) -> list[bool]:
+        """Which statements of an answer have citations."""
+        return [bool(one.citations) for one in self.reading.splits[number].statements]
+
+    def spent(self, number: int) -> Spent:
+        """What the replies about an answer took."""
+        return spent_on(self.found.replies[number])
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,16 +159,13 @@ class Scored:
     words: Sequence[Sequence[Record]] = ()
     unread: Sequence[tuple[str, str]] = ()
 
-    def of_answer(self, number: int) -> Record:
-        """The cells of an answer's row."""
-        return self._cells(self.answers[number])
-
     def of_statement(self, number: int, place: int) -> Record:
         """The cells of a statement's row; of citations in their order, a question mark where a word is missing."""
         words = self.words[number][place] if self.words else {}
-        return {**words, **self._cells(self.statements[number][place])} if self.statements else {}
+        return {**words, **self.cells(self.statements[number][place])} if self.statements else {}
 
-    def _cells(self, values: Mapping[str, Open]) -> Record:
+    def cells(self, values: Mapping[str, Open]) -> Record:
+        """Values of an answer or a statement as the cells of its row."""
         row: dict[str, Scalar] = {}
         for column in self.columns:
             name, value = f"{self.prefix}{column.key}", values[column.key]
@@ -279,10 +344,9 @@ def _by_metric(rated: Rated, name: str) -> Scored:
 
 def _sheet(rated: Rated, scored: Sequence[Scored], around: Provenance, judge_note: Mapping[str, Note]) -> Sheet:
     name, columns, panel = scored[0].baseline, scored[0].columns, rated.reading.run.panel
-    entries: list[Entry] = []
-    answers: list[str] = []
+    title, stub = _NAMES[name]
+    entries, answers, open_ = [], [], []
     records: list[Record] = []
-    open_: list[tuple[str, str]] = []
     for one in scored:
         for place, system in enumerate(panel.systems):
             numbers = panel.rows(place).tolist()
@@ -293,10 +357,15 @@ def _sheet(rated: Rated, scored: Sequence[Scored], around: Provenance, judge_not
             answers.append(
                 f"{' to '.join(f'{number:,}' for number in (known[0], *known[1:][-1:]))} of {len(numbers):,}"
             )
-            if said := _could_be(own, len(numbers)):
-                open_.append((plain(f"{system}, {one.name}"), said))
+            # What the values could be, where a word is missing.
+            missing = {column: (mean, *ends) for column, (mean, ends) in own.items() if ends[0] != ends[1]}
+            if missing:
+                said = [f"{c.label} {numeral(low, c)} to {numeral(high, c)}" for c, (_, low, high) in missing.items()]
+                in_part = max(mean.undefined for mean, *_ in missing.values())
+                of = f"(words are missing of up to {in_part:,} of {count(len(numbers), 'answer')})"
+                open_.append((plain(f"{system}, {one.name}"), f"{', '.join(said)} {of}"))
             records += [
-                {"system": system, _STUBS[name]: one.name, "measure": column.key, **asdict(mean)}
+                {"system": system, stub: one.name, "measure": column.key, **asdict(mean)}
                 | {"least": least, "most": most}
                 for column, (mean, (least, most)) in own.items()
             ]
@@ -319,7 +388,7 @@ def _sheet(rated: Rated, scored: Sequence[Scored], around: Provenance, judge_not
         ]
         return replace(grid, headings=(*grid.headings, "answers"), blocks=tuple(blocks))
 
-    return made.sheet(name, f"{_TITLES[name]} of the same statements (%)", records, layout, notes)
+    return made.sheet(name, f"{title} of the same statements (%)", records, layout, notes)
 
 
 def _reading(rated: Rated, name: str) -> str:
@@ -352,13 +421,3 @@ def _mean(rated: Rated, values: Sequence[Open], numbers: Sequence[int]) -> tuple
     if found.value is not None and least is not None and most is not None:
         found = replace(found, value=min(max(found.value, least), most))  # rounding apart, it is there already
     return replace(found, answers=whole, undefined=len(values) - whole), (least, most)
-
-
-def _could_be(values: Mapping[Column, tuple[Estimate, Ends]], answers: int) -> str:
-    """What the values of a system could be; empty where nothing is missing."""
-    missing = {column: (mean, *ends) for column, (mean, ends) in values.items() if ends[0] != ends[1]}
-    if not missing:
-        return ""
-    said = [f"{key.label} {numeral(least, key)} to {numeral(most, key)}" for key, (_, least, most) in missing.items()]
-    in_part = max(mean.undefined for mean, *_ in missing.values())
-    return f"{', '.join(said)} (words are missing of up to {in_part:,} of {count(answers, 'answer')})"

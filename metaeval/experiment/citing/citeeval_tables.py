@@ -1,4 +1,7 @@
-"""CiteEval as a pipeline: scores of systems with bounds, what could not be judged and what it cost, and rows."""
+"""CiteEval as a pipeline: its options, the questions to the chat model, and how the model rates every answer.
+
+Then scores of systems with bounds, what could not be judged and what it cost, and rows.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,59 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
 
-from metaeval.citation.chat import Spent, cost_of, reply_texts, spent_on
-from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint
+from pydantic import Field
+
+from metaeval.citation.chat import Chat, ChatOptions, Spent, cost_of, estimate_for, reply_texts, spent_on, why_unread
+from metaeval.citation.citeeval.baselines import BASELINES, Baseline
+from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint, read_coefficients
+from metaeval.citation.citeeval.evaluate import (
+    SCENARIOS,
+    ResponseValues,
+    bounds,
+    counts,
+    estimates,
+    evaluate,
+    questions,
+    unread_marks,
+)
 from metaeval.citation.citeeval.evaluate import Measure as Key
-from metaeval.citation.citeeval.evaluate import bounds, counts, estimates, unread_marks
-from metaeval.citation.citeeval.judge import asked_fields
-from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.model import answer_cells
-from metaeval.experiment.citing.citeeval_baselines import Scored, baseline_questions, baseline_sheets, judge_baselines
-from metaeval.experiment.citing.citeeval_run import (
-    OWNERS,
-    CiteEvalCommand,
+from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
+from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions, baseline_options, citeeval_options
+from metaeval.citation.model import Answer, answer_cells
+from metaeval.config import Flag
+from metaeval.errors import UserError, unknown
+from metaeval.experiment.citing.citeeval_baselines import (
     Judge,
     Rated,
-    ask_citeeval,
-    estimate_citeeval,
-    read_citeeval,
+    Reading,
+    Scored,
+    baseline_questions,
+    baseline_sheets,
+    judge_baselines,
 )
 from metaeval.experiment.citing.generating import MONEY, amount, taken
-from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Measure, Pipeline, Run
+from metaeval.experiment.citing.pipeline import (
+    AsksChat,
+    JudgedByMetrics,
+    Layout,
+    MakeBackends,
+    Measure,
+    Names,
+    Pipeline,
+    Profile,
+    ReadsAnswers,
+    Run,
+    one_of,
+)
+from metaeval.experiment.citing.pipeline import Scenario as ScenarioName
 from metaeval.experiment.citing.provenance import Provenance, counted, data_of, judged, listed, uncertainty, warning
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.evaluation import resampling_of
+from metaeval.experiment.verdicts import load_judge
 from metaeval.report.citation.layout import Table, interval_cell
 from metaeval.report.grid import UNDEFINED, Cell, Note, numeral, plain
 from metaeval.report.sheet import Record, Scalar, Sheet
@@ -42,6 +75,117 @@ MEASURES: Mapping[Key, Measure] = {
 
 _BOUNDS = "least to most"
 _EXAMPLES = 3
+
+OWNERS: Mapping[str, type] = {
+    "asking": Asking,
+    "options": CiteEvalOptions,
+    "baselines": BaselineOptions,
+    "chat": ChatOptions,
+}
+"""The classes whose fields --set takes by name."""
+
+
+class CiteEvalCommand(ReadsAnswers, AsksChat, JudgedByMetrics):
+    """Options of CiteEval."""
+
+    nli: Names = Field(default=(), description="Metrics for AutoAIS of the same statements. Repeatable.")
+    profile: Profile = "paper"
+    scenario: Annotated[ScenarioName, one_of("scenario", SCENARIOS)] = "full"
+    coefficients: Annotated[Path | None, Flag("FILE")] = Field(
+        default=None, description="For the edit distance, from 'cite refit'."
+    )
+    baselines: Annotated[Names, Flag("NAMES", multiple=True)] = Field(
+        default=(), description="Of the same statements: lqac, attrscore (chat model), attrscore:METRIC."
+    )
+
+
+def read_judge(run: Run, **defaults: Any) -> Judge:
+    """The judge of a run. defaults: of fields of `Asking`, where the pipeline has its own.
+
+    Raises `UserError` for a wrong option, and for a prompt file that cannot be used.
+    """
+    options = citeeval_options(run.options.profile, **run.given["options"])
+    chat: Any = run.chat  # every pipeline of CiteEval asks a chat model
+    asking = Asking(**{**defaults, **run.given["asking"], "model": chat.model, "ask_again": chat.ask_again})
+    load_prompts(asking)
+    return Judge(run.options.profile, options, asking, chat)
+
+
+def check_edited(
+    answers: Sequence[Answer],
+    splits: Sequence[Split],
+    judge: Judge,
+    chat: Chat,
+    results: Sequence[ResponseValues],
+    refusal: str,
+) -> None:
+    """Raise `UserError` where nothing that the judge said of the citations can be read. refusal: how it begins."""
+    if any(result.judged.edits for result in results):
+        return
+    asked = questions_of(answers, splits, judge.asking)
+    said = [own for one, own in zip(asked, chat.heard, strict=True) if one.module == "editing"]
+    if said:
+        why = why_unread(said, judge.asking.max_tokens)
+        raise UserError(f"{refusal}: of {len(said):,} requests about their citations {why}.")
+
+
+def read_citeeval(run: Run) -> Reading:
+    """The answers cut into statements; `UserError` for a wrong option, baseline, or file of coefficients."""
+    judge = read_judge(run)
+    by_model, labellers = _baselines(run)
+    file = run.options.coefficients
+    return Reading(
+        run=run,
+        judge=judge,
+        splits=[split_response(answer, judge.options, run.splitter) for answer in run.answers],
+        coefficients=PUBLISHED if file is None else read_coefficients(file, judge.options.index_shift),
+        baseline_options=baseline_options(judge.profile, **run.given["baselines"]),
+        by_model=by_model,
+        labellers=labellers,
+    )
+
+
+def estimate_citeeval(reading: Reading) -> str:
+    """One line on what asking would still cost."""
+    judge = reading.judge
+    asked = questions(reading.run.answers, reading.splits, judge.asking, reading.by_model, reading.baseline_options)
+    return str(estimate_for([one.request for one in asked], judge.chat))
+
+
+def ask_citeeval(reading: Reading, chat: Chat) -> Rated:
+    """Ask the chat model, and rate the answers."""
+    found = evaluate(
+        reading.run.answers,
+        reading.splits,
+        chat.ask,
+        reading.judge.asking,
+        reading.judge.options,
+        reading.by_model,
+        reading.baseline_options,
+        reading.coefficients,
+    )
+    return Rated(reading, found, chat.models)
+
+
+def _baselines(run: Run) -> tuple[list[Baseline], list[str]]:
+    """The baselines by name: lqac and attrscore by the chat model, attrscore:METRIC by a metric.
+
+    Raises `UserError` for an unknown name, and for a metric that cannot be loaded or gives no three classes.
+    """
+    labellers: dict[str, None] = {}
+    for name in run.options.baselines:
+        base, colon, metric = name.partition(":")
+        if name in BASELINES:
+            continue
+        if base != "attrscore" or not colon:
+            raise unknown("baseline", name, [*BASELINES, "attrscore:METRIC"])
+        if not load_judge(metric, run.config).card.three_way:
+            raise UserError(
+                f"AttrScore needs three classes, and {metric!r} gives one score: name a metric with three (attrscore, "
+                "nli), or leave the labels to the chat model (--baselines attrscore)."
+            )
+        labellers[metric] = None
+    return [one for one in BASELINES if one in run.options.baselines], list(labellers)
 
 
 def around(
@@ -82,12 +226,18 @@ def _judge(rated: Rated, backends: MakeBackends) -> Layout:
     # A baseline's first judge tells by which wordings the chat model was asked.
     first = {one.baseline: one.fields for one in reversed(scored)}
     by_model = {name: _judge_note(rated, str(asked["prompts"])) for name, asked in first.items() if "prompts" in asked}
+    # What the judge said of each answer, in the order of asking.
+    replies = [
+        {"answer": answer.id, "system": answer.system, "reply": text}
+        for answer, own_replies in zip(reading.run.answers, rated.found.replies, strict=True)
+        for text in reply_texts(own_replies)
+    ]
     return Layout(
         [_scores(rated, own, notes), _judging(rated, own, notes), *baseline_sheets(rated, scored, whole, by_model)],
         [
             RowTable("answers", answer_rows(rated, scored), words=True),
             RowTable("statements", statement_rows(rated, scored)),
-            RowTable("replies", reply_rows(rated), columns=("answer", "system", "reply")),
+            RowTable("replies", replies, columns=("answer", "system", "reply")),
         ],
     )
 
@@ -182,7 +332,7 @@ def answer_rows(rated: Rated, scored: Sequence[Scored]) -> list[Record]:
     for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.found.results, strict=True)):
         spent = rated.spent(number)
         tokens = {"tokens_in": spent.tokens_in, "tokens_out": spent.tokens_out}
-        of_baselines = _merged([one.of_answer(number) for one in scored])
+        of_baselines = _merged([one.cells(one.answers[number]) for one in scored])
         rows.append({**answer_cells(answer), **result.row(rated.reading.scenario), **tokens, **of_baselines})
     return rows
 
@@ -191,22 +341,11 @@ def statement_rows(rated: Rated, scored: Sequence[Scored]) -> list[Record]:
     """One row per statement: what it cites, what the judge said, and its values; the state says why one is missing."""
     return [
         {
-            "answer": answer.id,
-            "system": answer.system,
-            **one.row,
+            **{"answer": answer.id, "system": answer.system, **one.row},
             **_merged([own.of_statement(number, place) for own in scored]),
         }
         for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.found.results, strict=True))
         for place, one in enumerate(result.statements)
-    ]
-
-
-def reply_rows(rated: Rated) -> list[Record]:
-    """One row per reply of the judge: what it said of an answer, in the order of asking."""
-    return [
-        {"answer": answer.id, "system": answer.system, "reply": text}
-        for answer, replies in zip(rated.reading.run.answers, rated.found.replies, strict=True)
-        for text in reply_texts(replies)
     ]
 
 

@@ -141,8 +141,8 @@ def citation_sheets(cited: Cited, name: str) -> list[Sheet]:
         for number, system in enumerate(cited.panel.systems)
     ]
     scores = around.scores("citation-scores", "Citation recall and precision (%)", _SCORED, entries)
-    both = ranking_sheets(found, around, "rankings", "ranking-agreement"), flip_sheets(found, around)
-    return [scores, _texts(cited, around), *both[0], *both[1]]
+    ranked = ranking_sheets(found, around, "rankings", "ranking-agreement")
+    return [scores, _texts(cited, around), *ranked, *flip_sheets(found, around)]
 
 
 def rankings(cited: Cited) -> Rankings:
@@ -169,8 +169,14 @@ def provenance_of(cited: Cited, name: str) -> Provenance:
         without, of = unjudged(one.lines), f"{len(one.lines):,} lines"
         first = [(line.answer, f"sentence {line.sentence}", line.claim) for line in without]
         missing.append((backend, provenance.reasons(Counter(line.reason for line in without), of, first)))
+    # ALiiCE has nothing to cut where no citation stands within a sentence.
+    within, whole_sentences = reading.values.get(WITHIN), []
+    if within is not None and not any(within):
+        whole_sentences = [
+            "no citation stands within a sentence: every claim is a whole sentence, and ALiiCE is sentence-level here"
+        ]
     notes = (
-        provenance.warning(panel, cited.backends, [_sentence_level(reading)]),
+        provenance.warning(panel, cited.backends, whole_sentences),
         provenance.judged(panel, data, (data.statements, "claim"), (data.citations, "citation mark")),
         Note("settings", provenance.listed(reading.fields)),
         provenance.verdicts(cited.backends, _SOFT, "supported from {} on ({})"),
@@ -189,14 +195,6 @@ def provenance_of(cited: Cited, name: str) -> Provenance:
         judges=[backend.fields for backend in cited.backends],
         after=notes,
     )
-
-
-def _sentence_level(reading: Reading) -> str:
-    """The warning that ALiiCE has nothing to cut; empty where it has."""
-    within = reading.values.get(WITHIN)
-    if within is None or any(within):
-        return ""
-    return "no citation stands within a sentence: every claim is a whole sentence, and ALiiCE is sentence-level here"
 
 
 def row_tables(cited: Cited) -> list[RowTable]:

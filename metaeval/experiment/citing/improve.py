@@ -26,8 +26,8 @@ from metaeval.citation.measures import means
 from metaeval.citation.readers.jsonl import own_lines
 from metaeval.config import Flag
 from metaeval.errors import UserError
-from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, check_edited, read_judge
-from metaeval.experiment.citing.citeeval_tables import MEASURES, around
+from metaeval.experiment.citing.citeeval_baselines import Judge
+from metaeval.experiment.citing.citeeval_tables import MEASURES, OWNERS, around, check_edited, read_judge
 from metaeval.experiment.citing.generating import amount, check_output, taken
 from metaeval.experiment.citing.pipeline import AsksChat, Layout, Pipeline, ReadsAnswers, Run, Scenario, one_of
 from metaeval.experiment.citing.provenance import Provenance, listed

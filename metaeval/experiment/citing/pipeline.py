@@ -222,13 +222,8 @@ def chat_options(
             "--base-url http://HOST:PORT/v1 for a server of your own), or --replay FILE for replies that --record "
             "FILE kept."
         )
-    if choice.base_url is not None:
-        values["base_url"] = choice.base_url
-    if choice.batch is not None:
-        values["batch"] = choice.batch
-    if choice.ask_again is not None:
-        values["ask_again"] = choice.ask_again
-    return validated(kind, values, "the options of the chat model")
+    typed = choice.model_dump(include={"base_url", "batch", "ask_again"}, exclude_none=True)
+    return validated(kind, {**values, **typed}, "the options of the chat model")
 
 
 @dataclass(frozen=True)
@@ -299,10 +294,6 @@ Arguments, all optional: the cut-offs, how a group's passages are read (`Premise
 """
 
 
-def _pass_on(read: Any, asked: Any) -> Any:
-    return read
-
-
 @dataclass(frozen=True)
 class Pipeline:
     """A citation pipeline, as data and pure functions.
@@ -327,9 +318,9 @@ class Pipeline:
     options: type[PipelineOptions]
     read: Callable[[Run], Any]
     lay_out: Callable[[Any], Layout] = lambda judged: cast(Layout, judged)
-    judge: Callable[[Any, MakeBackends], Any] = _pass_on
+    judge: Callable[[Any, MakeBackends], Any] = lambda heard, backends: heard
     estimate: Callable[[Any], str] = lambda read: "No chat model is asked: nothing is paid."
-    ask: Callable[[Any, Any], Any] = _pass_on
+    ask: Callable[[Any, Any], Any] = lambda read, chat: read
     measures: Sequence[Measure] = ()
     owners: Mapping[str, type] = field(default_factory=dict)
     backends: Literal["none", "optional", "one", "many"] = "none"

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from metaeval.citation.chat import estimate_for
 from metaeval.citation.citeeval.editing import PUBLISHED, coefficients_text
-from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
+from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.judge import asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.human.model import HumanAnswer
@@ -22,15 +22,15 @@ from metaeval.citation.measures import Interval, group_codes
 from metaeval.citation.model import Answer
 from metaeval.config import Flag
 from metaeval.errors import UserError
-from metaeval.experiment.citing.citeeval_run import OWNERS, Judge, check_edited, read_judge
+from metaeval.experiment.citing.citeeval_baselines import Judge
+from metaeval.experiment.citing.citeeval_tables import OWNERS, check_edited, read_judge
 from metaeval.experiment.citing.pipeline import AsksChat, Layout, Measure, Pipeline, Profile, Run, Splitter
-from metaeval.experiment.citing.provenance import Provenance, counted, fingerprint, uncertainty
+from metaeval.experiment.citing.provenance import Provenance, answers_at, counted, data_of, uncertainty
 from metaeval.experiment.evaluation import resampling_of
 from metaeval.files import sha256_json
 from metaeval.report.cells import THREE, cell
 from metaeval.report.citation.layout import Table, interval_cell
 from metaeval.report.grid import Cell, Note, count, plain
-from metaeval.report.result import Data
 from metaeval.report.sheet import Sheet
 
 MEASURES = (
@@ -76,12 +76,6 @@ class ToRefit:
         """The answers, in order."""
         return [one.answer for one in self.people]
 
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the answers and of what people say of them."""
-        ratings = [[[one.start, one.end, list(one.ratings)] for one in own.statements] for own in self.people]
-        return sha256_json([fingerprint(self.answers), ratings])
-
 
 def read_refit(run: Run) -> ToRefit:
     """The rated answers; `UserError` for what is wrong in files and settings."""
@@ -113,12 +107,16 @@ def refit(read: ToRefit, chat: Any) -> Layout:
     try:
         found = fit(statements, left_out, judge.options, read.run.config.interval.seed)
     except UserError as error:
-        raise UserError(f"{error} {_left_out(left_out, results)}") from error
+        # Statements with citations that are not learnt from, and requests that nothing came of.
+        ended = sum((result.judged.states for result in results), Counter[str]())
+        lost = {f"requests {state}": times for state, times in ended.items() if state not in ("read", "not asked")}
+        lost |= {f"statements {reason}": times for reason, times in left_out.items()}
+        raise UserError(f"{error} Left out: {counted(lost) or 'none'}.") from error
     around = _provenance(read, found, chat.models)
     agreed = agreement(found, resampling_of(read.run.config))
     sheets = [_agreement(agreed, around), _coefficients(found, around)]
     made = {
-        "answers": f"{read.run.name}@{read.fingerprint[:12]}",
+        "answers": answers_at(around.data),
         "judge": ", ".join(chat.models) or judge.asking.model,
         "prompt": f"editing@{load_prompts(judge.asking)['editing'].fingerprint}",
         "profile": judge.profile,
@@ -130,28 +128,15 @@ def refit(read: ToRefit, chat: Any) -> Layout:
     return Layout(sheets, files={read.run.folder / "fitted.json": coefficients_text(found.coefficients, made)})
 
 
-def _left_out(reasons: Mapping[str, int], results: Sequence[ResponseValues]) -> str:
-    """Statements with citations that are not learnt from, and requests that nothing came of, by reason."""
-    ended = sum((result.judged.states for result in results), Counter[str]())
-    lost = {f"requests {state}": times for state, times in ended.items() if state not in ("read", "not asked")}
-    statements = {f"statements {reason}": times for reason, times in reasons.items()}
-    counted = [f"{name} {times:,}" for name, times in sorted({**statements, **lost}.items())]
-    return f"Left out: {', '.join(counted) or 'none'}."
-
-
 def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenance:
     """What stands around the tables: what was learnt from, what was left out, who edited."""
-    judge = read.judge
-    data = Data(
-        name=read.run.name,
-        split="citeeval",
-        fingerprint=read.fingerprint,
-        statements=len(learnt.statements),
-        documents=sum(len(answer.passages) for answer in read.answers),
-        citations=sum(len(one.citations) for one in learnt.statements),
-        groups=len(set(learnt.group.tolist())),
-        levels={},
-    )
+    judge, run = read.judge, read.run
+    citations = sum(len(one.citations) for one in learnt.statements)
+    data = data_of(run.name, "citeeval", read.answers, len(learnt.statements), citations)
+    # What people say of the answers is read too; groups are those that are learnt from.
+    ratings = [[[one.start, one.end, list(one.ratings)] for one in own.statements] for own in read.people]
+    own = {"fingerprint": sha256_json([data.fingerprint, ratings]), "groups": len(set(learnt.group.tolist()))}
+    data = data.model_copy(update=own)
     said = f"{count(data.statements, 'statement')} with citations, edits and a rating, in "
     said += f"{count(len(read.people), 'answer')} of {count(data.groups, 'group')}"
     return Provenance(
@@ -162,16 +147,16 @@ def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenan
             "pipeline": "citeeval-refit",
             "profile": judge.profile,
             "options": judge.changed,
-            "splitter": read.run.splitter.name,
+            "splitter": run.splitter.name,
             **asked_fields(judge.asking, models),
             "folds": FOLDS,
         },
-        interval=read.run.config.interval,
+        interval=run.config.interval,
         after=(
             Note("data", said),
             Note("left out", counted(learnt.left_out)),
             Note("not read", counted(read.dropped)),
-            uncertainty(read.run.config.interval, data.groups),
+            uncertainty(run.config.interval, data.groups),
         ),
     )
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from metaeval.config import RunConfig
 from metaeval.experiment.job_folder import close_job
-from metaeval.files import csv_text, safe_name, sha256_file, write_text
+from metaeval.files import csv_text, safe_name, sha256_file, write_texts
 from metaeval.report.grid import Grid, Note
 from metaeval.report.html_report import table_of
 from metaeval.report.notebook import frame
 from metaeval.report.result import Result, save_result
-from metaeval.report.sheet import Record, Scalar, Sheet, write_sheet, write_tables
+from metaeval.report.sheet import Record, Sheet, write_sheet, write_tables
 from metaeval.report.terminal import text_of
 
 _ON_MISSING = ("not judged", "could be", "left out", "not read", "without facts")
@@ -37,22 +37,19 @@ class RowTable:
     words: bool = False
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the records as CSV and as JSON lines; the paths. Same records, same bytes."""
+        """Write the records as CSV (with a header even without records) and as JSON lines; the paths.
+
+        Same records, same bytes.
+        """
         stem = self.stem or "-".join(["per", *map(safe_name, self.name.split(":", 1))])
-        paths = [folder / f"{stem}.csv", folder / f"{stem}.jsonl"]
-        lines = (json.dumps(row, allow_nan=False, separators=(",", ":")) for row in self.records)
-        for path, text in zip(paths, (self._csv(), "".join(f"{line}\n" for line in lines)), strict=True):
-            write_text(path, text)
-        return paths
-
-    def _csv(self) -> str:
-        """With a header, even without records; None is an empty field."""
         fields = list(self.records[0]) if self.records else self.columns
-        rows = ([self._number(row.get(field)) for field in fields] for row in self.records)
-        return csv_text([fields, *rows], "\n")
-
-    def _number(self, value: Scalar) -> Scalar:
-        return int(value) if isinstance(value, bool) and not self.words else value
+        rows = [
+            [int(value) if isinstance(value, bool) and not self.words else value for value in map(row.get, fields)]
+            for row in self.records
+        ]
+        lines = (json.dumps(row, allow_nan=False, separators=(",", ":")) for row in self.records)
+        texts = {"csv": csv_text([fields, *rows], "\n"), "jsonl": "".join(f"{line}\n" for line in lines)}
+        return write_texts({folder / f"{stem}.{ending}": text for ending, text in texts.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,18 +126,16 @@ class PipelineResult:
 
         The manifest in each folder holds time and machine; it alone differs.
         """
-        written: list[Path] = []
-        for path, text in self.files.items():
-            write_text(path, text)
-            written.append(path)
+        written = write_texts(self.files)
         written += [path for table in self.row_tables for path in table.write(self.folder)]
         for name, sheet in self.tables.items():
             written += write_sheet(sheet, (self.folder / name).parent)
         for place, results in self.results.items():
             for result in results:
                 path = self.folder / place / result.protocol
-                save_result(result, path.with_name(f"{path.name}.json"))
-                written += [path.with_name(f"{path.name}.json"), *write_tables(result, path)]
+                saved = path.with_name(f"{path.name}.json")
+                save_result(result, saved)
+                written += [saved, *write_tables(result, path)]
         data = [sheet.data for sheet in self.tables.values()]
         inputs = {str(path): sha256_file(path) for path in self.inputs if path.is_file()}
         read = {"inputs": inputs, "format": self.form}

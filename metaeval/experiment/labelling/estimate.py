@@ -247,10 +247,7 @@ def _said(
             + ("what was drawn" if estimand == "set" else "answers")
             + "; it includes the metric's errors",
         ),
-        (
-            "metric alone",
-            "biased: the share of its decisions, with thresholds from these labels, as if it never erred",
-        ),
+        ("metric alone", "biased: the share of its decisions, with thresholds from these labels, as if it never erred"),
         ("labels saved", "how many more labels would tell as much without the metric; 0: it adds nothing here"),
     ]
     signatures = []

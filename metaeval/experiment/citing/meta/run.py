@@ -24,13 +24,7 @@ from metaeval.citation.human.model import (
     score_of,
 )
 from metaeval.citation.human.readers import read_given, read_human_set
-from metaeval.citation.human.values import (
-    citeeval_values,
-    claim_values,
-    fact_values,
-    given_values,
-    triple_values,
-)
+from metaeval.citation.human.values import citeeval_values, claim_values, fact_values, given_values, triple_values
 from metaeval.citation.judging import Reading, read_claims
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import find_parser

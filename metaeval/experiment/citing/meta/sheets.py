@@ -24,8 +24,7 @@ from metaeval.experiment.citing.meta.model import Measured, Meta
 from metaeval.experiment.citing.provenance import Provenance, data_of, in_steps, uncertainty
 from metaeval.files import sha256_json
 from metaeval.report.cells import THREE, cell
-from metaeval.report.citation.brief import brief_grid
-from metaeval.report.citation.layout import Frame, Table, interval_cell, lines_grid
+from metaeval.report.citation.layout import Frame, Table, brief_grid, interval_cell, lines_grid
 from metaeval.report.grid import Cell, Grid, Note, count, numeral, plain, share
 from metaeval.report.result import Column, Data
 from metaeval.report.sheet import Record, Scalar, Sheet
