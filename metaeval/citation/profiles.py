@@ -25,6 +25,12 @@ def profile_of(owner: type[Options], profile: str, **given: Any) -> Options:
     return owner(**{one.name: one.metadata[profile] for one in fields(owner) if profile in one.metadata}, **given)
 
 
+def differing(options: DataclassInstance, base: DataclassInstance) -> list[str]:
+    """NAME=VALUE of each option that has another value than in the base."""
+    own = {one.name: getattr(options, one.name) for one in fields(options)}
+    return [f"{name}={value}" for name, value in own.items() if value != getattr(base, name)]
+
+
 def changed_profile(
     profiles: Mapping[str, Options], profile: str, changes: Mapping[str, Any], pipeline: str
 ) -> Options:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -15,7 +16,7 @@ from time import time
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from metaeval.errors import UserError
 from metaeval.reading import MalformedError, parse_json
@@ -55,40 +56,18 @@ class Endpoint:
         return parts.scheme == "https" and f".{parts.hostname}".endswith(".api.openai.com")
 
 
-def open_endpoint(base_url: str, model: str, key_name: str, server: str = "") -> Endpoint:
-    """An endpoint with its key from the environment.
-
-    A server of one's own often needs no key: only OpenAI's address, and a variable that was named, require one.
-    """
-    key = os.environ.get(key_name, "").strip()
-    if not key and (OPENAI in addresses_in(base_url) or key_name != KEY_NAME):
-        raise UserError(
-            f"{base_url} needs a key, and the environment variable {key_name} is not set: type export {key_name}=... "
-            "and run the same command again, or name a server of your own (--base-url http://HOST:PORT/v1, "
-            "in Python base_url=...; for a metric -s metric_options.NAME.base_url=...)."
-        )
-    if not key.isascii() or not key.isprintable():
-        raise UserError(f"The key in {key_name} holds characters that no key has: type export {key_name}=... again.")
-    return Endpoint(base_url, model, key_name, key, server)
-
-
 def addresses_in(base_url: str) -> list[str]:
     """The addresses of a base_url, each once."""
     return list(dict.fromkeys(base_url.split(",")))
 
 
-def checked_urls(base_url: str) -> str:
-    """One address, or several with commas, as `checked_url` has them; each once."""
-    return ",".join(dict.fromkeys(checked_url(one.strip()) for one in base_url.split(",")))
-
-
-def _joined(value: Any) -> Any:
-    """A list of addresses as one text."""
-    return ",".join(value) if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value) else value
-
-
-BaseUrl = Annotated[str, BeforeValidator(_joined), AfterValidator(checked_urls)]
-"""An address, or several: a list, or a text with commas."""
+def _checked(value: Any) -> Any:
+    """Addresses, a list or a text with commas, as one text: each once, as `checked_url` has them."""
+    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+        value = ",".join(value)
+    if not isinstance(value, str):
+        return value
+    return ",".join(dict.fromkeys(checked_url(one.strip()) for one in value.split(",")))
 
 
 def checked_url(url: str) -> str:
@@ -164,7 +143,7 @@ class ModelOptions(EndpointOptions):
 
     model: Annotated[str, Field(min_length=1)] = "gpt-3.5-turbo-0125"
     """Name of the model at its endpoint."""
-    base_url: BaseUrl = OPENAI
+    base_url: Annotated[str, BeforeValidator(_checked)] = OPENAI
     """Address of the server, http://HOST:PORT/v1, or several with commas: the one with the fewest open requests is
     asked."""
     server: str = ""
@@ -176,8 +155,20 @@ class ModelOptions(EndpointOptions):
         return self.server or addresses_in(self.base_url)[0]
 
     def endpoint(self) -> Endpoint:
-        """The endpoint, with its key from the environment; `UserError` where it needs one."""
-        return open_endpoint(self.base_url, self.model, self.api_key_env, self.server)
+        """The endpoint, with its key from the environment; `UserError` where it needs one.
+
+        A server of one's own often needs no key: only OpenAI's address, and a variable that was named, require one.
+        """
+        name, key = self.api_key_env, os.environ.get(self.api_key_env, "").strip()
+        if not key and (OPENAI in addresses_in(self.base_url) or name != KEY_NAME):
+            raise UserError(
+                f"{self.base_url} needs a key, and the environment variable {name} is not set: type export {name}=... "
+                "and run the same command again, or name a server of your own (--base-url http://HOST:PORT/v1, "
+                "in Python base_url=...; for a metric -s metric_options.NAME.base_url=...)."
+            )
+        if not key.isascii() or not key.isprintable():
+            raise UserError(f"The key in {name} holds characters that no key has: type export {name}=... again.")
+        return Endpoint(self.base_url, self.model, name, key, self.server)
 
 
 _DETAIL = 200  # characters of a server's message that are worth showing
@@ -263,14 +254,11 @@ def shortened(text: str) -> str:
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds from now, from Retry-After as a number or a date."""
     given = headers.get("retry-after", "")
-    try:
+    with suppress(ValueError):
         return max(float(given), 0.0)
-    except ValueError:
-        pass
-    try:
+    with suppress(ValueError):
         return max(parsedate_to_datetime(given).timestamp() - time(), 0.0)
-    except ValueError:
-        return None
+    return None
 
 
 class EndpointError(UserError):

@@ -318,7 +318,13 @@ def _characters(encoding: Any, found: Found) -> tuple[int, int]:
 def _windows(tokenizer: Any, pair: int, question: str, context: str) -> Iterator[Window]:
     limit = min(tokenizer.model_max_length, _TOKENS)
     stride = min(limit // 2, _STRIDE)
-    _check_room(tokenizer, question, context, limit, stride)
+    # The tokenizers library ends the whole run where a window would hold nothing but what its neighbours share.
+    asked = len(tokenizer(question, "")["input_ids"])
+    if asked + stride >= limit and len(tokenizer(question, context)["input_ids"]) > limit:
+        raise UserError(
+            f"The question {question[:60]!r} ... is too long for the reader: it has {asked} tokens, and fewer than "
+            f"{limit - stride} leave room for its context."
+        )
     encoded = tokenizer(
         question,
         context,
@@ -332,18 +338,6 @@ def _windows(tokenizer: Any, pair: int, question: str, context: str) -> Iterator
         of_context = np.array([number == 1 for number in encoding.sequence_ids])
         none = np.array(encoding.ids) == tokenizer.cls_token_id
         yield Window(pair, encoding, of_context | none)
-
-
-def _check_room(tokenizer: Any, question: str, context: str, limit: int, stride: int) -> None:
-    # The tokenizers library ends the whole run where a window would hold nothing but what its neighbours share.
-    asked = len(tokenizer(question, "")["input_ids"])
-    if asked + stride < limit:
-        return
-    if len(tokenizer(question, context)["input_ids"]) > limit:
-        raise UserError(
-            f"The question {question[:60]!r} ... is too long for the reader: it has {asked} tokens, and fewer than "
-            f"{limit - stride} leave room for its context."
-        )
 
 
 def _read_windows(model: Any, tokenizer: Any, windows: Sequence[Window]) -> Iterator[tuple[Window, Found]]:

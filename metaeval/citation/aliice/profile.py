@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from metaeval.citation.profiles import by_profile, changed_profile, profile_of
+from metaeval.citation.profiles import by_profile, changed_profile, differing, profile_of
 from metaeval.citation.sentences import Leading, MarkStyles
 from metaeval.citation.table import Untitled, Zero
 from metaeval.errors import UserError
@@ -81,13 +81,8 @@ class Profile:
     @property
     def signature(self) -> str:
         """The name, and every option that differs from the profile of that name."""
-        base = PROFILES.get(self.name, PAPER)
-        changed = [
-            f"{option.name}={getattr(self, option.name)}"
-            for option in fields(self)
-            if option.name != "name" and getattr(self, option.name) != getattr(base, option.name)
-        ]
-        return "|".join([self.name, *changed])
+        base = replace(PROFILES.get(self.name, PAPER), name=self.name)
+        return "|".join([self.name, *differing(self, base)])
 
 
 PAPER = Profile(name="paper")

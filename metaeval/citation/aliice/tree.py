@@ -127,7 +127,12 @@ def apart(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
         root = lca == tree.root
         return (tree.rooted_at(ti), "nocc:root:root=Ti") if root else (tree.without(tj), "nocc:nonroot:drop_Tj")
     if ti > tj:
-        return _coordinated_last(tree, lca, ti, tj, tc)
+        if lca != tree.root:
+            others = (child for child in tree.children(lca) if child != ti)
+            return tree.without(*others), "cc:i_last:nonroot:keep_lca_and_Ti_only"
+        if opens_sentence(tree, tj):
+            return tree.without(tj, *tc), "cc:i_last:root:Tj_initial_clause:drop_Tj_and_Tc"
+        return tree.rooted_at(ti), "cc:i_last:root:root=Ti"
     if lca == tree.root and opens_sentence(tree, ti):
         return tree.rooted_at(ti), "cc:i_first:root:Ti_initial_clause:root=Ti"
     return tree.without(tj, *tc), "cc:i_first:drop_Tj_and_Tc"
@@ -142,15 +147,6 @@ def coordinations_between(tree: Tree, lca: int, ti: int, tj: int) -> tuple[int, 
 def opens_sentence(tree: Tree, node: int) -> bool:
     """Whether the node is a prepositional phrase or an adverbial clause that holds the first token."""
     return tree.labels[node] in CLAUSES and 0 in tree.subtree(node)
-
-
-def _coordinated_last(tree: Tree, lca: int, ti: int, tj: int, tc: tuple[int, ...]) -> Step:
-    if lca != tree.root:
-        others = (child for child in tree.children(lca) if child != ti)
-        return tree.without(*others), "cc:i_last:nonroot:keep_lca_and_Ti_only"
-    if opens_sentence(tree, tj):
-        return tree.without(tj, *tc), "cc:i_last:root:Tj_initial_clause:drop_Tj_and_Tc"
-    return tree.rooted_at(ti), "cc:i_last:root:root=Ti"
 
 
 SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "csubjpass", "expl"})
@@ -222,7 +218,10 @@ def _standing_alone(tree: Tree, i: int, below: int, nouns: Substitutes) -> Tree 
         pronoun = next((node for node in nominal if tree.tokens[node].lower() in _PRONOUNS), None)
         if pronoun is None:
             return None
-        nouns[pronoun] = _noun_of(tree, clause)
+        # What the clause hangs on, without the clause and all that is joined to the noun.
+        noun = tree.heads[clause]
+        joined = tree.joints(noun, ("relcl", "appos", "conj", "cc"))
+        nouns[pronoun] = tree.without(clause, *joined).subtree(noun)
     alone = tree.rooted_at(clause)
     first = min(_subjects(alone, clause))
     loose = (child for child in alone.children(clause) if child < first and alone.labels[child] == "cc")
@@ -235,16 +234,13 @@ def _without(tree: Tree, i: int, *nodes: int) -> Tree:
     return tree.without(*(node for node in nodes if node not in kept))
 
 
-def _noun_of(tree: Tree, clause: int) -> tuple[int, ...]:
-    """What a relative clause hangs on, without the clause and all that is joined to the noun."""
-    noun = tree.heads[clause]
-    return tree.without(clause, *tree.joints(noun, ("relcl", "appos", "conj", "cc"))).subtree(noun)
-
-
 def _in_place_of(tree: Tree, conjunct: int, left: int) -> Tree:
     """The conjunct instead of the one it is joined to, with what the two share."""
     if _is_verb(tree, left) and any(tree.labels[child] == "pobj" for child in tree.children(conjunct)):
-        return _phrase_in_place(tree, conjunct, left)
+        # A prepositional phrase joined to a verb: the verb keeps it instead of what stands between the two.
+        between = (child for child in tree.joints(left, _REPLACED) if left < child < conjunct)
+        labelled = (*tree.labels[:conjunct], "prep", *tree.labels[conjunct + 1 :])
+        return replace(tree.without(*between), labels=labelled)
     shared = _shared(tree, conjunct, left) if _is_verb(tree, left) and not _subjects(tree, conjunct) else []
     head, root = (NOWHERE, conjunct) if left == tree.root else (tree.heads[left], tree.root)
     heads, labels = list(tree.heads), list(tree.labels)
@@ -252,13 +248,6 @@ def _in_place_of(tree: Tree, conjunct: int, left: int) -> Tree:
         heads[node] = conjunct
     heads[left], heads[conjunct], labels[conjunct] = NOWHERE, head, tree.labels[left]
     return replace(tree, heads=tuple(heads), labels=tuple(labels), root=root)
-
-
-def _phrase_in_place(tree: Tree, phrase: int, verb: int) -> Tree:
-    """A prepositional phrase joined to a verb: the verb keeps it instead of what stands between the two."""
-    between = (child for child in tree.joints(verb, _REPLACED) if verb < child < phrase)
-    labels = (*tree.labels[:phrase], "prep", *tree.labels[phrase + 1 :])
-    return replace(tree.without(*between), labels=labels)
 
 
 def _shared(tree: Tree, conjunct: int, left: int) -> list[int]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.citation.model import Answer, Mark
+from metaeval.citation.profiles import differing
 from metaeval.citation.sentences import (
     Leading,
     MarkStyles,
@@ -110,9 +111,7 @@ class ScifiOptions:
         """Every option with its value but the prompt files, whose wordings are named apart; defaults as well."""
         left = ("decomposition_file", "mapping_file", "styles")
         said = [f"{one.name}={getattr(self, one.name)}" for one in fields(self) if one.name not in left]
-        changed = [f"{one.name}={getattr(self.styles, one.name)}" for one in fields(MarkStyles)]
-        default = [f"{one.name}={getattr(MarkStyles(), one.name)}" for one in fields(MarkStyles)]
-        return ",".join([*said, *(own for own in changed if own not in default)])
+        return ",".join([*said, *differing(self.styles, MarkStyles())])
 
 
 DEFAULTS = ScifiOptions()
