@@ -10,12 +10,11 @@ import asyncio
 import logging
 import threading
 import weakref
-from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, TypeVar
 
 from metaeval.errors import UserError
 from metaeval.llm.budget import Ledger, Purse
@@ -279,9 +278,6 @@ class ChatClient:
         return settings in self._known
 
 
-T = TypeVar("T")
-
-
 class ChatSession:
     """One client, its connections, its ledger and the reply store, for as long as the object lives.
 
@@ -291,14 +287,16 @@ class ChatSession:
 
     def __init__(self, endpoint: Endpoint, options: EndpointOptions, store: ReplyStore, purse: Purse) -> None:
         self.ledger = Ledger(purse)
-        self._running = _Loop()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="metaeval-llm", daemon=True)
+        self._thread.start()
 
         async def made() -> ChatClient:
             # Connections belong to the loop that they are made in.
             return ChatClient(endpoint, options, store, self.ledger)
 
-        self._client = self._running.call(made())
-        self._close = weakref.finalize(self, _close, self._running, self._client)
+        self._client = asyncio.run_coroutine_threadsafe(made(), self._loop).result()
+        self._close = weakref.finalize(self, _close, self._loop, self._thread, self._client)
 
     def ask(self, requests: Sequence[ChatRequest], progress: Progress | None = None) -> list[Answer]:
         """One answer per request, in order; see `ChatClient.ask`. progress: called in the loop's thread.
@@ -306,11 +304,11 @@ class ChatSession:
         An interrupt sends nothing more, keeps the replies that arrive within `GRACE` seconds, and is raised again; a
         second one does not wait.
         """
-        asking = asyncio.run_coroutine_threadsafe(self._client.ask(requests, progress), self._running.loop)
+        asking = asyncio.run_coroutine_threadsafe(self._client.ask(requests, progress), self._loop)
         try:
             return asking.result()
         except KeyboardInterrupt:
-            self._running.loop.call_soon_threadsafe(self._client.stop)
+            self._loop.call_soon_threadsafe(self._client.stop)
             with suppress(TimeoutError, CancelledError):
                 asking.exception(timeout=GRACE + 1)
             raise
@@ -324,29 +322,7 @@ class ChatSession:
         self._close()
 
 
-class _Loop:
-    """An event loop in a daemon thread."""
-
-    def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever, name="metaeval-llm", daemon=True)
-        self._thread.start()
-
-    def call(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
-
-    @property
-    def is_here(self) -> bool:
-        """Whether the loop's own thread asks."""
-        return threading.current_thread() is self._thread
-
-    def end(self) -> None:
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join()
-        self.loop.close()
-
-
-def _close(running: _Loop, client: ChatClient) -> None:
+def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread, client: ChatClient) -> None:
     async def ended() -> None:
         """End what a second interrupt left running, then the connections."""
         left = asyncio.all_tasks() - {asyncio.current_task()}
@@ -355,8 +331,10 @@ def _close(running: _Loop, client: ChatClient) -> None:
         await asyncio.gather(*left, return_exceptions=True)
         await client.close()
 
-    if running.is_here:  # garbage is collected in any thread, and this one cannot wait for itself
-        running.loop.create_task(ended()).add_done_callback(lambda _: running.loop.stop())
+    if threading.current_thread() is thread:  # garbage is collected in any thread, and this one cannot wait for itself
+        loop.create_task(ended()).add_done_callback(lambda _: loop.stop())
         return
-    running.call(ended())
-    running.end()
+    asyncio.run_coroutine_threadsafe(ended(), loop).result()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()

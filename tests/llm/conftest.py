@@ -45,7 +45,7 @@ def hangs_end(monkeypatch):
 
         def begun(session, *args):
             begin(session, *args)
-            loop, client, ledger, passed = session._running.loop, session._client, session.ledger, [0.0]
+            loop, client, ledger, passed = session._loop, session._client, session.ledger, [0.0]
 
             def look():
                 given_up = ledger.retries["timeout"] + ledger.failed["timeout"]

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.model import Answer, Entails, Pair, Passage, Verdict, answer_cells
+from metaeval.citation.model import Entails, Pair, Passage, Verdict, answer_cells
 from metaeval.citation.scifi.model import (
     DEFAULTS,
     AnswerFacts,
@@ -200,23 +200,6 @@ def most(verdicts: Sequence[Verdict], soft: bool) -> tuple[int | None, float | N
     return None, None, next(verdict.status for verdict, value in zip(verdicts, values, strict=True) if value is None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A fact, what it was assigned, and the premises that it is held against, (chunk, its number) each."""
-
-    answer: Answer
-    sentence: Sentence
-    fact: Fact
-    group: Placed | None = None
-    distance: int | None = None
-    premises: tuple[tuple[Chunk, int], ...] = ()
-
-    @property
-    def pairs(self) -> list[Pair]:
-        """What is asked of the backend."""
-        return [(chunk.text, self.fact.text) for chunk, _ in self.premises]
-
-
 def fact_lines(
     read: Sequence[AnswerFacts],
     entails: Entails,
@@ -237,32 +220,28 @@ def fact_lines(
         """The chunks of what is cited; a passage is cut once, however many facts cite it."""
         return chunks_of(passages, options, count, splitter)
 
-    questions = [_question(each, fact, options, cut) for each in read for fact in each.facts]
-    known = judge_pairs([pair for question in questions for pair in question.pairs], entails, soft)
-    return [_line(question, known, options, soft) for question in questions]
+    drafts = [_draft(each, fact, options, cut) for each in read for fact in each.facts]
+    pairs = [[(chunk.text, line.fact) for chunk, _ in premises] for line, premises in drafts]
+    known = judge_pairs([pair for own in pairs for pair in own], entails, soft)
+    return [
+        _judged(line, premises, [known[pair] for pair in own], soft) if premises else line
+        for (line, premises), own in zip(drafts, pairs, strict=True)
+    ]
 
 
-def _question(
+_Premise = tuple[Chunk, int]
+"""A chunk that a fact is held against, and its number from 1."""
+
+
+def _draft(
     each: AnswerFacts, fact: Fact, options: ScifiOptions, cut: Callable[[tuple[tuple[int, Passage], ...]], list[Chunk]]
-) -> _Question:
+) -> tuple[FactLine, list[_Premise]]:
+    """A fact with what it was assigned, and what it is held against; without that, its line is settled."""
     sentence, passages = each.sentences[fact.sentence - 1], each.answer.passages
-    if fact.trouble and len(sentence.groups) > 1:
-        return _Question(each.answer, sentence, fact)
-    group, distance = assign(fact, sentence, options)
-    if group is None:
-        return _Question(each.answer, sentence, fact)
-    found = [find_place(mark.number, len(passages))[0] for mark in group.marks]
-    cited = tuple(dict.fromkeys((place, passages[place]) for place in found if place is not None))
-    # The premises are chunks of each passage by itself, or of all of them as one text.
-    texts = [cited] if options.group == "joint" else [(one,) for one in cited]
-    premises = [(chunk, number) for text in texts for number, chunk in enumerate(cut(text), start=1)]
-    return _Question(each.answer, sentence, fact, group, distance, tuple(premises))
-
-
-def _line(question: _Question, known: dict[Pair, Verdict], options: ScifiOptions, soft: bool) -> FactLine:
-    answer, sentence, fact, group = question.answer, question.sentence, question.fact, question.group
+    unknown = fact.trouble and len(sentence.groups) > 1
+    group, distance = (None, None) if unknown else assign(fact, sentence, options)
     line = FactLine(
-        **answer_cells(answer),
+        **answer_cells(each.answer),
         sentence=sentence.number,
         sentence_start=sentence.start,
         sentence_end=sentence.end,
@@ -275,17 +254,23 @@ def _line(question: _Question, known: dict[Pair, Verdict], options: ScifiOptions
         found=fact.segment.found,
         citations=tuple(mark.number for mark in group.marks) if group else (),
         cited_at=group.at if group else None,
-        distance=question.distance,
+        distance=distance,
     )
-    if group is None and sentence.groups:
-        return replace(line, state="unjudged", reason=fact.trouble)
     if group is None:
-        return replace(line, state="uncited")
-    if not question.premises:
-        return replace(line, state="fails", value=0.0 if options.out_of_range == "fails" else None)
-    verdicts = [known[pair] for pair in question.pairs]
+        return replace(line, state="unjudged" if unknown else "uncited", reason=fact.trouble if unknown else ""), []
+    found = [find_place(mark.number, len(passages))[0] for mark in group.marks]
+    cited = tuple(dict.fromkeys((place, passages[place]) for place in found if place is not None))
+    # The premises are chunks of each passage by itself, or of all of them as one text.
+    texts = [cited] if options.group == "joint" else [(one,) for one in cited]
+    premises = [(chunk, number) for text in texts for number, chunk in enumerate(cut(text), start=1)]
+    if not premises:
+        line = replace(line, state="fails", value=0.0 if options.out_of_range == "fails" else None)
+    return line, premises
+
+
+def _judged(line: FactLine, premises: Sequence[_Premise], verdicts: Sequence[Verdict], soft: bool) -> FactLine:
     best, value, reason = most(verdicts, soft)
-    chunk, number = question.premises[best] if best is not None else (None, None)
+    chunk, number = premises[best] if best is not None else (None, None)
     return replace(
         line,
         passage=None if chunk is None or chunk.passage is None else chunk.passage + 1,
