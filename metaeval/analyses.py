@@ -19,9 +19,8 @@ from metaeval.errors import UserError
 from metaeval.experiment.evaluation import readings_of
 from metaeval.experiment.metric_scores import Panel, as_metrics, load_panel, protocols_of
 from metaeval.experiment.metrics import able_defaults
-from metaeval.experiment.notebook_progress import notebook_progress
 from metaeval.experiment.run import run_scores
-from metaeval.report.notebook import Changes, Records, Results, Sheets
+from metaeval.report.notebook import Changes, Records, Results, Sheets, notebook_progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,11 +22,10 @@ from metaeval.experiment.citing.result import PipelineResult
 from metaeval.experiment.columns import named_apart, published_columns, score_column
 from metaeval.experiment.evaluation import readings_of
 from metaeval.experiment.metrics import able_defaults, check_metric, score_metrics
-from metaeval.experiment.notebook_progress import notebook_progress
 from metaeval.experiment.prepared_run import prepare_ratings
 from metaeval.files import sha256_json
 from metaeval.own_tables import table_of
-from metaeval.report.notebook import Results, frame
+from metaeval.report.notebook import Results, frame, notebook_progress
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.scorefile import ScoreFile, scores_of
 

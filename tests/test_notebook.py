@@ -371,7 +371,7 @@ def test_ratings_are_read_from_a_data_frame(settings):
 
 
 def test_bars_are_shown_in_notebooks_alone(monkeypatch, capsys):
-    from metaeval.experiment.notebook_progress import notebook_progress
+    from metaeval.report.notebook import notebook_progress
 
     with notebook_progress() as report:
         assert report is None

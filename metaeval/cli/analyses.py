@@ -15,13 +15,13 @@ from metaeval.cli.output import (
     say,
     say_rest,
     say_written,
+    scoring_progress,
     sheet_folder,
     show_grids,
     show_list,
     show_sentences,
     write_sheets,
 )
-from metaeval.cli.progress import scoring_progress
 from metaeval.config import RunConfig, validated
 from metaeval.errors import UserError
 

@@ -18,7 +18,7 @@ from typer import Option
 from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import analyses, cite, data, explain, kept, labelling, metrics, run, shards, suite
+from metaeval.cli import analyses, cite, data, explain, kept, labelling, metrics, run, suite
 from metaeval.cli.output import say
 from metaeval.errors import UserError
 from metaeval.shown import Shown
@@ -117,10 +117,10 @@ app.command("generate", help="Answers with citations, written by a chat model.")
 for command in (kept.view, suite.tables, suite.figures, suite.multiverse):
     app.command(command.__name__)(command)
 app.command("check-claim")(analyses.check_claim)
-app.command("slurm")(shards.slurm)
+app.command("slurm")(kept.slurm)
 for name, group in (
     *(("cite", cite.app), ("data", data.app), ("metrics", metrics.app), ("results", kept.results)),
-    *(("shards", shards.app), ("store", kept.stores), ("gate", labelling.gate)),
+    *(("shards", kept.shards), ("store", kept.stores), ("gate", labelling.gate)),
 ):
     app.add_typer(group, name=name)
 

@@ -9,8 +9,7 @@ from typer.core import TyperGroup
 
 from metaeval import registry
 from metaeval.cli import options as opt
-from metaeval.cli.output import say, say_text, say_written, show_grids
-from metaeval.cli.progress import scoring_progress
+from metaeval.cli.output import say, say_text, say_written, scoring_progress, show_grids
 from metaeval.config import validated
 from metaeval.errors import RequestsWritten
 

@@ -11,8 +11,7 @@ import typer
 from typer import Argument, Option
 
 from metaeval.cli import options as opt
-from metaeval.cli.output import finish_alone, say, say_text, say_written, show_grids
-from metaeval.cli.progress import scoring_progress
+from metaeval.cli.output import finish_alone, say, say_text, say_written, scoring_progress, show_grids
 from metaeval.errors import UserError
 from metaeval.own_tables import read_mapping
 

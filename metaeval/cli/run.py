@@ -11,8 +11,7 @@ import typer
 from typer import Argument, Option
 
 from metaeval.cli import options as opt
-from metaeval.cli.output import finish, say, say_rest, say_text, show_findings
-from metaeval.cli.progress import scoring_progress
+from metaeval.cli.output import finish, say, say_rest, say_text, scoring_progress, show_findings
 from metaeval.errors import UserError, unknown
 
 if TYPE_CHECKING:

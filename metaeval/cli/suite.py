@@ -11,8 +11,7 @@ import typer
 from typer import Argument, Option
 
 from metaeval.cli import options as opt
-from metaeval.cli.output import say, say_rest, say_text, say_written, show_findings
-from metaeval.cli.progress import scoring_progress
+from metaeval.cli.output import say, say_rest, say_text, say_written, scoring_progress, show_findings
 from metaeval.errors import UserError
 from metaeval.files import safe_name
 
@@ -182,7 +181,7 @@ def _warn(left_out: Sequence[LeftOut]) -> None:
 def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[LeftOut], given: opt.Given) -> None:
     from metaeval.experiment.evaluation import readings_of
     from metaeval.experiment.job_folder import close_job
-    from metaeval.experiment.report_page import write_report
+    from metaeval.experiment.run import write_report
     from metaeval.experiment.suites.suite import RECORD
     from metaeval.report.paper import Table, write_paper
 
@@ -210,8 +209,7 @@ def _write_tables(suite: Suite, results: Sequence[Result], left_out: Sequence[Le
 def _write_figures(suite: Suite, found: Sequence[Sequence[Result]], results: Sequence[Result], timed: bool) -> None:
     """Write the figures. found: the results run by run; timed: their metrics are timed too."""
     from metaeval.experiment.job_folder import PAIRS, close_job
-    from metaeval.experiment.report_page import metric_looks
-    from metaeval.experiment.run import run_folder
+    from metaeval.experiment.run import metric_looks, run_folder
     from metaeval.experiment.suites.cost import measure, write_cost_quality, write_costs
     from metaeval.experiment.suites.figures import figures_of, score_figures
     from metaeval.report.figures.drawing import save_figure

@@ -18,8 +18,15 @@ from metaeval.config import RunConfig
 from metaeval.config_files import variants
 from metaeval.corpus.units import Aggregation, UnitRow, read_aggregation
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.executing import executed, worker_pool
-from metaeval.experiment.metrics import MetricProgress, check_metric, load_metric, plug_in, score_in
+from metaeval.experiment.metrics import (
+    MetricProgress,
+    check_metric,
+    executed,
+    load_metric,
+    plug_in,
+    score_in,
+    worker_pool,
+)
 from metaeval.experiment.prepared_run import Job, RatedSet
 from metaeval.files import sha256_file, sha256_json
 from metaeval.own_tables import SCORE_ROLES

@@ -1,14 +1,15 @@
-"""A run: from settings to results and their files; pairs and scores as files."""
+"""A run: from settings to results, their files and their page; pairs and scores as files."""
 
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,10 +28,9 @@ from metaeval.experiment.columns import (
     unscored_names,
 )
 from metaeval.experiment.counted_ratings import counted_file, evaluate_counted
-from metaeval.experiment.evaluation import evaluate, find_protocols, named_protocols, readable_protocols
-from metaeval.experiment.executing import worker_pool
+from metaeval.experiment.evaluation import evaluate, find_protocols, named_protocols, readable_protocols, readings_of
 from metaeval.experiment.job_folder import PAIRS, close_job, job_folder, write_pairs
-from metaeval.experiment.metrics import MetricProgress, check_asking, check_windows, score_in
+from metaeval.experiment.metrics import MetricProgress, check_asking, check_windows, score_in, worker_pool
 from metaeval.experiment.prepared_run import (
     Job,
     RatedSet,
@@ -39,15 +39,81 @@ from metaeval.experiment.prepared_run import (
     prepare,
     prepare_ratings,
 )
-from metaeval.experiment.report_page import write_report
 from metaeval.experiment.significance import as_one_family
 from metaeval.files import atomic_write, safe_name, write_text
 from metaeval.reading import parquet_library
+from metaeval.report.grid import plain
+from metaeval.report.html_report import Picture, explorer_line, judged, page
+from metaeval.report.measures import metrics_of
 from metaeval.report.result import Result, save_result
 from metaeval.report.sheet import write_tables
 from metaeval.scoring.pair_table import PairFile
 from metaeval.scoring.scorefile import score_writer, write_manifest, write_scores
 from metaeval.scoring.store import ScoreStore
+from protocols.contract import Protocol
+
+if TYPE_CHECKING:
+    from metaeval.report.figures.drawing import Look
+
+PAGE = "report.html"
+EXPLORER = "view.html"
+
+_log = logging.getLogger("metaeval")
+
+
+def write_report(
+    results: Sequence[Result],
+    protocols: Mapping[str, Protocol],
+    folder: Path,
+    title: str = "",
+    pairs: bool = False,
+    bars: bool = False,
+) -> Path:
+    """Write the page of results into their folder; its path.
+
+    protocols: by name. pairs: the folder is a job's, whose pairs the explorer can show. bars: with the bars that
+    protocols declare, where matplotlib, which takes its time, is installed.
+    """
+    pictures = {}
+    try:
+        pictures = pictures_of(results, protocols) if bars else {}
+    except UserError as error:
+        _log.info("The page has no bars: %s", error)
+    code = folder.name.rpartition("-")[2]
+    link = EXPLORER if (folder / EXPLORER).is_file() else ""
+    shown = explorer_line(f"metaeval view {code}", link) if pairs else ""
+    path = folder / PAGE
+    write_text(path, page(results, pictures, title, readings_of(protocols.values()), shown))
+    return path
+
+
+def pictures_of(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> dict[str, list[Picture]]:
+    """What protocols draw of results, by data set as a page names it."""
+    from metaeval.report.figures.bars import measure_bars
+    from metaeval.report.figures.drawing import image
+
+    found: dict[str, list[Picture]] = {}
+    looks = metric_looks(results)
+    for protocol, result in drawn(results, protocols):
+        ties = " Bars are expectations over the orders of tied scores." if protocol.tie_orders else ""
+        drawing = image(measure_bars(result, looks), "svg").decode("utf-8")
+        found.setdefault(judged(result), []).append(Picture(f"{plain(result.title)}.{ties}", drawing))
+    return found
+
+
+def metric_looks(results: Sequence[Result]) -> dict[str, Look]:
+    """How each metric of the results looks, in all of their figures."""
+    from metaeval.report.figures.drawing import looks_of
+
+    return looks_of(row.metric for result in results for row in metrics_of(result))
+
+
+def drawn(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> Iterator[tuple[Protocol, Result]]:
+    """The results that their protocols draw."""
+    for result in results:
+        protocol = protocols.get(result.protocol)
+        if protocol and protocol.figure and metrics_of(result):
+            yield protocol, result
 
 
 @dataclass(frozen=True, eq=False)

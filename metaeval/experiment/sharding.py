@@ -15,8 +15,16 @@ from metaeval.config import ExecutorConfig, RunConfig, changed_run
 from metaeval.config_files import check_file
 from metaeval.errors import UserError
 from metaeval.experiment.columns import reading, unscored_names
-from metaeval.experiment.executing import executed, package_versions, worker_pool
-from metaeval.experiment.metrics import MetricProgress, check_windows, load_metric, metric_groups, plug_in
+from metaeval.experiment.metrics import (
+    MetricProgress,
+    check_windows,
+    executed,
+    load_metric,
+    metric_groups,
+    package_versions,
+    plug_in,
+    worker_pool,
+)
 from metaeval.experiment.prepared_run import Job, pair_file, prepare
 from metaeval.files import sha256_json
 from metaeval.reading import parquet_library

@@ -16,8 +16,7 @@ from metaeval.corpus.model import Document
 from metaeval.corpus.units import Aggregation, UnitRow
 from metaeval.errors import RequestsWritten, UserError, unknown
 from metaeval.experiment.columns import FILE_PREFIX, ledger_of, signed_as
-from metaeval.experiment.executing import executed
-from metaeval.experiment.metrics import MetricProgress, check_metric, load_metric, plug_in
+from metaeval.experiment.metrics import MetricProgress, check_metric, executed, load_metric, plug_in
 from metaeval.files import sha256_json
 from metaeval.llm.batch import write_batch
 from metaeval.report.result import Ledger

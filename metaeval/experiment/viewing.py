@@ -23,7 +23,7 @@ from metaeval.experiment.evaluation import named_protocols, readings_of
 from metaeval.experiment.job_folder import NAME, PAIRS, Kept, check, find_job, read_pairs, settings_of
 from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
 from metaeval.experiment.prepared_run import Job, RatedSet, prepare, prepare_ratings
-from metaeval.experiment.report_page import PAGE as REPORT
+from metaeval.experiment.run import PAGE as REPORT
 from metaeval.experiment.verdicts import find_cutoff
 from metaeval.experiment.view_rows import AGAINST, Page, rating_columns, rating_levels
 from metaeval.files import write_text

@@ -19,8 +19,7 @@ from typing import IO, Any
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.executing import package_versions
-from metaeval.experiment.metrics import load_metric, plug_in
+from metaeval.experiment.metrics import load_metric, package_versions, plug_in
 from metaeval.files import sha256_json
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.executors.contract import Context, Recipe, Task, Work

@@ -1,10 +1,11 @@
-"""Results as a notebook shows them: a short text, a table as HTML, a data frame, a figure."""
+"""Results as a notebook shows them: a short text, a table as HTML, a data frame, a figure; and progress as bars."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -195,3 +196,35 @@ class Sheets(dict[str, Sheet]):
 
     def _repr_html_(self) -> str:
         return "".join(f"<div>{html_report.table_of(sheet.grid)}</div>" for sheet in self.values())
+
+
+def in_notebook() -> bool:
+    """Whether this is the kernel of a notebook. IPython is asked only where it is loaded already."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
+
+
+@contextlib.contextmanager
+def notebook_progress() -> Iterator[Callable[[str, int, int], None] | None]:
+    """Bars while the block runs, for (metric, pairs done, pairs in all); None outside notebooks, and without tqdm."""
+    if not in_notebook():
+        yield None
+        return
+    try:
+        library: Any = importlib.import_module("tqdm.auto")
+    except ImportError:
+        yield None
+        return
+    bars: dict[str, Any] = {}
+
+    def report(metric: str, done: int, total: int) -> None:
+        if metric not in bars:
+            bars[metric] = library.tqdm(desc=metric, total=total, unit="pair", initial=done)
+        bars[metric].total = total
+        bars[metric].update(done - bars[metric].n)
+
+    try:
+        yield report
+    finally:
+        for bar in bars.values():
+            bar.close()

@@ -2,7 +2,7 @@
 
 import re
 
-from metaeval.cli.progress import _bars, scoring_progress
+from metaeval.cli.output import _bars, scoring_progress
 
 
 def told(capsys, *calls):

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metaeval import registry
-from metaeval.experiment.report_page import pictures_of
+from metaeval.experiment.run import pictures_of
 from metaeval.report.grid import plain
 from metaeval.report.html_report import Picture, explorer_line, judged, page, page_forest
 from metaeval.report.measures import Readings, headlines

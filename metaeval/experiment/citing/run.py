@@ -36,9 +36,8 @@ from metaeval.experiment.citing.pipeline import (
 )
 from metaeval.experiment.citing.result import PipelineResult
 from metaeval.experiment.columns import check_names
-from metaeval.experiment.executing import worker_pool
 from metaeval.experiment.job_folder import job_folder
-from metaeval.experiment.metrics import MetricProgress, check_asking
+from metaeval.experiment.metrics import MetricProgress, check_asking, worker_pool
 from metaeval.experiment.verdicts import Backend, Cutoff, Premise, entailment, find_cutoff, load_judge, read_thresholds
 from metaeval.files import safe_name
 from metaeval.scoring.store import ScoreStore

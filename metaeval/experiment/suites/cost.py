@@ -12,7 +12,7 @@ from metaeval.config import RunConfig
 from metaeval.experiment.columns import FILE_PREFIX, expected_texts
 from metaeval.experiment.metrics import load_metric, plug_in
 from metaeval.experiment.prepared_run import prepare
-from metaeval.experiment.report_page import metric_looks
+from metaeval.experiment.run import metric_looks
 from metaeval.files import csv_text, safe_name, write_text
 from metaeval.report.result import Result
 from metaeval.scoring.contract import Combination, Metric

@@ -22,7 +22,7 @@ from metaeval.experiment.columns import FILE_PREFIX
 from metaeval.experiment.evaluation import named_protocols, readings_of
 from metaeval.experiment.job_folder import NAME, PAIRS, DoneJob, job_folder, read_pairs, settings_of, write_manifests
 from metaeval.experiment.metrics import load_metric
-from metaeval.experiment.report_page import drawn, metric_looks
+from metaeval.experiment.run import drawn, metric_looks
 from metaeval.experiment.suites.suite import recorded
 from metaeval.experiment.verdicts import find_cutoff
 from metaeval.files import safe_name

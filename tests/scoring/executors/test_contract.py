@@ -13,8 +13,7 @@ pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 import metaeval
 from metaeval import registry
 from metaeval.config import ExecutorConfig
-from metaeval.experiment.executing import worker_pool
-from metaeval.experiment.metrics import load_metric, score_in
+from metaeval.experiment.metrics import load_metric, score_in, worker_pool
 from metaeval.experiment.prepared_run import prepare
 from metaeval.experiment.sharding import export_shard
 from metaeval.scoring.contract import Combination

@@ -16,7 +16,7 @@ import pytest
 
 from metaeval.config import ExecutorConfig, RunConfig, load_run
 from metaeval.errors import UserError
-from metaeval.experiment import executing
+from metaeval.experiment import metrics
 from metaeval.experiment.columns import answer_rows
 from metaeval.experiment.metrics import score_metrics
 from metaeval.experiment.prepared_run import prepare
@@ -164,8 +164,8 @@ def test_code_that_changes_under_a_run_is_not_mixed(folder):
 
 
 def test_other_packages_than_the_drivers_are_refused(monkeypatch):
-    known = {**executing.package_versions(), "torch": "0.4.1"}
-    monkeypatch.setattr(executing, "package_versions", lambda: known)
+    known = {**metrics.package_versions(), "torch": "0.4.1"}
+    monkeypatch.setattr(metrics, "package_versions", lambda: known)
     with pytest.raises(UserError, match=r"^A worker has other packages .* \(torch 0\.4\.1, here .*\): install"):
         scored(workers=2)
 
