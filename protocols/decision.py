@@ -11,15 +11,8 @@ from functools import partial
 
 import numpy as np
 
+from metaeval.stats import classification as measures
 from metaeval.stats.arrays import Floats
-from metaeval.stats.classification import (
-    accuracy,
-    balanced_accuracy,
-    decision_counts,
-    macro_f1,
-    quadratic_kappa,
-    resampled,
-)
 from metaeval.stats.decisions import Objective, nested_decisions, number_of
 from metaeval.stats.resampling import Draws, replicate
 from protocols.classification import LEVELS, OTHER_LEVEL, off_the_levels
@@ -27,10 +20,10 @@ from protocols.contract import Influences, Judgements, Measure, Option, Outcome,
 from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome
 
 MEASURES: Mapping[str, Callable[[Floats], Floats]] = {
-    "macro_f1": macro_f1,
-    "balanced_accuracy": balanced_accuracy,
-    "kappa": quadratic_kappa,
-    "accuracy": accuracy,
+    "macro_f1": measures.macro_f1,
+    "balanced_accuracy": measures.balanced_accuracy,
+    "kappa": measures.quadratic_kappa,
+    "accuracy": measures.accuracy,
 }
 
 
@@ -85,8 +78,8 @@ def replicates(
     """The measures of decisions (`rows.score` holds levels) under every weighting."""
     levels = _levels(rows)
     decided, gold = (np.searchsorted(levels, values) for values in (rows.score, rows.gold))
-    counts = decision_counts(decided, gold, rows.group, n_groups, number_of(levels))
-    return {key: replicate(resampled(counts, MEASURES[key]), draws) for key in keys}
+    counts = measures.decision_counts(decided, gold, rows.group, n_groups, number_of(levels))
+    return {key: replicate(measures.resampled(counts, MEASURES[key]), draws) for key in keys}
 
 
 def _folds(options: Mapping[str, str]) -> int:

@@ -8,18 +8,10 @@ from functools import partial
 
 import numpy as np
 
+from metaeval.stats import text_pairs as pairwise
 from metaeval.stats.arrays import Bools, Floats, Ints, group_ends
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, replicate, value
-from metaeval.stats.text_pairs import (
-    MOST_PAIRS,
-    TextPairs,
-    accuracy_of_pools,
-    calibrated_tie,
-    consistent,
-    number_of_pairs,
-    text_pairs,
-)
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
@@ -44,7 +36,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     used = judgements.rows(~missing & ~alone)
     undefined = NO_SCORES if not used.score.size else _crowded(used)
     pairs = _pairs(used)
-    tie = calibrated_tie(used.score, used.gold, pairs)
+    tie = pairwise.calibrated_tie(used.score, used.gold, pairs)
     values = _values(used.with_score(used.score / tie), pairs, options)
     qualities = {
         "consistency": Qualities(_groups(values["consistency"]), undefined or "no scored pair of unlike gold"),
@@ -64,7 +56,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
     """The rows with scores in units of the difference below which they tie, which then is 1."""
-    return rows.with_score(rows.score / calibrated_tie(rows.score, rows.gold, _pairs(rows)))
+    return rows.with_score(rows.score / pairwise.calibrated_tie(rows.score, rows.gold, _pairs(rows)))
 
 
 def replicates(
@@ -98,15 +90,15 @@ def _moved(values: Mapping[str, Averaged], n_groups: int) -> Influences:
     return found
 
 
-def _pairs(rows: Judgements) -> TextPairs:
+def _pairs(rows: Judgements) -> pairwise.TextPairs:
     """The pairs of rows of one pool; none where they are too many."""
-    return text_pairs(rows.pool if not _crowded(rows) else rows.pool[:0])
+    return pairwise.text_pairs(rows.pool if not _crowded(rows) else rows.pool[:0])
 
 
-def _values(rows: Judgements, pairs: TextPairs, options: Mapping[str, str]) -> dict[str, Averaged]:
+def _values(rows: Judgements, pairs: pairwise.TextPairs, options: Mapping[str, str]) -> dict[str, Averaged]:
     _, first = np.unique(pairs.pool, return_index=True)
-    told = consistent(rows.score, rows.gold, pairs, TIED[options.get("equal", "lost")])
-    agreed = accuracy_of_pools(rows.score, rows.gold, pairs, 1.0)
+    told = pairwise.consistent(rows.score, rows.gold, pairs, TIED[options.get("equal", "lost")])
+    agreed = pairwise.accuracy_of_pools(rows.score, rows.gold, pairs, 1.0)
     return {"consistency": (told, rows.group[pairs.one]), "pairwise": (agreed, rows.group[pairs.one[first]])}
 
 
@@ -133,14 +125,14 @@ def _alone(judgements: Judgements) -> Bools:
 
 
 def _crowded(judgements: Judgements) -> str:
-    pairs = number_of_pairs(judgements.pool)
-    return f"{pairs:,} pairs of rows share an input, more than {MOST_PAIRS:,}" if pairs > MOST_PAIRS else ""
+    pairs, most = pairwise.number_of_pairs(judgements.pool), pairwise.MOST_PAIRS
+    return f"{pairs:,} pairs of rows share an input, more than {most:,}" if pairs > most else ""
 
 
 def _blind(judgements: Judgements, unlike: bool = False) -> str:
     if why := _crowded(judgements):
         return why
-    if not number_of_pairs(judgements.pool):
+    if not pairwise.number_of_pairs(judgements.pool):
         return "no two rows share an input"
     codes, index = np.unique(judgements.pool, return_inverse=True)
     low, high = group_ends(judgements.gold, index, codes.size)

@@ -8,21 +8,11 @@ from functools import partial
 
 import numpy as np
 
+from metaeval.stats import systems as stats
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate
-from metaeval.stats.systems import (
-    COEFFICIENTS,
-    MOST_INPUTS,
-    Exchanged,
-    cells,
-    coefficients,
-    exchange_differences,
-    soft_accuracy_of_drawn,
-    soft_pairwise_accuracy,
-    system_level,
-    two_way,
-)
+from metaeval.stats.systems import COEFFICIENTS
 from protocols.contract import (
     Estimate,
     Influences,
@@ -90,11 +80,11 @@ def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: 
     what, (score, gold, group) = options.get("resample", "inputs"), _cells(rows)
     draws = bootstrap(n_groups, resampling.n, resampling.seed)
     if what == "inputs":
-        values = replicate(system_level(score, gold, group, n_groups), draws)
+        values = replicate(stats.system_level(score, gold, group, n_groups), draws)
         return {key: row for key, row in zip(BY_SYSTEM, values, strict=True) if key in STEPS}
     drawn = score, gold, group, draws, resampling.seed, what == "both"
-    found = dict(zip((*BY_SYSTEM, *BY_INPUT), np.concatenate(two_way(*drawn)), strict=True))
-    return found if _many(rows) else found | {"spa": soft_accuracy_of_drawn(*drawn)}
+    found = dict(zip((*BY_SYSTEM, *BY_INPUT), np.concatenate(stats.two_way(*drawn)), strict=True))
+    return found if _many(rows) else found | {"spa": stats.soft_accuracy_of_drawn(*drawn)}
 
 
 def exchanged(
@@ -105,8 +95,8 @@ def exchanged(
     if what == "inputs" or _blind(one):
         return {}
     (mine, gold, group), (theirs, _, _) = _cells(one), _cells(other)
-    kind: Exchanged = "both" if what == "both" else "systems"
-    values = exchange_differences(mine, theirs, gold, group, permutations, seed, kind)
+    kind: stats.Exchanged = "both" if what == "both" else "systems"
+    values = stats.exchange_differences(mine, theirs, gold, group, permutations, seed, kind)
     return dict(zip((*BY_SYSTEM, *BY_INPUT), values, strict=True))
 
 
@@ -128,14 +118,14 @@ def replicates(
     score, gold, group = _cells(rows)
     found: dict[str, Floats] = {}
     if any(key in BY_SYSTEM for key in keys):
-        found |= dict(zip(BY_SYSTEM, replicate(system_level(score, gold, group, n_groups), draws), strict=True))
+        found |= dict(zip(BY_SYSTEM, replicate(stats.system_level(score, gold, group, n_groups), draws), strict=True))
     if any(key in BY_INPUT for key in keys):
-        values = coefficients(score, gold)
+        values = stats.coefficients(score, gold)
         found |= dict(zip(BY_INPUT, replicate(pool_mean(values, group, n_groups), draws), strict=True))
     if "spa" in keys and _many(rows):
         found["spa"] = np.full(draws.n, np.nan)
     elif "spa" in keys:
-        found["spa"] = replicate(soft_pairwise_accuracy(score, gold, group, n_groups), draws)
+        found["spa"] = replicate(stats.soft_pairwise_accuracy(score, gold, group, n_groups), draws)
     return {key: found[key] for key in keys}
 
 
@@ -154,13 +144,13 @@ def _cells(rows: Judgements) -> tuple[Floats, Floats, Ints]:
     if rows.system is None:
         raise ValueError("the systems are not known")
     _, first = np.unique(rows.pool, return_index=True)
-    score, gold = (cells(values, rows.system, rows.pool) for values in (rows.score, rows.gold))
+    score, gold = (stats.cells(values, rows.system, rows.pool) for values in (rows.score, rows.gold))
     return score, gold, rows.group[first]
 
 
 def _many(judgements: Judgements) -> str:
     inputs = np.unique(judgements.pool).size
-    return f"{inputs:,} inputs are more than {MOST_INPUTS:,}" if inputs > MOST_INPUTS else ""
+    return f"{inputs:,} inputs are more than {stats.MOST_INPUTS:,}" if inputs > stats.MOST_INPUTS else ""
 
 
 def _blind(judgements: Judgements) -> str:

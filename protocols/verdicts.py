@@ -8,16 +8,9 @@ from functools import partial
 
 import numpy as np
 
+from metaeval.stats import classification as measures
 from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Floats
-from metaeval.stats.classification import (
-    decision_counts,
-    level_f1,
-    level_recall,
-    resampled,
-    share_alike,
-    weighted_kappa,
-)
 from metaeval.stats.resampling import Draws, Prepared, replicate, value
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
@@ -104,21 +97,21 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[st
         rows = rows.rows(np.zeros(rows.score.size, dtype=np.bool_))
     levels, codes = np.unique(np.concatenate((rows.gold, rows.score)), return_inverse=True)
     gold, told = (part.astype(np.int64) for part in np.split(codes, 2))
-    counts = decision_counts(told, gold, rows.group, n_groups, max(levels.size, 1))
+    counts = measures.decision_counts(told, gold, rows.group, n_groups, max(levels.size, 1))
     present = np.unique(gold)
     partly = present[levels[present] == 1.0] if rows.levels or levels[present].max(initial=0) == 2.0 else present[:0]
     # Means over the levels of the gold: one that no weighting draws leaves them undefined, as everywhere.
     of: Mapping[str, Callable[[Floats], Floats]] = {
-        "accuracy": share_alike,
-        "balanced_accuracy": lambda counts: _mean(level_recall(counts)[..., present]),
-        "macro_f1": lambda counts: _mean(level_f1(counts)[..., present]),
+        "accuracy": measures.share_alike,
+        "balanced_accuracy": lambda counts: _mean(measures.level_recall(counts)[..., present]),
+        "macro_f1": lambda counts: _mean(measures.level_f1(counts)[..., present]),
         "kappa": cohen_kappa,
-        "quadratic_kappa": weighted_kappa,
-        "f1_top": lambda counts: _mean(level_f1(counts)[..., present[-1:]]),
-        "f1_partial": lambda counts: _mean(level_f1(counts)[..., partly]),
-        "f1_bottom": lambda counts: _mean(level_f1(counts)[..., present[:1]]),
+        "quadratic_kappa": measures.weighted_kappa,
+        "f1_top": lambda counts: _mean(measures.level_f1(counts)[..., present[-1:]]),
+        "f1_partial": lambda counts: _mean(measures.level_f1(counts)[..., partly]),
+        "f1_bottom": lambda counts: _mean(measures.level_f1(counts)[..., present[:1]]),
     }
-    return {key: resampled(counts, of[key]) for key in keys}
+    return {key: measures.resampled(counts, of[key]) for key in keys}
 
 
 def _mean(values: Floats) -> Floats:

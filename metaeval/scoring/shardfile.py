@@ -15,16 +15,9 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from metaeval import reading
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, sha256_json, write_text
-from metaeval.reading import (
-    MalformedError,
-    parquet_columns,
-    parquet_library,
-    parquet_metadata,
-    parse_json,
-    read_object,
-)
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.plan import Block, Plan
 
@@ -124,7 +117,7 @@ def write_note(place: Path, note: PlanNote) -> None:
 def read_note(place: Path) -> PlanNote:
     """Read plan.json; `UserError` where it is not what its folder is named by."""
     path = place / NOTE
-    note = _checked(PlanNote, read_object(path), path)
+    note = _checked(PlanNote, reading.read_object(path), path)
     if (sha256_json(note.identity)[:16], note.plan[:16]) != (place.parent.name, place.name):
         raise UserError(f"{path} belongs to another metric or plan than its folder: move it out.")
     return note
@@ -166,7 +159,7 @@ class PartWriter:
         """Write what was collected as one part."""
         if not self._blocks:
             return
-        pyarrow = parquet_library()
+        pyarrow = reading.parquet_library()
         blocks = sorted(self._blocks, key=lambda pair: pair[0].number)
         noted = [
             PartBlock(number=block.number, id=block.id, rows=len(answers), failed=sum(map(_failed, answers)))
@@ -202,8 +195,8 @@ def part_notes(place: Path) -> dict[Path, PartNote]:
     found = {}
     for path in sorted(place.glob("part-*.parquet")):
         try:
-            values = parse_json(parquet_metadata(path)[_KEY].decode("utf-8"))
-        except (UserError, KeyError, UnicodeDecodeError, MalformedError) as error:
+            values = reading.parse_json(reading.parquet_metadata(path)[_KEY].decode("utf-8"))
+        except (UserError, KeyError, UnicodeDecodeError, reading.MalformedError) as error:
             raise _broken(path) from error
         found[path] = note = _checked(PartNote, values, path)
         if (note.identity[:16], note.plan[:16]) != (place.parent.name, place.name):
@@ -214,7 +207,8 @@ def part_notes(place: Path) -> dict[Path, PartNote]:
 def read_part(path: Path, note: PartNote) -> Iterator[tuple[PartBlock, list[Row]]]:
     """The blocks of a part with their rows; `UserError` where these are not the pairs that the part speaks of."""
     try:
-        rows: list[Row] = list(zip(*parquet_columns(path, ("pair", "score", "status", "tokens", "cut")), strict=True))
+        columns = reading.parquet_columns(path, ("pair", "score", "status", "tokens", "cut"))
+        rows: list[Row] = list(zip(*columns, strict=True))
         first = 0
         for block in note.blocks:
             own = rows[first : first + block.rows]

@@ -283,13 +283,17 @@ def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats
     largest = np.abs(residual).max(initial=0)
     if largest <= SUSPICIOUS * np.abs(values).max(initial=0):
         return np.zeros(values.size)
+    block = residual_blocks(residual, largest)
+    tied = np.bincount(block, weights=weight)
+    return np.asarray((np.cumsum(tied) - tied / 2 - weight.sum() / 2)[block])
+
+
+def residual_blocks(residual: Floats, largest: float) -> Ints:
+    """Number residuals (n,) from the lowest, (n,), whose rounding does not order what is tied; largest: of them."""
     order = np.argsort(residual)
-    # As in `rank_residuals`: rounding must not order what is tied.
-    block = np.concatenate(([0], np.cumsum(np.diff(residual[order]) > RESIDUAL_TIES * largest)))
-    tied = np.bincount(block, weights=weight[order])
-    ranks = np.empty(values.size)
-    ranks[order] = (np.cumsum(tied) - tied / 2 - weight.sum() / 2)[block]
-    return ranks
+    block = np.empty(residual.size, dtype=np.int64)
+    block[order] = np.cumsum(np.diff(residual[order], prepend=-np.inf) > RESIDUAL_TIES * largest) - 1
+    return block
 
 
 Moments = Callable[[Tile], tuple[Floats, ...]]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from metaeval.stats.arrays import Floats, Ints, numbered, scaled
-from metaeval.stats.correlations import RESIDUAL_TIES, within_strata
+from metaeval.stats.correlations import residual_blocks, within_strata
 from metaeval.stats.ties import centred_midranks, tie_blocks
 
 
@@ -63,12 +63,8 @@ class _Residuals:
         self.value, self.stratum, self.cell, self.count = residual[first], code[first], cell, count
 
     def blocks(self, value: Floats) -> Ints:
-        """Ties of these values, which rounding must not order, from the lowest."""
-        order = np.argsort(value)
-        apart = np.diff(value[order], prepend=-np.inf) > RESIDUAL_TIES * np.abs(value).max(initial=0)
-        block = np.empty(value.size, dtype=np.int64)
-        block[order] = np.cumsum(apart) - 1
-        return block
+        """Ties of these values, from the lowest."""
+        return residual_blocks(value, float(np.abs(value).max(initial=0)))
 
     def slope(self, stratum: int, error: float, other: Floats) -> float:
         """What the coefficient changes by with this stratum's mean, over `error` to either side; other: (n,) ranks."""
