@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from metaeval.scoring.backends.checkpoint import Checkpoint
-from metaeval.scoring.backends.model_metric import ModelOptions
+from metaeval.scoring.backends.model_metric import ModelOptions, of_checkpoint, probability
 from metaeval.scoring.backends.tokens import Prompt
 from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay
-from metrics_zoo.cards import of_checkpoint, probability
 from metrics_zoo.t5 import T5Metric, ask_prompts
 
 if TYPE_CHECKING:

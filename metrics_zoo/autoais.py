@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from metaeval.scoring.backends.checkpoint import Checkpoint
-from metaeval.scoring.backends.model_metric import ModelOptions
+from metaeval.scoring.backends.model_metric import ModelOptions, of_checkpoint, probability
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
-from metrics_zoo.cards import of_checkpoint, probability
 from metrics_zoo.t5 import YesNoMetric, ask_prompts
 
 if TYPE_CHECKING:

@@ -12,10 +12,9 @@ from metaeval.errors import UserError
 from metaeval.reading import read_object
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.likelihood import BartLikelihood
-from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
+from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint
 from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_model, load_tokenizer
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
-from metrics_zoo.cards import of_checkpoint
 
 _LIMIT = 1024
 _GENERATORS = frozenset({"BartForConditionalGeneration", "BartModel", "bart"})  # named by config.json

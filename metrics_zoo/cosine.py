@@ -13,10 +13,9 @@ from metaeval.reading import read_json
 from metaeval.scoring.backends import minilm, models
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
 from metaeval.scoring.backends.encoder import JobTexts, Keep, TextEncoder, first_products
-from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions
+from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint
 from metaeval.scoring.backends.tokens import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Status
-from metrics_zoo.cards import of_checkpoint
 
 if TYPE_CHECKING:
     import torch

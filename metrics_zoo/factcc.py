@@ -8,11 +8,10 @@ from functools import cached_property
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier
-from metaeval.scoring.backends.model_metric import LoadedModelMetric
+from metaeval.scoring.backends.model_metric import LoadedModelMetric, of_checkpoint, probability
 from metaeval.scoring.backends.models import load_model, load_tokenizer
 from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Status
-from metrics_zoo.cards import of_checkpoint, probability
 
 
 class FactCC(LoadedModelMetric):

@@ -13,12 +13,11 @@ from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier
-from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
+from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint, probability
 from metaeval.scoring.backends.models import load_model, load_tokenizer
 from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairIds, TextTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status
-from metrics_zoo.cards import of_checkpoint, probability
 
 _QUESTION = (
     'Choose your answer: based on the paragraph above can we conclude that "{statement}"?\n\n'

@@ -11,11 +11,10 @@ from pydantic import Field
 
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.scoring.backends.checkpoint import Checkpoint
-from metaeval.scoring.backends.model_metric import ModelOptions
+from metaeval.scoring.backends.model_metric import ModelOptions, of_checkpoint, probability
 from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import Prompt
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status
-from metrics_zoo.cards import of_checkpoint, probability
 from metrics_zoo.t5 import YesNoMetric
 
 if TYPE_CHECKING:

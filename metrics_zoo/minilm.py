@@ -20,8 +20,8 @@ from metaeval.scoring.backends.encoder import (
     match_pairs,
     words_of,
 )
+from metaeval.scoring.backends.model_metric import MODULES, calibrated
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Span, Status, TwoStepMetric
-from metrics_zoo.cards import MODULES, calibrated
 
 if TYPE_CHECKING:
     import torch

@@ -12,11 +12,10 @@ from pydantic import Field
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier
-from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
+from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint, probability
 from metaeval.scoring.backends.models import load_model, load_tokenizer
 from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay
-from metrics_zoo.cards import of_checkpoint, probability
 
 if TYPE_CHECKING:
     import torch

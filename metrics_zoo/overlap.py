@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from metaeval.scoring.backends.model_metric import calibrated, probability
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Side, Span, Status
-from metrics_zoo.cards import calibrated, probability
 
 _WORD = re.compile(r"\w+")
 FUNCTION_WORDS = frozenset(

@@ -9,8 +9,8 @@ from functools import cache, cached_property
 from itertools import product
 from typing import Literal
 
+from metaeval.scoring.backends.model_metric import calibrated, probability
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Span, Status
-from metrics_zoo.cards import calibrated, probability
 from metrics_zoo.cover import common_subsequence
 from metrics_zoo.overlap import lower_letters
 

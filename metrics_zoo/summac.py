@@ -16,13 +16,12 @@ from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.reading import read_object
 from metaeval.scoring.backends.checkpoint import Checkpoint, file_is_here
 from metaeval.scoring.backends.classifier import PairClassifier
-from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
+from metaeval.scoring.backends.model_metric import MODULES, LoadedModelMetric, ModelOptions, of_checkpoint
 from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_model, load_tokenizer
 from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
 from metrics_zoo import summac_image as images
-from metrics_zoo.cards import MODULES, of_checkpoint
 
 _MAX_TOKENS = 500
 

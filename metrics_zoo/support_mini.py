@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.errors import UserError
+from metaeval.scoring.backends.model_metric import calibrated, probability
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Span, Status
-from metrics_zoo.cards import calibrated, probability
 from metrics_zoo.cover import (
     FEATURES,
     WORD,

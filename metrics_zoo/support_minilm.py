@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from metaeval.scoring.backends.encoder import Encoded
+from metaeval.scoring.backends.model_metric import calibrated, probability
 from metaeval.scoring.contract import MetricCard, PairScore, Status
-from metrics_zoo.cards import calibrated, probability
 from metrics_zoo.cover import WORD, Floats, Statement, sentence_places
 from metrics_zoo.minilm import CARD, MiniLMMetric, MiniLMOptions
 from metrics_zoo.support_mini import SHA256, Support, chance, load_model

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 import platform
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from metaeval.errors import UserError
-from metaeval.files import cache_folder, sha256_json, write_text
+from metaeval.files import cache_folder, sha256_json
 from metaeval.reading import read_object, read_text
+from metaeval.scoring.backends.batches import workers
+from metaeval.scoring.backends.checkpoint import remember
 from metaeval.scoring.backends.models import pick_device
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.executors.contract import Context, Done, Execute, Task
@@ -96,19 +95,12 @@ def _path() -> Path:
 
 
 def _key(metric: Metric, device: str) -> str:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return sha256_json([metric.identity(), device, cores])[:32]
+    return sha256_json([metric.identity(), device, workers("cpu")])[:32]
 
 
 def _keep(metrics: Sequence[Metric], tokens: int, seconds: float) -> None:
-    """Write it down; where that cannot be, it is measured again the next time."""
-    try:
-        known = read_object(_path())
-    except UserError:
-        known = {}
-    for metric in metrics:
-        before = known_pace(metric)
-        if before is None or seconds >= min(before.seconds, _ENOUGH):
-            known = {**known, _key(metric, device_of(metric)): {"tokens": tokens, "seconds": round(seconds, 6)}}
-    with suppress(UserError):
-        write_text(_path(), json.dumps(known, indent=1, sort_keys=True))
+    """Write it down, where it is not known from longer."""
+    known = [(metric, known_pace(metric)) for metric in metrics]
+    new = [metric for metric, before in known if before is None or seconds >= min(before.seconds, _ENOUGH)]
+    found = {"tokens": tokens, "seconds": round(seconds, 6)}
+    remember(_path(), {_key(metric, device_of(metric)): found for metric in new})

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import t
 from statsmodels.stats.meta_analysis import combine_effects
 
-from metaeval.stats.meta_analysis import pooled
+from metaeval.stats.significance import pooled
 
 # Thirteen trials of the BCG vaccine (Colditz et al. 1994), as in metafor's data set dat.bcg: cases and others of the
 # vaccinated, then of the rest.

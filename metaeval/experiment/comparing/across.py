@@ -18,7 +18,7 @@ from metaeval.report.grid import Note, TableRow, chance, count, numeral, plain
 from metaeval.report.result import Column, Data
 from metaeval.report.sheet import Record, Sheet
 from metaeval.stats.influence import t_interval
-from metaeval.stats.meta_analysis import Pooled, pooled
+from metaeval.stats.significance import Pooled, pooled
 from protocols.comparison import both_scored, minus
 from protocols.simulation import Task, influence_of_one
 

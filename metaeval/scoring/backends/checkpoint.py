@@ -230,7 +230,7 @@ def _sha256(path: Path) -> str:
     except (UserError, KeyError, TypeError, AttributeError):
         pass  # nothing is remembered, or an earlier version wrote it
     found = sha256_file(real)
-    _remember(str(real), {"seen": seen, "sha256": found})
+    remember(_hashes_path(), {str(real): {"seen": seen, "sha256": found}})
     return found
 
 
@@ -244,15 +244,15 @@ def _sample(path: Path, size: int) -> str:
     return digest.hexdigest()[:32]
 
 
-def _remember(path: str, hashed: Mapping[str, Any]) -> None:
-    """Keep the hash of a file; where that cannot be, it is computed again the next time."""
+def remember(path: Path, more: Mapping[str, Any]) -> None:
+    """Add to the notes in a file of the cache; where that cannot be, they are made again the next time."""
     try:
-        known = read_object(_hashes_path())
+        known = read_object(path)
     except UserError:
         known = {}
     kept = {name: one for name, one in known.items() if isinstance(one, dict)}
     with suppress(UserError):
-        write_text(_hashes_path(), json.dumps({**kept, path: hashed}, indent=1, sort_keys=True))
+        write_text(path, json.dumps({**kept, **more}, indent=1, sort_keys=True))
 
 
 def fetch_file(url: str, sha256: str, size: int, by_hand: str) -> Path:
