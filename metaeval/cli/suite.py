@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from metaeval.cli import options as opt
-from metaeval.cli.output import say, say_rest, say_text, say_written, scoring_progress, show_findings
+from metaeval.cli.output import say, say_rest, say_text, say_written, scoring_progress, show_findings, show_grids
 from metaeval.errors import UserError
 from metaeval.files import safe_name
 
@@ -256,7 +256,7 @@ def multiverse(
     from metaeval.experiment.job_folder import close_job, job_folder
     from metaeval.experiment.metrics import able_defaults
     from metaeval.experiment.suites.multiverse import explore, read_axes, write_rank_stability
-    from metaeval.report.multiverse import as_json, markdown, write_multiverse
+    from metaeval.report.multiverse import as_json, grids, write_multiverse
 
     def tick(done: int, total: int) -> None:
         say(f"{done} of {total} combinations", err=True)
@@ -267,7 +267,7 @@ def multiverse(
     folder = job_folder(chosen.results / "multiverse", [found.dataset, found.split], [as_json(found)])
     written = write_multiverse(found, folder)
     if not given.quiet:
-        say_text(markdown(found))
+        show_grids(grids(found))
     try:
         written += write_rank_stability(found, folder)
     except UserError as error:  # matplotlib is not installed: all else is written

@@ -1,10 +1,10 @@
-"""What a multiverse says (who is first how often, which choices move ranks, which metrics swap), and its files."""
+"""What a multiverse says (who is first how often, which choices move ranks, which metrics swap), and its tables."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from metaeval.files import csv_text, write_texts
-from metaeval.report.grid import grouped
-from metaeval.report.markdown import escape
+from metaeval.report import latex, markdown, terminal
+from metaeval.report.grid import UNDEFINED, Grid, Note, TableRow, blocks_of, count, grouped
 from metaeval.report.notebook import Recorded
-from metaeval.shown import Shown
 
 Specification = tuple[tuple[str, str], ...]
 
@@ -168,96 +167,82 @@ def _explained(axis: str, outlooks: Sequence[Outlook]) -> float | None:
 
 _HELD = {"evidence.rule": "mark no evidence", "evidence.threshold": "give evidence as sentence indices, or none"}
 _OUTCOME = ("protocol", "measure", "metric", "value", "rank")
+_SWAPPED = "of these metrics it depends on the choices; specifications in which each is above the other"
+_SHARES = (
+    "a share is what a choice explains alone, over the specifications that have it; where not every combination "
+    "exists, shares can overlap"
+)
 
 
 def write_multiverse(found: Multiverse, folder: Path) -> list[Path]:
-    """Write multiverse.csv, .json and .md into a folder; the paths. The same outlooks give the same bytes."""
-    records = found.records
-    rows = [list(records[0]) if records else _OUTCOME, *(list(one.values()) for one in records)]  # numbers in full
-    texts = {"csv": csv_text(rows), "json": as_json(found), "md": markdown(found)}
+    """Write multiverse.csv, .json, .txt, .md and .tex into a folder; the paths. The same outlooks give the same bytes.
+
+    The first two hold every outlook with its numbers in full, the others the tables of `grids`.
+    """
+    records, made = found.records, grids(found)
+    rows = [list(records[0]) if records else _OUTCOME, *(list(one.values()) for one in records)]
+    texts = {"csv": csv_text(rows), "json": as_json(found)}
+    for suffix, render in (("txt", terminal.text_of), ("md", markdown.page_of), ("tex", latex.table_of)):
+        texts[suffix] = "\n".join(map(render, made))
     return write_texts({folder / f"multiverse.{suffix}": text for suffix, text in texts.items()})
 
 
-def markdown(found: Multiverse) -> str:
-    """The report: for each protocol who is first how often, which choices move ranks, and which metrics swap."""
-    blocks = [f"# Multiverse: {_said(found.dataset)}, {_said(found.split)}"]
-    blocks += [
-        f"{_code(axis)} was held at {Shown(value)}: these data {_HELD.get(axis, 'do not depend on it')}."
+def grids(found: Multiverse) -> list[Grid]:
+    """For each protocol who is first how often, which choices move ranks, and, along a single choice, every value.
+
+    What holds of all of them stands below the last.
+    """
+    made = [grid for protocol, own in by_protocol(found.outlooks) for grid in _grids(found, protocol, own)]
+    notes = [
+        Note("held", f"{axis} at {value}: these data {_HELD.get(axis, 'do not depend on it')}")
         for axis, value in found.held.items()
     ]
-    for protocol, outlooks in by_protocol(found.outlooks):
-        blocks += _protocol(protocol, outlooks)
     if found.skipped:
-        named = [(", ".join(f"{axis}={value}" for axis, value in one.items()), reason) for one, reason in found.skipped]
-        blocks += [
-            f"## Left out\n\n{len(found.skipped)} combinations could not be run, or tell no metrics apart.",
-            "\n".join(f"- {_said(choices)}: {_said(reason)}" for choices, reason in named),
-        ]
-    return "\n\n".join(blocks) + "\n"
+        skipped = [(", ".join(f"{axis}={value}" for axis, value in one.items()), why) for one, why in found.skipped]
+        said = f"{count(len(skipped), 'combination')} that could not be run, or tell no metrics apart"
+        notes.append(Note("skipped", said, tuple(skipped)))
+    return [*made[:-1], *(replace(grid, footer=(*grid.footer, *notes)) for grid in made[-1:])]
 
 
-def _protocol(protocol: str, outlooks: Sequence[Outlook]) -> Iterator[str]:
-    count = len({specification(outlook) for outlook in outlooks})
-    unranked = count - len({specification(outlook) for outlook in outlooks if outlook.rank is not None})
-    specifications = "1 specification" if count == 1 else f"{count:,} specifications"
-    yield f"## {_said(protocol)}: {_said(outlooks[0].measure)} over {specifications}"
-    if unranked:
-        yield f"{unranked:,} of them rank nothing: every metric has the same value there, or none."
-    rows = [
-        (
-            *(_said(one.metric), f"{one.first:,} of {one.specifications:,} ({100 * one.share_first:.0f} %)"),
-            " to ".join(map(str, dict.fromkeys(one.ranks))),
-            f"{one.values[0]:.3f} to {one.values[1]:.3f}",
+def _grids(found: Multiverse, protocol: str, outlooks: Sequence[Outlook]) -> Iterator[Grid]:
+    known = {specification(outlook) for outlook in outlooks}
+    unranked = len(known - {specification(outlook) for outlook in outlooks if outlook.rank is not None})
+    over = f"{found.dataset}, {found.split}: {outlooks[0].measure} over {count(len(known), 'specification')}"
+
+    def table(name: str, what: str, stub: str, headings: Sequence[str], rows: Iterable[TableRow], *notes: Note) -> Grid:
+        return Grid(
+            key=("multiverse", found.dataset, found.split, protocol, name),
+            title=f"{what} under {protocol}",
+            subtitle=over,
+            headings=tuple(headings),
+            blocks=blocks_of(rows),
+            footer=notes,
+            stub=stub,
         )
-        for one in standings(outlooks)
-    ]
-    yield _table(("metric", "first in", "rank", "value"), rows)
+
+    swapped = tuple((f"{one.one}, {one.other}", f"{one.one_above:,}, {one.other_above:,}") for one in swaps(outlooks))
+    notes = [Note("order", _SWAPPED, swapped) if swapped else Note("order", "no two metrics swap places")]
+    if unranked:
+        notes.append(Note("unranked", f"{unranked:,} specifications: every metric has the same value there, or none"))
+    rows: list[TableRow] = []
+    for one in standings(outlooks):
+        first = f"{one.first:,} of {one.specifications:,} ({100 * one.share_first:.0f} %)"
+        ends = (map(str, one.ranks), map("{:.3f}".format, one.values))
+        rows.append(("", one.metric, (first, *(" to ".join(dict.fromkeys(own)) for own in ends))))
+    yield table("ranks", "Ranks", "metric", ("first in", "rank", "value"), rows, *notes)
     axes = dict.fromkeys(axis for one in outlooks for axis in one.choices)
     several = [axis for axis in axes if len({one.choices.get(axis) for one in outlooks}) > 1]
     if len(several) == 1:
-        yield _along(several[0], outlooks)
-    moved = influences(outlooks)
-    yield _moved([one for one in moved if one.share][:2])
-    if moved:
-        shares = [(_said(one.axis), "-" if one.share is None else f"{100 * one.share:.1f} %") for one in moved]
-        yield _table(("choice", "share of the variance of ranks"), shares)
-    lines = [f"- {_said(one.one)} {one.one_above:,}, {_said(one.other)} {one.other_above:,}" for one in swaps(outlooks)]
-    swapped = "Pairs whose order depends on the choices, and in how many specifications each is above:"
-    yield "\n".join([swapped, "", *lines]) if lines else "No two metrics swap places."
-
-
-def _along(axis: str, outlooks: Sequence[Outlook]) -> str:
-    """Every value: the choices of one axis down, metrics across."""
-    metrics = list(dict.fromkeys(one.metric for one in outlooks))
-    found = {(one.choices.get(axis, "-"), one.metric): one.value for one in outlooks}
-    rows = [
-        [_said(choice), *("-" if (value := found[choice, one]) is None else f"{value:.3f}" for one in metrics)]
-        for choice in dict.fromkeys(choice for choice, _ in found)
-    ]
-    return _table((_said(axis), *map(_said, metrics)), rows)
-
-
-def _moved(most: Sequence[Influence]) -> str:
-    if not most:
-        return "No choice moves a rank."
-    named = " and ".join(f"{_code(one.axis)} ({100 * (one.share or 0):.0f} %)" for one in most)
-    return (
-        f"Ranks move most with {named}: the share of the variance of ranks that a choice explains alone, over the "
-        "specifications that have it. Where not every combination exists, shares can overlap."
-    )
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    marks = [":--", *("--:" for _ in headings[1:])]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, marks, *rows))
-
-
-def _said(text: str) -> str:
-    return escape(Shown(text))
-
-
-def _code(text: str) -> str:
-    return "`{}`".format(Shown(text).replace("`", "'"))
+        metrics = list(dict.fromkeys(one.metric for one in outlooks))
+        found_at = {(one.choices.get(several[0], UNDEFINED), one.metric): one.value for one in outlooks}
+        choices = dict.fromkeys(choice for choice, _ in found_at)
+        along = [(choice, [found_at[choice, one] for one in metrics]) for choice in choices]
+        rows = [("", choice, [UNDEFINED if one is None else f"{one:.3f}" for one in own]) for choice, own in along]
+        yield table("values", "Every value", several[0], metrics, rows)
+    if moved := influences(outlooks):
+        rows = [("", one.axis, [UNDEFINED if one.share is None else f"{100 * one.share:.1f} %"]) for one in moved]
+        note = Note("reading", _SHARES if any(one.share for one in moved) else "no choice moves a rank")
+        yield table("choices", "What moves ranks", "choice", ("share of the variance of ranks",), rows, note)
 
 
 def as_json(found: Multiverse) -> str:

@@ -14,8 +14,8 @@ from metaeval.errors import UserError
 from metaeval.experiment.run import run
 from metaeval.experiment.suites.multiverse import DEFAULT_AXES, Outlook, explore, read_axes
 from metaeval.report.multiverse import (
+    grids,
     influences,
-    markdown,
     specification,
     standings,
     swaps,
@@ -49,7 +49,8 @@ def test_combinations_that_tell_no_metrics_apart_are_left_out(settings, tmp_path
     assert [(choices["protocol"], choices["pool"]) for choices, _ in found.skipped] == [("retrieval", "own")]
     pools = {(one.protocol, one.choices.get("pool")) for one in found.outlooks}
     assert pools == {("correlation", None), ("classification", None), ("retrieval", "bm25:3")}
-    assert "- protocol=retrieval, chunk.size=1500" in markdown(found)
+    (choices, _), *_ = grids(found)[-1].footer[-1].items
+    assert choices.startswith("protocol=retrieval, chunk.size=1500")
 
 
 def test_given_axes_take_the_place_of_their_defaults_or_stand_beside_them():
@@ -186,7 +187,7 @@ def test_a_combination_that_the_data_do_not_allow_is_skipped_with_its_reason(set
     ((choices, reason),) = found.skipped
     assert choices["unit"] == "chunk"
     assert "unit=citation" in reason
-    assert "1 combinations could not be run" in markdown(found)
+    assert grids(found)[-1].footer[-1].text.startswith("1 combination that could not be run")
     with pytest.raises(UserError, match="No combination of choices can be run"):
         explore(config, {"chunk.size": ("5",), "unit": ("chunk",)})
 
@@ -254,11 +255,15 @@ def test_the_files_hold_every_outlook_and_repeat_byte_for_byte(found, tmp_path):
     assert set(data["summary"]) == {"correlation", "classification", "retrieval"}
 
 
-def test_the_report_names_the_choices_that_move_ranks_and_what_was_held(found):
-    text = markdown(found)
+def test_the_tables_name_the_choices_that_move_ranks_and_what_was_held(found):
+    made = grids(found)
 
-    assert "`evidence.threshold` was held at 0.5: these data give evidence as sentence indices, or none." in text
+    assert made[-1].footer[-1].line == (
+        "evidence.threshold at 0.5: these data give evidence as sentence indices, or none"
+    )
     for protocol in ("correlation", "classification", "retrieval"):
-        assert f"## {protocol}: " in text
-    assert "Ranks move most with `" in text
-    assert "| overlap |" in text
+        own = {grid.stub: grid for grid in made if protocol in grid.key}
+        assert sorted(line.name for line in own["metric"].lines) == ["bm25", "overlap", "rouge"]
+        shares = [float(line.cells[0].number.removesuffix(" %").replace("–", "0")) for line in own["choice"].lines]
+        assert shares == sorted(shares, reverse=True)
+    assert any(grid.footer[0].text.startswith("a share is") for grid in made if grid.stub == "choice")
