@@ -7,7 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from metaeval.report.cells import cell
-from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, count, numeral, place_of, plain, share
+from metaeval.report.grid import (
+    UNDEFINED,
+    Grid,
+    Note,
+    blocks_of,
+    count,
+    numeral,
+    place_of,
+    plain,
+    share,
+)
 from metaeval.report.html_report import Picture, Section, page_of, table_of
 from metaeval.report.measures import LEVELS
 from metaeval.report.result import FULL_SUPPORT, Column, Data, Value
@@ -158,30 +168,24 @@ def _sizes(found: Audit, where: str) -> Grid:
         title="Chunks of full citations that hold evidence, by chunk size in words",
         subtitle=where,
         headings=tuple(one.size for one in found.sizes),
-        blocks=(Block("", tuple(Line(name, tuple(map(Cell, said))) for name, said in cells.items())),),
+        blocks=blocks_of(("", name, said) for name, said in cells.items()),
         stub="chunks",
     )
 
 
 def _rules(found: Audit, where: str, brief: bool) -> Grid:
     detectors = [FULL_SUPPORT] if brief else list(dict.fromkeys(name for one in found.rules for name in one.perfect))
-    lines = [
-        Line(
-            one.rule,
-            (
-                *(Cell(f"{one.levels.get(level, 0):,}") for level in LEVELS),
-                Cell(f"{one.left_out:,}"),
-                *(Cell(numeral(one.perfect.get(name, {}).get("FS-PS"), PERCENT)) for name in detectors),
-            ),
-        )
-        for one in found.rules
-    ]
+    rows = []
+    for one in found.rules:
+        counts = (*(one.levels.get(level, 0) for level in LEVELS), one.left_out)
+        perfect = (numeral(one.perfect.get(name, {}).get("FS-PS"), PERCENT) for name in detectors)
+        rows.append(("", one.rule, [*(f"{number:,}" for number in counts), *perfect]))
     return Grid(
         key=("audit", "rules"),
         title="Labels of chunks under each rule for evidence",
         subtitle=f"{where}, {found.chunks}; FS-PS (ROC-AUC, %) of a perfect detector",
         headings=(*LEVELS, "left out", *detectors),
-        blocks=(Block("", tuple(lines)),),
+        blocks=blocks_of(rows),
         stub="evidence.rule",
     )
 
@@ -189,23 +193,17 @@ def _rules(found: Audit, where: str, brief: bool) -> Grid:
 def _giveaways(found: Audit, where: str, brief: bool) -> Grid:
     units = list(dict.fromkeys(one.unit for one in found.giveaways))[: 1 if brief else None]
     measures = list(dict.fromkeys(name for one in found.giveaways for name in one.values))
-    blocks = [
-        Block(
-            "" if brief else f"unit {unit}",
-            tuple(
-                Line(one.name, tuple(cell(v.value, v.low, v.high, PERCENT) for v in map(one.value, measures)))
-                for one in found.giveaways
-                if one.unit == unit and not (brief and one.reads)
-            ),
-        )
-        for unit in units
+    shown = [one for unit in units for one in found.giveaways if one.unit == unit and not (brief and one.reads)]
+    rows = [
+        ("" if brief else f"unit {one.unit}", one.name, [cell(v.value, v.low, v.high, PERCENT) for v in values])
+        for one, values in ((one, map(one.value, measures)) for one in shown)
     ]
     return Grid(
         key=("audit", "giveaways"),
         title="What tells levels apart without a metric (ROC-AUC, %)",
         subtitle=f"{where}, unit {units[0]}" if brief else where,
         headings=tuple(measures),
-        blocks=tuple(blocks),
+        blocks=blocks_of(rows),
         stub="control",
     )
 

@@ -12,13 +12,13 @@ from metaeval.report.findings import best_control
 from metaeval.report.grid import (
     CONTROLS,
     UNDEFINED,
-    Block,
     Cell,
     Grid,
     Group,
-    Line,
     Note,
     Rank,
+    TableRow,
+    blocks_of,
     chance,
     count,
     numeral,
@@ -56,8 +56,8 @@ def lay_out(result: Result) -> Grid:
     rows, columns, metrics = in_blocks(result.rows), result.columns, metrics_of(result)
     reasons = letters(value_of(row, column) for row in rows for column in columns)
     heads = [_head(column, metrics, rows) for column in columns]
-    lines = [Line(plain(row.metric), tuple(_cell(row, head, reasons) for head in heads)) for row in rows]
-    blocks = Block("", tuple(lines[: len(metrics)])), Block(CONTROLS, tuple(lines[len(metrics) :]))
+    titles = {"metric": "", "control": CONTROLS}
+    lines = ((titles[row.kind], row.metric, [_cell(row, head, reasons) for head in heads]) for row in rows)
     level = not_above(tests_controls(result)) + untested([(result, column) for column in columns])
     data = result.data
     return Grid(
@@ -65,7 +65,7 @@ def lay_out(result: Result) -> Grid:
         title=plain(result.title),
         subtitle=place_of(data, units(result.unit)),
         headings=tuple(plain(column.label) for column in columns),
-        blocks=tuple(block for block in blocks if block.lines),
+        blocks=blocks_of(lines),
         legend=legend(head.ranks for head in heads),
         footnotes=footnotes(rows, columns, reasons, plural(result.unit), level),
         footer=footer(result),
@@ -153,32 +153,27 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Gr
             f"The {result.protocol} result of {data.name!r} has no pairs of metrics: they need two metrics in one run, "
             "and resampling."
         )
-    alpha = tested.alpha
     reasons = letters(_reason(pair) for pair in tested.comparisons if pair.p is None)
     # One number of rows is said once; several are a column.
     rows = {pair.rows for pair in tested.comparisons}
     apart = len(rows) > 1
 
-    def line(pair: Comparison, column: Column) -> Line:
-        cells = (
+    lines: list[TableRow] = []
+    shown = [one for one in result.columns if measures is None or one.key in measures]
+    for column, pair in ((one, pair) for one in shown for pair in tested.comparisons if pair.measure == one.key):
+        cells: list[Cell | str] = [
             cell(pair.difference, pair.low, pair.high, column, signed=True),
             Cell(chance(pair.p), marks=(reasons[reason_of(_reason(pair))],) if pair.p is None else ()),
-            *(Cell(chance(pair.holm)), Cell(chance(pair.bh))),
-            *([Cell(f"{pair.rows:,}")] if apart else []),
-        )
-        return Line(f"{plain(pair.one)} {_order_sign(pair, alpha)} {plain(pair.other)}", cells)
-
-    blocks = (
-        Block(plain(one.label), tuple(line(pair, one) for pair in tested.comparisons if pair.measure == one.key))
-        for one in result.columns
-        if measures is None or one.key in measures
-    )
+            *(chance(pair.holm), chance(pair.bh), *([f"{pair.rows:,}"] if apart else [])),
+        ]
+        name = f"{plain(pair.one)} {_order_sign(pair, tested.alpha)} {plain(pair.other)}"
+        lines.append((plain(column.label), name, cells))
     return Grid(
         key=("pairs", result.protocol, data.name, data.split, result.unit, *(measures or ())),
         title=f"{plain(result.title)}: pairs of metrics",
         subtitle=place_of(data, units(result.unit)),
         headings=("difference", "p", "Holm", "BH", *(["rows"] if apart else [])),
-        blocks=tuple(block for block in blocks if block.lines),
+        blocks=blocks_of(lines),
         footnotes=tuple(Note(letter, reason) for reason, letter in reasons.items()),
         footer=(
             Note("reading", _reading(tested)),
@@ -306,18 +301,16 @@ def _filled(
     reasons = letters(one.value(row) for one, of in zip(shown, rows, strict=True) for row in of.values())
     heads = [_head(one.column, one.metrics, (row for row in one.metrics if row.metric in names)) for one in shown]
 
-    def line(name: str, rows: Iterable[Row | None]) -> Line:
+    def cells(rows: Iterable[Row | None]) -> list[Cell]:
         of = zip(rows, heads, strict=True)
-        return Line(plain(name), tuple(_brief(row, head, reasons, intervals) if row else Cell() for row, head in of))
+        return [_brief(row, head, reasons, intervals) if row else Cell() for row, head in of]
 
     best = [best_control(one, readings.aside) for one in shown]
     controls = dict.fromkeys(row.metric for row in best if row)
-    folded = (line(name, (row if row and row.metric == name else None for row in best)) for name in controls)
-    blocks = (
-        Block("", tuple(line(name, (of.get(name) for of in rows)) for name in names)),
-        Block(f"best control{'s' if len(controls) > 1 else ''}", tuple(folded)),
-    )
-    grid = replace(grid, blocks=tuple(block for block in blocks if block.lines))
+    title = f"best control{'s' if len(controls) > 1 else ''}"
+    lines = [("", name, cells(of.get(name) for of in rows)) for name in names]
+    lines += [(title, name, cells(row if row and row.metric == name else None for row in best)) for name in controls]
+    grid = replace(grid, blocks=blocks_of(lines))
     abouts = {plain(one.column.label): plain(readings.of(one.result).about.get(one.column.key, "")) for one in shown}
     return replace(
         grid,

@@ -56,10 +56,10 @@ TableRow = tuple[str, str, Sequence["Cell | str"]]
 
 def blocks_of(rows: Iterable[TableRow]) -> tuple[Block, ...]:
     """The blocks of these lines, in the order of their first lines; one without lines where there is none."""
-    blocks: dict[str, list[Line]] = {}
-    for title, name, cells in rows:
-        own = tuple(Cell(one) if isinstance(one, str) else one for one in cells)
-        blocks.setdefault(title, []).append(Line(plain(name), own))
+    blocks = grouped(
+        (title, Line(plain(name), tuple(Cell(one) if isinstance(one, str) else one for one in cells)))
+        for title, name, cells in rows
+    )
     return tuple(Block(title, tuple(lines)) for title, lines in blocks.items()) or (Block(),)
 
 

@@ -19,13 +19,12 @@ from metaeval.report.cells import legend, rank, units
 from metaeval.report.grid import (
     CONTROLS,
     UNDEFINED,
-    Block,
     Cell,
     Grid,
     Group,
-    Line,
     Note,
     Rank,
+    blocks_of,
     numeral,
     place_of,
     plain,
@@ -92,16 +91,16 @@ def level_counts(results: Sequence[Result]) -> Grid | None:
             least[key] = result
     if not least:
         return None
-    lines = []
+    rows = []
     for name, result in _named(list(least.values())).items():
         counts = [*map(result.data.levels.get, LEVELS), _total(result.data)]
-        lines.append(Line(name, tuple(Cell(UNDEFINED if number is None else f"{number:,}") for number in counts)))
+        rows.append(("", name, [UNDEFINED if number is None else f"{number:,}" for number in counts]))
     return Grid(
         key=("levels",),
         title="Pairs by human level",
         subtitle=", ".join(dict.fromkeys(f"{result.unit} pairs" for result in least.values())),
         headings=(*LEVELS, "total"),
-        blocks=(Block("", tuple(lines)),),
+        blocks=blocks_of(rows),
         signatures=tuple(
             f"data:{plain(data.name)}/{plain(data.split)}@{data.fingerprint[:12]}"
             for data in (result.data for result in least.values())
@@ -124,11 +123,11 @@ def score_table(results: Sequence[Result]) -> Grid:
     measured = [one for part in parts.values() for one in part]
     order = [row for result in results for row in in_blocks(result.rows)]
     reasons = letters(value_of(row, column) for result in results for row in result.rows for column in result.columns)
-    blocks = []
-    for title, kind in (("", "metric"), (CONTROLS, "control")):
-        names = dict.fromkeys(row.metric for row in order if row.kind == kind)
-        cells = {name: tuple(cell for one in measured for cell in one.cells(name, kind, reasons)) for name in names}
-        blocks.append(Block(title, tuple(Line(plain(name), of) for name, of in cells.items())))
+    blocks = blocks_of(
+        (title, name, [cell for one in measured for cell in one.cells(name, kind, reasons)])
+        for title, kind in (("", "metric"), (CONTROLS, "control"))
+        for name in dict.fromkeys(row.metric for row in order if row.kind == kind)
+    )
     flagged = any(LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
     level = f"{not_above(all(map(tests_controls, results)))} (the two oracles aside)" if flagged else ""
     return Grid(
@@ -136,7 +135,7 @@ def score_table(results: Sequence[Result]) -> Grid:
         title=plain(results[0].title),
         subtitle=", ".join(dict.fromkeys(units(result.unit) for result in results)),
         headings=tuple(heading for one in measured for heading in one.headings),
-        blocks=tuple(block for block in blocks if block.lines),
+        blocks=blocks,
         legend=legend(one.ranks for one in measured),
         footnotes=(*([Note(LEVEL, level)] if level else []), *(Note(mark, reason) for reason, mark in reasons.items())),
         footer=(*_reading(results), *_shared_footer(sources)),
