@@ -47,8 +47,7 @@ class data:  # noqa: N801 - the name that is typed
             found.append({"name": name, "splits": ", ".join(card.files), "what": card.title})
         for name, path in variants("datasets").items():
             variant = dataset_variant(path)
-            what = f"{variant.dataset}: {variant.note}"
-            found.append({"name": name, "splits": variant.split or "", "what": what})
+            found.append({"name": name, "splits": variant.split or "", "what": f"{variant.dataset}: {variant.note}"})
         return found
 
     @staticmethod
@@ -157,8 +156,7 @@ class metrics:  # noqa: N801
             if options or name not in registry.names("metric"):
                 raise
             # Metrics that are nothing without an argument (worker:COMMAND) still have a card.
-            card = registry.find("metric", name).card
-            return Card([*card_lines(asdict(card)), ("needs", str(error))])
+            return Card([*card_lines(asdict(registry.find("metric", name).card)), ("needs", str(error))])
         state = readiness(name, metric)
         lines = [("variant", f"{name}: {metric_variant(path).note}")] if path else []
         lines += [("state", str(state)), *card_lines(asdict(metric.card))]

@@ -50,8 +50,7 @@ def split_sentences(text: str) -> tuple[str, ...]:
     for match in _BOUNDARY.finditer(text):
         if match["end"] is not None and (match["next"].islower() or _stays_open(text, match)):
             continue
-        end = match.end() if match["line"] is None else match.start()
-        sentences.append(text[start:end].strip())
+        sentences.append(text[start : match.end() if match["line"] is None else match.start()].strip())
         start = match.end()
     sentences.append(text[start:].strip())
     return tuple(sentence for sentence in sentences if sentence)

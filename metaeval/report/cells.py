@@ -250,8 +250,7 @@ def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) 
     Cells have no interval. most: metrics that are shown.
     """
     protocols = list(dict.fromkeys(result.protocol for result in results))
-    ordered = sorted(results, key=lambda result: protocols.index(result.protocol))
-    shown = headlines(ordered, readings)
+    shown = headlines(sorted(results, key=lambda result: protocols.index(result.protocol)), readings)
     names, left = _names(shown, most)
     labels = {
         name: list(dict.fromkeys(plain(one.column.label) for one in shown if one.result.protocol == name))

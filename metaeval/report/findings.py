@@ -32,8 +32,7 @@ def findings(results: Sequence[Result], readings: Readings) -> list[str]:
     every = headlines(results, readings)
     if every and not any(one.metrics for one in every):
         return [_nothing(every[0].result)]
-    several = any(len(metrics_of(one.result)) > 1 for one in every)
-    first = leading(every) if several else basis(every)
+    first = leading(every) if any(len(metrics_of(one.result)) > 1 for one in every) else basis(every)
     return list(filter(None, (first, abilities(results, readings), against_controls(every, readings.aside))))
 
 

@@ -246,8 +246,7 @@ def _panel(
     ticks = _ticks([*values, *(value for value in lines if value is not None)])
 
     def x(value: float) -> str:
-        share = (value - ticks[0]) / (ticks[-1] - ticks[0])
-        return f"{names + 10 + share * (_WIDTH - 30):.1f}"
+        return f"{names + 10 + (value - ticks[0]) / (ticks[-1] - ticks[0]) * (_WIDTH - 30):.1f}"
 
     def upright(value: float, stroke: str, dashes: str) -> str:
         return f'<path d="M{x(value)} {_HEAD - 4}V{foot}" stroke="{stroke}" stroke-dasharray="{dashes}"/>'

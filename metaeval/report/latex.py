@@ -249,8 +249,7 @@ _ACCENTS |= {"\u0307": ".", "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c
 def escape(text: Shown) -> str:
     """Escape text for a paragraph or a table cell; a character with no LaTeX spelling becomes its code, [U+4E2D]."""
     # Two hyphens in a name are two hyphens; LaTeX would join them to a dash.
-    apart = re.split("(?<=-)(?=-)", text)
-    return "{}".join("".join(_spelling(char) for char in part) for part in apart)
+    return "{}".join("".join(map(_spelling, part)) for part in re.split("(?<=-)(?=-)", text))
 
 
 def _spelling(char: str) -> str:

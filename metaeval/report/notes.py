@@ -370,8 +370,7 @@ def uncertainty(result: Result) -> str:
     others = [plain(column.label) for column in result.columns if _made_otherwise(result, column)]
     studentised = result.interval.method in ("t", "bootstrap-t")
     if others and not behind and studentised and result.interval.resamples:
-        groups = count(result.data.groups, "group")
-        return f"{100 * result.interval.level:g} % intervals of {groups}: see the warnings"
+        return f"{100 * result.interval.level:g} % intervals of {count(result.data.groups, 'group')}: see the warnings"
     text = made_of(result.interval, result.data.groups, behind if studentised else ())
     return f"{text}; of {', '.join(others)}: see the warnings" if others and studentised else text
 

@@ -34,8 +34,7 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
                 draft.drop("passage refutes the claim (refute=drop)")
                 continue
             draft.statement(Statement(own, claim, group=own, system="ChatGPT"))
-            document = draft.document(row.text("evidence"))
-            draft.cite(judgement, own, document, level, stance=stance)
+            draft.cite(judgement, own, draft.document(row.text("evidence")), level, stance=stance)
     return draft.corpus()
 
 

@@ -85,8 +85,7 @@ def panels(number: int, across: int, width: float, height: float) -> tuple[Figur
     down = -(-number // across)
     figure, plot = axes(width, height * down)
     plot.remove()
-    grid = figure.subplots(down, across, squeeze=False)
-    plots = [one for row in grid for one in row]
+    plots = [one for row in figure.subplots(down, across, squeeze=False) for one in row]
     for plot in plots[number:]:
         plot.set_visible(False)
     return figure, plots[:number]

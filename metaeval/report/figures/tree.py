@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from metaeval.errors import UserError
@@ -102,10 +102,6 @@ def _depth(heads: Sequence[int], place: int) -> int:
 
 def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
     """Neighbouring places as (first, last)."""
-    found: list[tuple[int, int]] = []
-    for place in sorted(places):
-        if found and found[-1][1] == place - 1:
-            found[-1] = found[-1][0], place
-        else:
-            found.append((place, place))
-    return found
+    grouped = groupby(enumerate(sorted(places)), key=lambda numbered: numbered[1] - numbered[0])
+    runs = [[place for _, place in run] for _, run in grouped]
+    return [(run[0], run[-1]) for run in runs]
