@@ -13,6 +13,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
+from metaeval.report.grid import grouped
 from metaeval.report.html_report import escape
 from metaeval.shown import Shown
 
@@ -78,14 +79,11 @@ def drawn(rows: Sequence[tuple[str, str, int | None]], most: int) -> list[str]:
     rows: id, statement and level of each. A statement stands in the stratum of its best row. The order in a stratum is
     that of the statements' hashes.
     """
-    of: dict[str, list[tuple[str, int]]] = {}
-    for name, statement, level in rows:
-        of.setdefault(statement, []).append((name, -1 if level is None else level))
+    of = grouped((statement, (name, -1 if level is None else level)) for name, statement, level in rows)
     if len(rows) <= most:
         return [name for own in of.values() for name, _ in own]
-    strata: dict[int, list[str]] = {}
-    for statement in sorted(of, key=lambda name: hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()):
-        strata.setdefault(max(level for _, level in of[statement]), []).append(statement)
+    ordered = sorted(of, key=lambda name: hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest())
+    strata = grouped((max(level for _, level in of[statement]), statement) for statement in ordered)
     kept: set[str] = set()
     for statements in strata.values():
         left = most * sum(len(of[name]) for name in statements) / len(rows)
