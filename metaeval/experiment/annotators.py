@@ -88,7 +88,8 @@ def _values_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
             held = partial(_held, measure, score, group=frame.group, resampling=panel.resampling)
             own = {votes.names[n]: held(label=votes.values[:, n]) for n in judged}
             whole = scored & votes.items
-            open_ = identified(measure, votes.values[whole], score[whole]) if whole.sum() > 1 else _NOTHING
+            none = Range(np.nan, np.nan, True)
+            open_ = identified(measure, votes.values[whole], score[whole]) if whole.sum() > 1 else none
             given = {"gold": held(label=frame.gold), "soft labels": held(label=soft)}
             shown = list(own.values()) if each else _spread(list(own.values()))
             numbers = [cell(one.value, one.low, one.high, column) for one in (*given.values(), *shown)]
@@ -142,17 +143,11 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
             rows.append(("", other.name, [less, *agree, _range(apart, label), kept]))
             records.append(
                 {
-                    "measure": label.key,
-                    "metric": best.name,
-                    "other": other.name,
-                    "difference": known(difference),
-                    "annotators": len(defined),
-                    "annotators that agree": known(shares[0]),
-                    "choices that agree": known(shares[1]),
-                    "lowest": known(apart.low),
-                    "highest": known(apart.high),
-                    "exact": apart.exact,
-                    "survives": survives,
+                    **{"measure": label.key, "metric": best.name, "other": other.name},
+                    **{"difference": known(difference), "annotators": len(defined)},
+                    **{"annotators that agree": known(shares[0]), "choices that agree": known(shares[1])},
+                    **{"lowest": known(apart.low), "highest": known(apart.high)},
+                    **{"exact": apart.exact, "survives": survives},
                 }
             )
     headings = ("less, by gold", "annotators that agree", "random votes that agree", "over all choices", "survives")
@@ -172,9 +167,6 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
         notes=[Note("reading", reading)],
         intervals=False,
     )
-
-
-_NOTHING = Range(np.nan, np.nan, True)
 
 
 def _label(measure: Measure, binary: bool) -> results.Column:

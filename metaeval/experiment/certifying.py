@@ -204,15 +204,9 @@ def planned_panel(
         raw_value(value, measure)
         if not 0 <= share < 1:
             raise UserError(f"--alike is {share:g}; a correlation inside a group lies from 0 to below 1.")
-        columns.append(
-            Column(
-                name=f"{measure.label} {numeral(value / measure.scale, column_of(measure))}, alike {share:g}",
-                kind="metric",
-                score=np.full(len(numbers), np.nan),
-                statuses=[Status.ABSENT] * len(numbers),
-                fields={PLANNED: f"{value:.15g},{share:.15g}"},
-            )
-        )
+        name = f"{measure.label} {numeral(value / measure.scale, column_of(measure))}, alike {share:g}"
+        scores, absent = np.full(len(numbers), np.nan), [Status.ABSENT] * len(numbers)
+        columns.append(Column(name, "metric", scores, absent, {PLANNED: f"{value:.15g},{share:.15g}"}))
     return panel
 
 

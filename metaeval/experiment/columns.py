@@ -39,9 +39,6 @@ from metaeval.scoring.plan import Texts
 from metaeval.scoring.scorefile import ScoreFile, align, read_scores
 from metaeval.scoring.store import ScoreStore
 
-Rescore = Callable[[Sequence[Texts]], Scored]
-"""Scores further texts with the same metric."""
-
 
 @dataclass(frozen=True)
 class Answered:
@@ -103,8 +100,10 @@ def _rescore(
         return score_pairs(metric, texts, store, report, executed(pool, [name], [metric], config))
 
 
-def answered(job: Job, scored: Scored, direction: Literal[1, -1], again: Rescore) -> Answered:
-    """One answer per row from those to the job's pairs. again: called once, for the joined chunks of a union."""
+def answered(
+    job: Job, scored: Scored, direction: Literal[1, -1], again: Callable[[Sequence[Texts]], Scored]
+) -> Answered:
+    """One answer per row from those to the job's pairs. again: scores the joined chunks of a union, once."""
     how = read_aggregation(job.config.aggregate)
     rows = aggregate(scored.answers, job.rows, how, direction)
     read = dict(zip(job.texts, scored.answers, strict=True))

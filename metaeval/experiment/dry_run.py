@@ -61,7 +61,8 @@ def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
         if pace and blocks:
             time = told(pace, tokens, blocks, config.executor, devices)
         elif blocks and cost is None and not config.executor.alone:
-            time = _TIME_UNKNOWN.format(left.name)
+            shipped = f"score some pairs first, as 'metaeval score -m {left.name}' does with the shipped corpus"
+            time = f"not known here: {shipped}"
         pairs = before.pairs + left.pairs
         found[left.name] = Planned(left.name, left.state, pairs, stored, said, blocks, tokens, time)
     yield from found.values()
@@ -90,9 +91,6 @@ def duration(seconds: float) -> str:
         if seconds >= 1.5 * size:
             return f"{seconds / size:.{0 if seconds >= 10 * size else 1}f} {unit}"
     return f"{seconds:.{0 if seconds >= 10 else 1}f} s"
-
-
-_TIME_UNKNOWN = "not known here: score some pairs first, as 'metaeval score -m {}' does with the shipped corpus"
 
 
 def requests_of(config: RunConfig, path: Path, tables: bool = False) -> str:

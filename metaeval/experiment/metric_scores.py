@@ -22,8 +22,6 @@ from metaeval.scoring.scorefile import SUFFIXES
 from metaeval.signature import resampled_fields, signature, versions
 from protocols.contract import Judgements, Measure, Protocol, Resampling
 
-_SCORE_FILES = (*SUFFIXES, *TABLES)
-
 
 @dataclass(frozen=True)
 class Panel:
@@ -41,7 +39,8 @@ class Panel:
 
 def as_metrics(names: Sequence[str]) -> list[str]:
     """Metrics as a run names them: a path to scores gets its prefix, everything else is a name already."""
-    return [f"{FILE_PREFIX}{name}" if name.endswith(_SCORE_FILES) and ":" not in name else name for name in names]
+    ends = (*SUFFIXES, *TABLES)
+    return [f"{FILE_PREFIX}{name}" if name.endswith(ends) and ":" not in name else name for name in names]
 
 
 def load_panel(config: RunConfig, asked: bool, least: int = 2, progress: MetricProgress | None = None) -> Panel:

@@ -284,9 +284,6 @@ def pair_file(config: RunConfig) -> PairFile | None:
     return read_pair_file(path, {**check_options(dataset, config.dataset_options), **config.columns})
 
 
-_UNKNOWN_LEVEL = "no evidence tells the chunk's level"
-_INCOMPLETE = "the chunk holds an incomplete evidence set"
-
 Codes = NDArray[np.int64]
 
 
@@ -341,7 +338,9 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
     levels = Counter(row.level for row in rows)
     judged = [job.pairs[number] for row in rows for number in row.members]
     left_out = Counter(
-        _INCOMPLETE if job.rows[number].held else _UNKNOWN_LEVEL for number in seen if job.rows[number].level is None
+        "the chunk holds an incomplete evidence set" if row.held else "no evidence tells the chunk's level"
+        for row in (job.rows[number] for number in seen)
+        if row.level is None
     )
     return Frame(
         name=job.name,

@@ -16,7 +16,7 @@ from metaeval.files import safe_name
 from metaeval.report.cells import cell
 from metaeval.report.grid import Note, TableRow, chance, count, numeral, plain
 from metaeval.report.result import Column, Data
-from metaeval.report.sheet import Record, Sheet
+from metaeval.report.sheet import Record, Scalar, Sheet
 from metaeval.stats.influence import t_interval
 from metaeval.stats.significance import Pooled, pooled
 from protocols.comparison import both_scored, minus
@@ -161,26 +161,13 @@ def _rows(one: Across) -> Iterator[TableRow]:
 
 def _records(one: Across, protocol: str) -> list[Record]:
     shared = {"protocol": protocol, "measure": one.column.key, "one": one.one, "other": one.other}
-    found: list[Record] = [
-        {
-            **shared,
-            "dataset": study.name,
-            "difference": study.difference,
-            "low": study.low,
-            "high": study.high,
-            "standard_error": study.error,
-            "p": None,
-            "weight": weight,
-            "rows": study.rows,
-            "groups": study.groups,
-        }
-        for study, weight in zip(one.studies, one.pooled.weights, strict=True)
-    ]
-    p = {_NAMES[0]: one.pooled.p, _NAMES[1]: one.pooled.p_hartung_knapp}
-    for name, (low, high) in _summary(one.pooled).items():
-        nothing: Record = dict.fromkeys(("standard_error", "weight", "rows", "groups"))
-        value: Record = {"dataset": name, "difference": one.pooled.mean, "low": low, "high": high, "p": p.get(name)}
-        found.append({**shared, **value, **nothing})
-    nothing = dict.fromkeys(("low", "high", "standard_error", "weight", "rows", "groups"))
-    between: Record = {"dataset": "between", "difference": one.pooled.tau, "p": one.pooled.heterogeneity}
-    return [*found, {**shared, **between, **nothing}]
+    fields = ("dataset", "difference", "low", "high", "standard_error", "p", "weight", "rows", "groups")
+    found, nothing = one.pooled, (None, None, None)
+    rows: list[tuple[Scalar, ...]] = []
+    for study, weight in zip(one.studies, found.weights, strict=True):
+        ends = study.low, study.high
+        rows.append((study.name, study.difference, *ends, study.error, None, weight, study.rows, study.groups))
+    p = {_NAMES[0]: found.p, _NAMES[1]: found.p_hartung_knapp}
+    rows += [(name, found.mean, *ends, None, p.get(name), *nothing) for name, ends in _summary(found).items()]
+    rows.append(("between", found.tau, *nothing, found.heterogeneity, *nothing))
+    return [{**shared, **dict(zip(fields, row, strict=True))} for row in rows]

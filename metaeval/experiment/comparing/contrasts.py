@@ -69,15 +69,9 @@ def compare_pairs(panel: Panel, asked: Asked, margin: float) -> Pairs:
         name=f"{protocol.name}-pairs",
         data=result.data,
         settings={
-            **result.settings,
-            "protocol": protocol.name,
-            "unit": result.unit,
-            "margin": margin,
-            "alpha": tested.alpha,
-            "power": POWER,
-            "permutations": tested.permutations,
-            **panel.config.interval.drawn(),
-            "method": panel.config.interval.method,
+            **{**result.settings, "protocol": protocol.name, "unit": result.unit, "margin": margin},
+            **{"alpha": tested.alpha, "power": POWER, "permutations": tested.permutations},
+            **{**panel.config.interval.drawn(), "method": panel.config.interval.method},
         },
         records=[
             {**pair.model_dump(mode="json"), **{k: v for k, v in asdict(contrast).items() if k not in _NAMES}}

@@ -254,18 +254,9 @@ def _records(part: Part, asked: Asked, by: str, key: str) -> list[Record]:
         estimate = next((known[name] for name in names if name in known), Estimate(None, note=missing))
         records.append(
             {
-                "protocol": protocol.name,
-                "measure": key,
-                "by": by,
-                "part": part.name,
-                "metric": column.name,
-                "value": estimate.value,
-                "low": estimate.low,
-                "high": estimate.high,
-                "rows": rows.gold.size,
-                "scored": outcome.scored,
-                "groups": int(np.unique(rows.group).size),
-                "note": estimate.note,
+                **{"protocol": protocol.name, "measure": key, "by": by, "part": part.name, "metric": column.name},
+                **{"value": estimate.value, "low": estimate.low, "high": estimate.high, "rows": rows.gold.size},
+                **{"scored": outcome.scored, "groups": np.unique(rows.group).size, "note": estimate.note},
             }
         )
     return records
