@@ -22,7 +22,7 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 from metaeval.corpus.loaders.rows import Row, read_rows
 from metaeval.errors import RequestsWritten, UserError
 from metaeval.files import canonical_json, write_text
-from metaeval.llm.batch import BatchSession, open_session, write_requests
+from metaeval.llm.batch import BatchSession, open_session, write_batch
 from metaeval.llm.budget import Estimate, estimate
 from metaeval.llm.endpoint import ENDPOINT_OPTIONS, PASSING, Cause, EndpointError, ModelOptions
 from metaeval.llm.exchange import Answer, Ask, ChatRequest, Failure, Reply, is_malformed, read_reply
@@ -352,9 +352,9 @@ class _Asker:
         if self._requests is not None:
             if self._options.batch is not None:  # what it has is taken in first
                 self._open().ask(requests)
-            left = [one for one in requests if not self._store.has(one.key(self._options.server_name))]
-            if left:
-                raise RequestsWritten(write_requests(self._requests, left, self._options.server_name))
+            keys = {one.key(self._options.server_name): one for one in requests}
+            if left := {key.hex(): one.content for key, one in keys.items() if not self._store.has(key)}:
+                raise RequestsWritten(write_batch(self._requests, left))
         session = self._open()
         progress = self._progress
         if progress is None:

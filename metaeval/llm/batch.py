@@ -9,13 +9,13 @@ A custom_id is the key of the request in the reply store, in hex: it stands for 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaeval.errors import UserError
 from metaeval.files import canonical_json, write_text
-from metaeval.llm.budget import Ledger, Purse
+from metaeval.llm.budget import Ledger, Purse, causes
 from metaeval.llm.endpoint import Cause, ModelOptions, fault_of_status
 from metaeval.llm.exchange import Answer, ChatRequest, Failure, Reply, read_reply
 from metaeval.llm.replies import ReplyStore
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("metaeval")
 _MISSING = Failure(Cause.NO_REPLY, "the batch's output has no line about it")
-
-
-def write_requests(path: Path, requests: Iterable[ChatRequest], server: str) -> str:
-    """Write requests as a batch, each once, and say what to do with it. server: the name for where they are sent."""
-    return write_batch(path, {request.key(server).hex(): request.content for request in requests})
 
 
 def write_batch(path: Path, bodies: Mapping[str, bytes]) -> str:
@@ -77,8 +72,8 @@ class BatchSession:
         """What came of the batch, in one line; a ledger's words are for what is asked."""
         parts = [f"{self.ledger.taken:,} replies taken from {self._path}, {self.ledger.stored:,} from the reply store"]
         if self.ledger.failed:
-            causes = ", ".join(f"{cause} {count:,}" for cause, count in self.ledger.failed.most_common())
-            parts.append(f"{self.ledger.failed.total():,} requests have none ({causes}): --requests writes them again")
+            failed = f"{self.ledger.failed.total():,} requests have none ({causes(self.ledger.failed)})"
+            parts.append(f"{failed}: --requests writes them again")
         if self._foreign:
             parts.append(f"{len(self._foreign):,} lines of the file are about nothing that is asked here")
         if self.ledger.unparsed:

@@ -184,15 +184,16 @@ class Ledger:
             parts.append("answered by " + ", ".join(f"{url} ({one:,})" for url, one in sorted(self.servers.items())))
         parts += [f"{url} was left out ({why})" for url, why in self.left_out.items()]
         if self.retries:
-            parts.append(f"{self.retries.total():,} retries ({_causes(self.retries)})")
+            parts.append(f"{self.retries.total():,} retries ({causes(self.retries)})")
         if self.unparsed:
             parts.append(f"{self.unparsed:,} replies without a score")
         if self.asked_again:
             parts.append(f"{self.asked_again:,} of them asked for again, {self.read_again:,} read then")
         if self.failed:
-            parts.append(f"{self.failed.total():,} requests failed ({_causes(self.failed)}): the next run asks again")
+            parts.append(f"{self.failed.total():,} requests failed ({causes(self.failed)}): the next run asks again")
         return "; ".join(parts)
 
 
-def _causes(counts: Counter[Cause]) -> str:
+def causes(counts: Counter[Cause]) -> str:
+    """Why requests or attempts failed, and how many did so, the most first."""
     return ", ".join(f"{cause} {count:,}" for cause, count in counts.most_common())

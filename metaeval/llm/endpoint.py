@@ -271,10 +271,6 @@ class EndpointError(UserError):
 
 def ending_error(fault: Fault, endpoint: Endpoint) -> EndpointError:
     """The error that ends a run: what happened, at which address, what to do."""
-    return EndpointError(_sentence(fault, endpoint), fault.cause)
-
-
-def _sentence(fault: Fault, endpoint: Endpoint) -> str:
     url, model, key = ", ".join(endpoint.addresses), endpoint.model, endpoint.key_name
     again = "then run the same command again: every answer so far is kept"
     said = f"{url} refuses the key in {key}" if endpoint.key else f"{url} asks for a key, and {key} is not set"
@@ -293,4 +289,5 @@ def _sentence(fault: Fault, endpoint: Endpoint) -> str:
         "whether the server is well, perhaps lower concurrency (-s concurrency=2) or raise timeout"
     )
     refused = f"{url} refuses what is asked of model {model!r} ({fault.detail}): change the option that it names"
-    return f"{told.get(fault.cause, passing if fault.cause in PASSING else refused)}, {again}."
+    said = told.get(fault.cause, passing if fault.cause in PASSING else refused)
+    return EndpointError(f"{said}, {again}.", fault.cause)

@@ -167,6 +167,11 @@ class Valued:
     in_part: bool = False
     ends: Ends | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a verdict is missing in it."""
+        return self.in_part or self.state == "missing"
+
 
 NO_VALUE = Valued(None, "no value")
 
@@ -255,12 +260,11 @@ class Level:
     @property
     def open(self) -> dict[str, dict[str, Valued]]:
         """By measure, the values of responses that lack a verdict, or leave one out; none of statements."""
-        found: dict[str, dict[str, Valued]] = {}
-        for measure, own in self.values.items() if self.unit == "responses" else ():
-            for row, one in zip(self.ratings.rows, own, strict=True):
-                if one.in_part or one.state == "missing":
-                    found.setdefault(measure, {})[row.id] = one
-        return found
+        found = {
+            measure: {row.id: one for row, one in zip(self.ratings.rows, own, strict=True) if one.is_open}
+            for measure, own in self.values.items()
+        }
+        return {measure: own for measure, own in found.items() if own and self.unit == "responses"}
 
     @property
     def systems(self) -> list[str]:
@@ -274,12 +278,8 @@ class Level:
         """
         values = self.values[measure]
         mean = _mean([one.value for one in values if one.value is not None])
-        settled, ends = [], []
-        for one in values:
-            if one.in_part or one.state == "missing":
-                ends.append(one.ends)
-            elif one.value is not None:
-                settled.append(one.value)
+        settled = [one.value for one in values if one.value is not None and not one.is_open]
+        ends = [one.ends for one in values if one.is_open]
         known = [own for own in ends if own is not None]
         if self.unit == "statements" or len(known) < len(ends):
             return mean, None, None

@@ -15,7 +15,7 @@ from metaeval.citation.measures import Share, f1
 from metaeval.citation.model import Answer
 from metaeval.citation.scifi.model import AnswerFacts, FactLine
 from metaeval.citation.scifi.shares import entailments
-from metaeval.citation.table import Line, unjudged_claim
+from metaeval.citation.table import Line, claims_of, unjudged_claim
 
 _TRIPLE = ("recall", "precision", "f1")
 _JUDGED: tuple[Measure, ...] = ("auto", "rating", "edits")
@@ -153,25 +153,21 @@ def _known(least: float | None, most: float | None) -> Ends | None:
 
 def _sentences(lines: Sequence[Line]) -> dict[str, dict[str, list[SpanValue]]]:
     """The values of each sentence that holds a claim, by measure and answer."""
-    places: dict[tuple[str, int], tuple[int, int]] = {}
-    recall: dict[tuple[str, int], list[Valued]] = {}
-    precision: dict[tuple[str, int], list[Valued]] = {}
-    claims: set[tuple[str, int]] = set()
+    places: dict[tuple[str, int | None], tuple[int, int]] = {}
+    recall: dict[tuple[str, int | None], list[Valued]] = {}
+    precision: dict[tuple[str, int | None], list[Valued]] = {}
     for line in lines:
-        if line.sentence is None:
-            continue
-        key = line.answer, line.sentence
-        precision.setdefault(key, []).append(_valued(line.precision, line.state == "unjudged", line.reason))
-        if line.claim_number is None or (line.answer, line.claim_number) in claims:
-            continue
-        claims.add((line.answer, line.claim_number))
+        own = _valued(line.precision, line.state == "unjudged", line.reason)
+        precision.setdefault((line.answer, line.sentence), []).append(own)
+    for line in claims_of(lines):
         if line.sentence_start is not None and line.sentence_end is not None:
-            places.setdefault(key, (line.sentence_start, line.sentence_end))
-            recall.setdefault(key, []).append(_valued(line.recall, unjudged_claim(line), line.reason))
+            places.setdefault((line.answer, line.sentence), (line.sentence_start, line.sentence_end))
+            own = _valued(line.recall, unjudged_claim(line), line.reason)
+            recall.setdefault((line.answer, line.sentence), []).append(own)
     found: dict[str, dict[str, list[SpanValue]]] = {measure: {} for measure in _TRIPLE}
     for (answer, sentence), place in places.items():
-        own = _triple(mean_of(recall[answer, sentence]), mean_of(precision[answer, sentence]))
-        for measure, value in own.items():
+        triple = _triple(mean_of(recall[answer, sentence]), mean_of(precision[answer, sentence]))
+        for measure, value in triple.items():
             found[measure].setdefault(answer, []).append(SpanValue(*place, value))
     return found
 
