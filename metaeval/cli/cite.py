@@ -62,7 +62,7 @@ def command_of(pipeline: Pipeline) -> Callable[..., None]:
         values = {name: value for name, value in given.fields.items() if value is not None}
         options = validated(pipeline.options, values, f"the options of {pipeline.name}")
         with scoring_progress(given.quiet) as progress:
-            run = prepare(pipeline, options, given.settings, given.overrides, progress, given.requests)
+            run = prepare(pipeline, options, given.settings, given.set, progress, given.requests)
             if given.dry_run:
                 say_text(estimate_pipeline(run))
                 return

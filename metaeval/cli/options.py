@@ -60,11 +60,6 @@ class Given(CommandOptions):
     settings: Mapping[str, Any]
     fields: Mapping[str, Any]
 
-    @property
-    def overrides(self) -> Sequence[str]:
-        """What --set was given."""
-        return self.set
-
     def run(self, **more: Any) -> RunConfig:
         """The run that the options describe. more: settings of the command's own making, in place of those given."""
         from metaeval.experiment.metric_scores import as_metrics
@@ -74,7 +69,7 @@ class Given(CommandOptions):
 
             forget_hashes()
         named = {"metrics": as_metrics(self.names)} if self.names else {}
-        return load_run(self.config, {**self.settings, **named, **more}, self.overrides)
+        return load_run(self.config, {**self.settings, **named, **more}, self.set)
 
     @property
     def options(self) -> Mapping[str, str]:

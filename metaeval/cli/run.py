@@ -326,5 +326,5 @@ def next_step(
     # What was typed about the data, and how they are read.
     command += ["-c", str(given.config)] if given.config else []
     command += [word for name in _KEPT for word in given.typed(name, short=True)]
-    command += [word for one in given.overrides if one.startswith("dataset_options.") for word in ("--set", one)]
+    command += [word for one in given.set if one.startswith("dataset_options.") for word in ("--set", one)]
     return f"metaeval {shlex.join(command)}   ({tells})"

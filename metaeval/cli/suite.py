@@ -122,7 +122,7 @@ def _draw_sentence(given: opt.Given, sentence: str, parser: str) -> None:
 def _suite(given: opt.Given) -> Suite:
     from metaeval.experiment.suites.suite import read_suite
 
-    return read_suite(given.config, given.settings, given.overrides, given.datasets)
+    return read_suite(given.config, given.settings, given.set, given.datasets)
 
 
 def _run(suite: Suite, quiet: bool) -> tuple[list[list[Result]], list[LeftOut]]:

@@ -57,17 +57,13 @@ def named_protocols(config: RunConfig) -> dict[str, Protocol]:
 
 def readings_of(protocols: Iterable[Protocol]) -> Readings:
     """How findings read the results of these protocols, from what the protocols declare."""
-    return Readings({one.name: _reading(one) for one in protocols}, GOLD_CONTROLS)
-
-
-def _reading(protocol: Protocol) -> Reading:
-    measures = protocol.measures
-    return Reading(
-        protocol.headline,
-        {one.key: one.about for one in measures},
-        {one.key: one.chance for one in measures if one.chance is not None},
-        {one.key: one.ability for one in measures if one.ability},
-    )
+    found = {}
+    for protocol in protocols:
+        abouts = {one.key: one.about for one in protocol.measures}
+        chances = {one.key: one.chance for one in protocol.measures if one.chance is not None}
+        abilities = {one.key: one.ability for one in protocol.measures if one.ability}
+        found[protocol.name] = Reading(protocol.headline, abouts, chances, abilities)
+    return Readings(found, GOLD_CONTROLS)
 
 
 def find_protocols(config: RunConfig) -> list[Asked]:

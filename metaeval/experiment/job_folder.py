@@ -73,12 +73,12 @@ def write_manifests(
     data: Iterable[Data],
     written: Sequence[Path],
     read: Mapping[str, Any] | None = None,
-) -> list[Path]:
-    """Write a manifest into each folder of the written files; the paths. read: what it says besides of what was read.
+) -> None:
+    """Write a manifest into each folder of the written files. read: what it says besides of what was read.
 
     Files that an earlier run left in the folder stay listed, under `earlier`: their settings were others.
     """
-    paths, judged = [], list(data)
+    judged = list(data)
     for folder in dict.fromkeys(path.parent for path in written):
         own = [path for path in written if path.parent == folder]
         made = {**manifest(config, command, judged, own), **(read or {})}
@@ -88,8 +88,6 @@ def write_manifests(
             if name not in made["files"] and (folder / name).is_file()
         }
         write_text(folder / NAME, json.dumps(made, indent=1, sort_keys=True) + "\n")
-        paths.append(folder / NAME)
-    return paths
 
 
 def check(path: Path) -> Kept:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from metaeval.corpus.chunks import Chunking
-from metaeval.corpus.model import Citation, Rating, Ratings, SupportLevel
+from metaeval.corpus.model import Rating, Ratings, SupportLevel
 from metaeval.corpus.pairs import Placed, place_evidence
 from metaeval.corpus.units import UnitRow
 from metaeval.experiment.prepared_run import Job, RatedSet
@@ -15,63 +16,48 @@ from metaeval.own_tables import TEXT_ROLES, Table
 from metaeval.report.explorer import Numbers
 
 
-class Page:
-    """The columns of a page, row by row; texts, statements, documents, groups and systems stand once."""
+def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of these rows of a job; texts, statements, documents, groups and systems stand once.
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._citations = {citation.id: citation for citation in job.corpus.citations}
-        self._texts, self._statements, self._documents = Numbers(), Numbers(), Numbers()
-        self._groups, self._systems = Numbers(), Numbers()
-        self._rows: list[dict[str, Any]] = []
-        self._placed: dict[str, Placed] = {}
+    kept: what the pair file keeps of each row, by its id.
+    """
+    corpus, config = job.corpus, job.config
+    citations = {citation.id: citation for citation in corpus.citations}
+    texts, statements, documents, groups, systems = Numbers(), Numbers(), Numbers(), Numbers(), Numbers()
 
-    def add(self, row: UnitRow, kept: Mapping[str, Any]) -> None:
-        """Add a row, with what the pair file keeps of it."""
-        pairs = [self._job.pairs[number] for number in row.members]
-        citation = self._citations.get(pairs[0].citation_id)
-        placed = self._placed_of(citation) if citation else None
-        self._rows.append(
+    @cache
+    def placed(citation_id: str) -> Placed:
+        citation = citations[citation_id]
+        chunking = Chunking(sys.maxsize) if config.unit == "page" else config.chunk.chunking()
+        own = None if config.unit == "evidence" else chunking
+        return place_evidence(corpus.documents[citation.document_id], citation, config.evidence.threshold, own)
+
+    made: list[dict[str, Any]] = []
+    for row in rows:
+        pairs, level = [job.pairs[number] for number in row.members], kept[row.id]["level"]
+        first = pairs[0]
+        evidence = placed(first.citation_id) if first.citation_id in citations else Placed({}, [])
+        system = corpus.statements[row.statement_id].system
+        made.append(
             {
-                "id": row.id,
-                "statement": self._statements(row.statement_id),
-                "document": self._documents(pairs[0].document_id),
-                "chunk": pairs[0].chunk,
-                "texts": [self._texts(pair.source) for pair in pairs],
-                "group": self._groups(row.group),
-                "system": self._systems(self._job.corpus.statements[row.statement_id].system),
-                "level": -1 if kept["level"] is None else int(kept["level"]),
-                "held": row.held,
-                "cited": int(row.cited),
-                "words": row.words,
-                "pool": self._statements(row.statement_id),
-                "evidence": [placed.spans(pair) if placed else [] for pair in pairs],
-                "unplaced": placed.unplaced if placed else [],
+                **{"id": row.id, "statement": statements(row.statement_id), "document": documents(first.document_id)},
+                **{"chunk": first.chunk, "texts": [texts(pair.source) for pair in pairs], "group": groups(row.group)},
+                **{"system": systems(system), "level": -1 if level is None else int(level), "held": row.held},
+                **{"cited": int(row.cited), "words": row.words, "pool": statements(row.statement_id)},
+                **{"evidence": [evidence.spans(pair) for pair in pairs], "unplaced": evidence.unplaced},
             }
         )
-
-    def columns(self) -> dict[str, Any]:
-        """Everything, as columns."""
-        corpus = self._job.corpus
-        documents = [corpus.documents[name] for name in self._documents.of]
-        return {
-            "rows": {key: [row[key] for row in self._rows] for key in (self._rows[0] if self._rows else ())},
-            "levels": [level.label for level in sorted(SupportLevel)],
-            "texts": list(self._texts.of),
-            "statementIds": list(self._statements.of),
-            "statementTexts": [corpus.statements[name].text for name in self._statements.of],
-            "documents": [{"id": one.id, "title": one.title, "url": one.url} for one in documents],
-            "groups": list(self._groups.of),
-            "systems": list(self._systems.of),
-        }
-
-    def _placed_of(self, citation: Citation) -> Placed:
-        if citation.id not in self._placed:
-            config, document = self._job.config, self._job.corpus.documents[citation.document_id]
-            chunking = Chunking(sys.maxsize) if config.unit == "page" else config.chunk.chunking()
-            own = None if config.unit == "evidence" else chunking
-            self._placed[citation.id] = place_evidence(document, citation, config.evidence.threshold, own)
-        return self._placed[citation.id]
+    shown = [corpus.documents[name] for name in documents.of]
+    return {
+        "rows": {key: [row[key] for row in made] for key in (made[0] if made else ())},
+        "levels": [level.label for level in sorted(SupportLevel)],
+        "texts": list(texts.of),
+        "statementIds": list(statements.of),
+        "statementTexts": [corpus.statements[name].text for name in statements.of],
+        "documents": [{"id": one.id, "title": one.title, "url": one.url} for one in shown],
+        "groups": list(groups.of),
+        "systems": list(systems.of),
+    }
 
 
 AGAINST = "human rating"

@@ -25,7 +25,7 @@ from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
 from metaeval.experiment.prepared_run import Job, RatedSet, prepare, prepare_ratings
 from metaeval.experiment.run import PAGE as REPORT
 from metaeval.experiment.verdicts import find_cutoff
-from metaeval.experiment.view_rows import AGAINST, Page, rating_columns, rating_levels
+from metaeval.experiment.view_rows import AGAINST, pair_columns, rating_columns, rating_levels
 from metaeval.files import write_text
 from metaeval.report.cautions import cautions
 from metaeval.report.cells import headline_grid, lay_out, units
@@ -193,10 +193,8 @@ def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mappin
             raise UserError(f"{folder} judged {key} {judged}, and here it is {job.fields[key]}: run the job again.")
     rows = {row.id: row for row in job.rows if row.id in kept}
     ids = drawn([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
-    page = Page(job)
-    for name in ids:
-        page.add(rows[name], kept[name])
-    return _Shown(job, ids, len(rows), page.columns(), [rows[name] for name in ids])
+    chosen = [rows[name] for name in ids]
+    return _Shown(job, ids, len(rows), pair_columns(job, chosen, kept), chosen)
 
 
 def _shown_ratings(folder: Path, view: View, kept: Mapping[str, Any]) -> _Shown:

@@ -118,7 +118,7 @@ def test_a_model_becomes_the_options_of_a_command():
     ((given, own),) = seen
     assert own == 7
     assert given.fields == {"files": [Path("one"), Path("two")], "weight": 0.25, "whole": False, "names": ["a", "b"]}
-    assert (given.settings, given.overrides, given.quiet) == ({}, (), False)
+    assert (given.settings, given.set, given.quiet) == ({}, (), False)
     assert {option.name: option.help for option in command.params} == {
         **{"own": "Its own.", "files": "Files.", "weight": "Weight.", "whole": "All of it.", "names": "Names."},
         **{"results": RunConfig.model_fields["results"].description},

@@ -271,7 +271,17 @@ def read_signature(text: str) -> dict[str, str]:
 
 def explain(fields: Mapping[str, str]) -> list[Explained]:
     """Every field in its order, with what it means and the setting that changes it."""
-    return [_explained(name, value, fields) for name, value in fields.items()]
+    explained = []
+    for name, value in fields.items():
+        found = meaning(name, value, fields) or Meaning("")
+        text = found.text
+        if name in _PACKAGES and (here := installed(name)) != value:
+            text += f"; here it is {here}, and the last digits of a number may move" if here else "; not installed here"
+        choices = read_choices(value) if name in COMPOSITE and command_of(fields) != RUN else {}
+        said = {choice: choice_meaning(name, choice, own, fields) for choice, own in choices.items()}
+        parts = [Explained(choice, choices[choice], one.text, one.setting) for choice, one in said.items()]
+        explained.append(Explained(name, value, text, found.setting, parts))
+    return explained
 
 
 def is_file(text: str) -> bool:
@@ -326,19 +336,6 @@ def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
         value = fields.get(key, "")
         name = metric_parts(value).get("known_as", "") if key in ("metric", "backend") else value
         yield name or str(number), text
-
-
-def _explained(name: str, value: str, fields: Mapping[str, str]) -> Explained:
-    found = meaning(name, value, fields)
-    if found is None:
-        return Explained(name, value, "", "")
-    text = found.text
-    if name in _PACKAGES and (here := installed(name)) != value:
-        text += f"; here it is {here}, and the last digits of a number may move" if here else "; not installed here"
-    choices = read_choices(value) if name in COMPOSITE and command_of(fields) != RUN else {}
-    said = {choice: choice_meaning(name, choice, own, fields) for choice, own in choices.items()}
-    parts = [Explained(choice, choices[choice], one.text, one.setting) for choice, one in said.items()]
-    return Explained(name, value, text, found.setting, parts)
 
 
 def typed(value: str) -> str:

@@ -299,7 +299,14 @@ def _labelled(made: Recipe, fields: Mapping[str, str]) -> None:
     else:
         made.words += ["--labels", "LABELS"]
         made.note(f"LABELS are those with the hash {fields.get('labels', '(not named)')}; FILE may hold them itself.")
-        _labelled_metric(made, fields)
+        name = fields.get("metric", "")
+        parts = metric_parts(name)
+        known_as = parts.get("known_as", "")
+        if name.endswith("@scores"):
+            made.note(f"{name.removesuffix('@scores')!r} is a file of scores with the hash {fields.get('file', '?')}.")
+        made.words += ["-m", fields.get("candidates") or known_as or name.rpartition("@")[0]]
+        if known_as:
+            made.metric_options(known_as, parts)
         made.chunks(fields.get("chunks", ""))
         made.of_run(fields, "over-chunks")
     for name in ("max-missed", "max-flagged", "target", "promise", "may-fail", "max-unsupported", "pipeline"):
@@ -311,17 +318,6 @@ def _labelled(made: Recipe, fields: Mapping[str, str]) -> None:
         made.words += ["--estimand", fields["estimand"]]
     if level := fields.get("interval", "").removeprefix("ppi-wilson-"):
         made.setting("interval.level", level, RunConfig().interval.level)
-
-
-def _labelled_metric(made: Recipe, fields: Mapping[str, str]) -> None:
-    name = fields.get("metric", "")
-    parts = metric_parts(name)
-    known_as = parts.get("known_as", "")
-    if name.endswith("@scores"):
-        made.note(f"{name.removesuffix('@scores')!r} is a file of scores with the hash {fields.get('file', '?')}.")
-    made.words += ["-m", fields.get("candidates") or known_as or name.rpartition("@")[0]]
-    if known_as:
-        made.metric_options(known_as, parts)
 
 
 _OPTIONS = ("profile", "units", "premise", "parser", "scenario", "rounds", "strategy")
