@@ -18,45 +18,11 @@ from metaeval.corpus.model import Rating
 from metaeval.corpus.units import UnitRow
 
 Values = NDArray[np.float64]
+Control = Callable[[Sequence[UnitRow]], Values]
 
 _FOLDS = 5
 _FEATURES = 1024
 _RIDGE = 1.0
-
-
-def constant(rows: Sequence[UnitRow]) -> Values:
-    """The same score everywhere."""
-    return np.ones(len(rows))
-
-
-def random(rows: Sequence[UnitRow]) -> Values:
-    """Uniform in [0, 1), drawn from a hash of the row's id: the same in every run and any order."""
-    return np.array([_unit_hash(row.id) for row in rows])
-
-
-def oracle(rows: Sequence[UnitRow]) -> Values:
-    """The gold level itself: the best that this gold allows."""
-    return np.array([np.nan if row.level is None else float(row.level) for row in rows])
-
-
-def inverted_oracle(rows: Sequence[UnitRow]) -> Values:
-    """The gold level, upside down."""
-    return -oracle(rows)
-
-
-def statement_length(rows: Sequence[UnitRow]) -> Values:
-    """Words in the statement."""
-    return np.array([float(len(row.statement.split())) for row in rows])
-
-
-def document_length(rows: Sequence[UnitRow]) -> Values:
-    """Words in the chunk (unit chunk) or in the cited document (unit citation)."""
-    return np.array([float(row.words) for row in rows])
-
-
-def chunk_position(rows: Sequence[UnitRow]) -> Values:
-    """The earlier in its document, the higher."""
-    return np.array([-float(row.position) for row in rows])
 
 
 def statement_only(rows: Sequence[UnitRow]) -> Values:
@@ -113,17 +79,29 @@ def _unit_hash(text: str) -> float:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big") / 2**56
 
 
-CONTROLS: dict[str, Callable[[Sequence[UnitRow]], Values]] = {
-    "constant": constant,
-    "random": random,
-    "oracle": oracle,
-    "inverted oracle": inverted_oracle,
-    "statement length": statement_length,
-    "document length": document_length,
+def _gold(row: UnitRow) -> float:
+    return np.nan if row.level is None else float(row.level)
+
+
+def _of_each(value: Callable[[UnitRow], float]) -> Control:
+    return lambda rows: np.array([value(row) for row in rows], dtype=np.float64)
+
+
+CONTROLS: dict[str, Control] = {
+    "constant": _of_each(lambda row: 1.0),
+    # Uniform in [0, 1), drawn from a hash of the row's id: the same in every run and any order.
+    "random": _of_each(lambda row: _unit_hash(row.id)),
+    # The gold level itself, which is the best that this gold allows, and the gold upside down.
+    "oracle": _of_each(_gold),
+    "inverted oracle": _of_each(lambda row: -_gold(row)),
+    # Words in the statement, and in the chunk (unit chunk) or in the cited document (unit citation).
+    "statement length": _of_each(lambda row: len(row.statement.split())),
+    "document length": _of_each(lambda row: row.words),
     "statement only": statement_only,
-    "chunk position": chunk_position,
+    # The earlier in its document, the higher.
+    "chunk position": _of_each(lambda row: -float(row.position)),
 }
-"""Controls made from the rows alone."""
+"""Controls made from the rows alone, by name."""
 
 
 def rated_controls(rows: Sequence[Rating]) -> dict[str, Values]:
@@ -133,9 +111,10 @@ def rated_controls(rows: Sequence[Rating]) -> dict[str, Values]:
     """
     units = [UnitRow(row.id, row.id, row.group, None, True, (), row.text, 0, 0) for row in rows]
     gold = np.array([row.gold for row in rows], dtype=np.float64)
-    made = {"constant": constant(units), "random": random(units), "oracle": gold, "inverted oracle": -gold}
+    made = {"constant": CONTROLS["constant"](units), "random": CONTROLS["random"](units)}
+    made |= {"oracle": gold, "inverted oracle": -gold}
     if all(row.text for row in rows):
-        made["statement length"] = statement_length(units)
+        made["statement length"] = CONTROLS["statement length"](units)
     counts = Counter(row.system for row in rows)
     if len(counts) > 1 and all(counts) and min(counts.values()) > 1:
         # What is known of a text from its system alone: the mean rating of that system's texts, this one included.
