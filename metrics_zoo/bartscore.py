@@ -1,21 +1,36 @@
-"""BARTScore (Yuan et al., 2021): how likely a statement is to a summarising BART that reads the source."""
+"""BARTScore (Yuan et al., 2021): how likely a statement is to a summarising BART that reads the source.
+
+Each text is encoded once, without padding. Texts of a batch lie end to end in one row. Every linear layer, layer norm
+and activation of transformers' own BART works on tokens one by one, so such a row is to them what a padded batch would
+be without its padding; attention alone has to know where a text ends, and is given as a function of our own. All
+statements about a source stand together, so the source's cross-attention keys and values are computed once for all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import accumulate, chain, pairwise
 from math import exp
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from metaeval.errors import UserError
 from metaeval.reading import read_object
+from metaeval.scoring.backends.batches import side_by_side
 from metaeval.scoring.backends.checkpoint import Checkpoint
-from metaeval.scoring.backends.likelihood import BartLikelihood
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint
-from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_model, load_tokenizer
+from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_model, load_tokenizer, pack_linears
+from metaeval.scoring.backends.tokens import TextTokens
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
 
+if TYPE_CHECKING:
+    import torch
+
+Item = TypeVar("Item")
+
+_ATTENTION = "metaeval_packed"
+_HEAD_ROWS, _HEAD_COLUMNS = 512, 4096  # a block of logits of 8 MB: what the vocabulary head makes stays in the cache
 _LIMIT = 1024
 _GENERATORS = frozenset({"BartForConditionalGeneration", "BartModel", "bart"})  # named by config.json
 
@@ -123,3 +138,222 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
             return PairScore(None, Status.EMPTY, seen.tokens, seen.cut)
         value = exp(seen.value) if self.options.transform == "exp" else seen.value
         return PairScore(value, tokens=seen.tokens, cut=seen.cut)
+
+
+class Text(NamedTuple):
+    """A text ready for the model: <s>, its tokens, </s>; how many these were before any cut, and how many are cut."""
+
+    ids: list[int]
+    tokens: int
+    cut: int
+
+
+class _Spans(NamedTuple):
+    """Which tokens of a row may look at which: (first query, end of queries, first key, end of keys) of each part."""
+
+    own: list[tuple[int, int, int, int]]
+    crossing: list[tuple[int, int, int, int]]
+
+
+class _Told(NamedTuple):
+    """A source's encoded states, (tokens, dimensions), and the statements to be judged by them, with their numbers."""
+
+    states: torch.Tensor
+    statements: list[tuple[int, list[int]]]
+
+
+class BartLikelihood:
+    """A BART and its tokenizer; a pair's likelihood does not depend on what it is batched with beyond 1e-6.
+
+    model: transformers' `BartForConditionalGeneration`, settled on `device`; it is changed, and of use here alone from
+    then on. max_tokens: input limit of either side, special tokens included; a longer text loses its end. batch_tokens:
+    tokens of a batch.
+
+    Raises `UserError` for a tokenizer that is not the model's, and for a vocabulary head apart from the embeddings.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, max_tokens: int, batch_tokens: int, device: str) -> None:
+        from transformers import AttentionInterface
+
+        _check(model.config, tokenizer)
+        AttentionInterface.register(_ATTENTION, _attend)
+        model.set_attn_implementation(_ATTENTION)
+        self.texts = TextTokens(tokenizer)
+        self._encoder, self._decoder = model.model.encoder, model.model.decoder
+        config = model.config
+        self._start, self._end = tokenizer("")["input_ids"]
+        self._shifted_in, self._pad = int(config.decoder_start_token_id), int(config.pad_token_id)
+        self._head = _Head(model)
+        self._max_tokens = min(max_tokens, int(config.max_position_embeddings))
+        self._batch_tokens = batch_tokens
+        self._device = device
+
+    def read(self, texts: Sequence[str]) -> dict[str, Text]:
+        """The ids of each distinct text, cut on the right beyond the limit."""
+        room = self._max_tokens - 2
+        return {
+            text: Text([self._start, *ids[:room], self._end], len(ids) + 2, max(len(ids) - room, 0))
+            for text, ids in self.texts.ids(texts).items()
+        }
+
+    def mean_log_likelihoods(self, sources: Sequence[str], statements: Sequence[str]) -> list[float]:
+        """For each pair, the mean over the statement's tokens, <s> and </s> included, of log p(token | source, before).
+
+        Natural logarithms, fp32. As BARTScore's loss does, a token that is the padding token (the text "<pad>") counts
+        in the mean with 0.
+        """
+        read = self.read([*sources, *statements])
+        about: dict[str, list[tuple[int, list[int]]]] = {}
+        for number, (source, statement) in enumerate(zip(sources, statements, strict=True)):
+            about.setdefault(source, []).append((number, read[statement].ids))
+        read_sources = _parts([read[source].ids for source in about], len, self._batch_tokens)
+        states = chain.from_iterable(side_by_side(read_sources, self._encode, self._device))
+        told = [
+            _Told(of_source, part)
+            for of_source, asked in zip(states, about.values(), strict=True)
+            for part in _parts(asked, lambda one: len(one[1]), self._batch_tokens)
+        ]
+        judged = side_by_side(_parts(told, _statement_tokens, self._batch_tokens), self._decode, self._device)
+        found = dict(chain.from_iterable(chain.from_iterable(judged)))
+        return [found[number] for number in range(len(sources))]
+
+    def _encode(self, texts: Sequence[list[int]]) -> list[torch.Tensor]:
+        import torch
+
+        lengths = [len(ids) for ids in texts]
+        own = [(first, end, first, end) for first, end in _places(lengths)]
+        states = self._embed(self._encoder, texts)
+        for layer in self._encoder.layers:
+            states = layer(states, None, spans=_Spans(own, []))
+        return list(torch.split(states[0], lengths))
+
+    def _decode(self, batch: Sequence[_Told]) -> list[list[tuple[int, float]]]:
+        import torch
+
+        labels = [ids for told in batch for _, ids in told.statements]
+        inputs = [[self._shifted_in, *ids[:-1]] for ids in labels]
+        own = [(first, end, first, end) for first, end in _places([len(ids) for ids in labels])]
+        queries = _places([_statement_tokens(told) for told in batch])
+        keys = _places([len(told.states) for told in batch])
+        spans = _Spans(own, [(*query, *key) for query, key in zip(queries, keys, strict=True)])
+        sources = torch.cat([told.states for told in batch])[None]
+        states = self._embed(self._decoder, inputs)
+        for layer in self._decoder.layers:
+            states = layer(states, None, sources, spans=spans)
+        wanted = torch.tensor([token for ids in labels for token in ids], device=self._device)
+        likely = self._head(states[0], wanted).masked_fill(wanted == self._pad, 0.0)
+        means = iter([float(part.double().mean()) for part in torch.split(likely.cpu(), [len(ids) for ids in labels])])
+        return [[(number, next(means)) for number, _ in told.statements] for told in batch]
+
+    def _embed(self, half: Any, texts: Sequence[list[int]]) -> torch.Tensor:
+        """The input of the first layer of the encoder or decoder, (1, tokens, dimensions)."""
+        import torch
+
+        ids = torch.tensor([[token for text in texts for token in text]], device=self._device)
+        positions = torch.tensor([place for text in texts for place in range(len(text))], device=self._device)
+        states = half.embed_tokens(ids) + half.embed_positions(ids, position_ids=positions)
+        normed: torch.Tensor = half.layernorm_embedding(states)
+        return normed
+
+
+class _Head:
+    """The vocabulary head, block by block: no more logits at a time than the cache holds, none of them kept."""
+
+    def __init__(self, model: Any) -> None:
+        import torch
+
+        weight, bias = model.model.shared.weight.detach(), model.final_logits_bias[0]
+        self._blocks = torch.nn.ModuleList()
+        for first in range(0, len(weight), _HEAD_COLUMNS):
+            rows = slice(first, first + _HEAD_COLUMNS)
+            block = torch.nn.Linear(weight.shape[1], len(weight[rows]), device="meta")
+            block.weight = torch.nn.Parameter(weight[rows], requires_grad=False)
+            block.bias = torch.nn.Parameter(bias[rows], requires_grad=False)
+            self._blocks.append(block)
+        if weight.device.type == "cpu" and weight.dtype == torch.float32:
+            pack_linears(self._blocks)
+
+    def __call__(self, states: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """log p of each row's label: states (tokens, dimensions), labels (tokens,) -> (tokens,) fp32."""
+        import torch
+
+        parts = zip(torch.split(states, _HEAD_ROWS), torch.split(labels, _HEAD_ROWS), strict=True)
+        return torch.cat([self._log_p(*part) for part in parts])
+
+    def _log_p(self, states: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        sums, wanted = [], torch.zeros(len(labels), device=labels.device)
+        for number, block in enumerate(self._blocks):
+            logits = block(states).float()
+            sums.append(logits.logsumexp(1))
+            place = labels - number * _HEAD_COLUMNS
+            near = place.clamp(0, logits.shape[1] - 1)  # a mask as index would make a GPU wait for its host
+            wanted = torch.where(place == near, logits.gather(1, near[:, None])[:, 0], wanted)
+        return wanted - torch.stack(sums).logsumexp(0)
+
+
+def _check(config: Any, tokenizer: Any) -> None:
+    if len(tokenizer("")["input_ids"]) != 2 or len(tokenizer) > config.vocab_size:
+        raise UserError(
+            f"The tokenizer ({len(tokenizer)} tokens) is not that of the BART beside it ({config.vocab_size}): "
+            "fetch the whole model again."
+        )
+    if not config.tie_word_embeddings:
+        raise UserError(
+            "This BART has a vocabulary head apart from its embeddings (tie_word_embeddings is off), which is not read "
+            "here: choose another model, such as model=facebook/bart-large-cnn."
+        )
+
+
+def _attend(
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: None,
+    *,
+    spans: _Spans,
+    scaling: float,
+    **_: Any,
+) -> tuple[torch.Tensor, None]:
+    """Attention within each part of a row: (1, heads, tokens, dimensions of a head) -> (1, tokens, heads, the same).
+
+    A decoder's own attention is causal; its attention to the sources sees all of its own source.
+    """
+    from torch.nn.functional import scaled_dot_product_attention
+
+    causal = bool(module.is_causal)
+    found = query.new_empty(query.transpose(1, 2).shape)
+    for first, end, first_key, end_key in spans.own if causal or not module.is_decoder else spans.crossing:
+        found[:, first:end] = scaled_dot_product_attention(
+            query[:, :, first:end],
+            key[:, :, first_key:end_key],
+            value[:, :, first_key:end_key],
+            is_causal=causal,
+            scale=scaling,
+        ).transpose(1, 2)
+    return found, None
+
+
+def _places(lengths: Sequence[int]) -> list[tuple[int, int]]:
+    """Start and end of each text in a row of texts of these lengths."""
+    return list(pairwise(accumulate(lengths, initial=0)))
+
+
+def _parts(items: Sequence[Item], size: Callable[[Item], int], budget: int) -> Iterator[list[Item]]:
+    """Cut items, in order, into parts of up to `budget` (a larger item is a part of its own)."""
+    part: list[Item] = []
+    load = 0
+    for item in items:
+        if part and load + size(item) > budget:
+            yield part
+            part, load = [], 0
+        part.append(item)
+        load += size(item)
+    if part:
+        yield part
+
+
+def _statement_tokens(told: _Told) -> int:
+    return sum(len(ids) for _, ids in told.statements)

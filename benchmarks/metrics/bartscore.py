@@ -24,9 +24,10 @@ from transformers import AutoTokenizer, BartForConditionalGeneration
 
 from benchmarks.paired import Way, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
-from metaeval.scoring.backends import likelihood, models
+from metaeval.scoring.backends import models
 from metaeval.scoring.backends.tokens import TextTokens
 from metaeval.scoring.engine import score_pairs
+from metrics_zoo import bartscore
 from metrics_zoo.bartscore import BARTScore
 
 OFFICIAL, OWN_KERNELS = "official, batch 4", "ours, torch's own kernels"
@@ -42,7 +43,7 @@ class Ways:
         self._ours = _loaded(folder)
         with (
             mock.patch.object(models, "pack_linears", lambda model: model),
-            mock.patch.object(likelihood, "pack_linears", lambda model: model),
+            mock.patch.object(bartscore, "pack_linears", lambda model: model),
         ):
             self._own_kernels = _loaded(folder)
         self._official = Official(folder)

@@ -179,7 +179,7 @@ def test_each_source_is_encoded_once_and_nothing_is_padded(tiny):
     """Rows counted by hooks inside transformers' layers: 3 sources, 8 statements of many lengths, 24 pairs."""
     from transformers import AutoTokenizer, BartForConditionalGeneration
 
-    from metaeval.scoring.backends.likelihood import BartLikelihood
+    from metrics_zoo.bartscore import BartLikelihood
 
     folder = tiny.folder("bart")
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -211,7 +211,7 @@ def test_each_source_is_encoded_once_and_nothing_is_padded(tiny):
 
 def test_parts_hold_up_to_the_budget_and_a_larger_item_alone():
     pytest.importorskip("torch", reason="needs the extra 'models'")
-    from metaeval.scoring.backends.likelihood import _parts
+    from metrics_zoo.bartscore import _parts
 
     assert list(_parts([3, 3, 5, 9, 1, 2], lambda item: item, 6)) == [[3, 3], [5], [9], [1, 2]]
 
