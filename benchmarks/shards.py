@@ -9,8 +9,7 @@ from metaeval.config import RunConfig
 from metaeval.files import sha256_json
 from metaeval.scoring.contract import PairScore
 from metaeval.scoring.plan import make_plan
-from metaeval.scoring.shardfile import PartNote, PartWriter, PlanNote, plan_folder, write_note
-from metaeval.scoring.shards import merge_shards
+from metaeval.scoring.shards import PartNote, PartWriter, PlanNote, merge_shards, plan_folder, write_note
 from metaeval.scoring.store import ScoreStore, pair_key
 
 

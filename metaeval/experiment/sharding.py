@@ -35,10 +35,11 @@ from metaeval.scoring.executors.notice import Notice, noticed
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.pace import device_of
 from metaeval.scoring.plan import Block, Plan, Texts, make_plan
-from metaeval.scoring.shardfile import (
+from metaeval.scoring.shards import (
     PartNote,
     PartWriter,
     PlanNote,
+    Shard,
     WindowNote,
     part_notes,
     plan_folder,
@@ -47,7 +48,6 @@ from metaeval.scoring.shardfile import (
     read_part,
     write_note,
 )
-from metaeval.scoring.shards import Shard
 from metaeval.scoring.store import pair_key
 
 TOLERANCE = 1e-5

@@ -19,7 +19,7 @@ pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 import metaeval  # noqa: E402
 from metaeval.config import RunConfig  # noqa: E402
 from metaeval.experiment import sharding  # noqa: E402
-from metaeval.scoring import shardfile, shards  # noqa: E402
+from metaeval.scoring import shards  # noqa: E402
 from metaeval.scoring.executors import notice  # noqa: E402
 from metaeval.scoring.executors.contract import Task  # noqa: E402
 from tests.scoring.executors.job import begun, write_corpus  # noqa: E402
@@ -136,7 +136,7 @@ def test_an_interrupted_task_keeps_its_blocks_and_goes_on(cli, corpus, score, pl
     (state,) = shards.shard_states(Path("shards"))
     assert state.note.pairs / 2 < state.rows < state.note.pairs
     before = len(begun())
-    monkeypatch.setattr(shardfile, "ROWS", 5)
+    monkeypatch.setattr(shards, "ROWS", 5)
     score("0/1", metrics="toys:Company")
     assert len(begun()) - before == len(state.missing)
     assert len(list(Path("shards").rglob("part-*"))) > 3

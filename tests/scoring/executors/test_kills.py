@@ -18,8 +18,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 
-from metaeval.scoring.shardfile import part_notes
-from metaeval.scoring.shards import shard_states
+from metaeval.scoring.shards import part_notes, shard_states
 from tests.scoring.executors.job import begun, running, write_corpus
 
 pytestmark = pytest.mark.slow
