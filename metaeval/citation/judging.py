@@ -39,7 +39,6 @@ MAUVE = "mauve"
 """A measure of all answers of a system together: no answer has one, and it has no interval."""
 
 _WORD = re.compile(r"\w")
-_DOWNLOAD = "size and licence: see its page on the hub"
 
 _COUNTED = ("statements", "sentences", "length", "num_preds", "claims_per_sentence", "cvcp")
 """Values that can be above 1; the others are shares."""
@@ -219,7 +218,8 @@ def read_claims(
 
 
 def _model(name: str) -> ModelFolder:
-    return find_model(Checkpoint(name, _DOWNLOAD), folder if (folder := Path(name)).is_dir() else None)
+    checkpoint = Checkpoint(name, "size and licence: see its page on the hub")
+    return find_model(checkpoint, folder if (folder := Path(name)).is_dir() else None)
 
 
 def _reader(found: ModelFolder) -> correctness.Reader:

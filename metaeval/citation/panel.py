@@ -15,9 +15,6 @@ from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.intervals import Resampling
 from metaeval.stats.resampling import Draws, bootstrap
 
-CAUSES = 5
-"""Answers that are named for a flip."""
-
 
 @dataclass(frozen=True, eq=False)
 class Panel:
@@ -128,8 +125,8 @@ class Flip:
     """Two systems, `ahead` better than `behind` under the backend `one`, and worse under `other`.
 
     lead, reversed_lead: ahead's value less behind's under the one and the other. share_of_resamples: those that order
-    the two in opposite ways (None: there are none). causes: the answers that add most to lead - reversed_lead, which is
-    the sum over all answers; none for a measure that is no mean over answers.
+    the two in opposite ways (None: there are none). causes: the five answers that add most to lead - reversed_lead,
+    which is the sum over all answers; none for a measure that is no mean over answers.
     """
 
     measure: str
@@ -177,7 +174,7 @@ def flips(found: Rankings) -> list[Flip]:
             lead, turned = (float(values[one, ahead, 0] - values[one, behind, 0]) for one in (i, j))
             resampled = signs[pair, 1:] * others[pair, 1:]
             share = float(np.mean(resampled < 0)) if resampled.size else None
-            causes = tuple(one for one in parts(found, measure, (i, j), (ahead, behind))[:CAUSES] if one.adds > 0)
+            causes = tuple(one for one in parts(found, measure, (i, j), (ahead, behind))[:5] if one.adds > 0)
             named = (measure, backends[i], backends[j], systems[ahead], systems[behind])
             made.append(Flip(*named, lead, turned, share, causes))
     return made

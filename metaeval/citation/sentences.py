@@ -212,8 +212,6 @@ Leading = Literal["keep", "move first", "move all"]
 
 _WISHES: tuple[Literal["auto", "nltk", "rules"], ...] = ("auto", "nltk", "rules")
 
-END_OF_TURN = "<|im_end|>"
-
 
 def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
     """NLTK's punkt or the rules; `auto` is punkt where its data are here.
@@ -236,7 +234,7 @@ def prepare(text: str, lines: Literal["first", "all"] = "all") -> Reading:
     reading = whole(text).stripped()
     if lines == "first":
         reading = reading.part(0, len(reading.text.split("\n")[0]))
-    return reading.without([match.span() for match in re.finditer(re.escape(END_OF_TURN), reading.text)])
+    return reading.without([match.span() for match in re.finditer(re.escape("<|im_end|>"), reading.text)])
 
 
 def split(reading: Reading, splitter: SentenceSplitter = RULES) -> list[Reading]:

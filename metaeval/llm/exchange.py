@@ -54,8 +54,6 @@ def read_prompt(path: Path, places: tuple[str, ...]) -> Prompt:
 CHARACTERS_PER_TOKEN = 4
 """For estimates alone: English prose has about four characters a token."""
 
-_FRAME_TOKENS = 64  # more than any chat template adds around one message
-
 
 @dataclass(frozen=True)
 class ChatRequest:
@@ -101,9 +99,8 @@ class ChatRequest:
     @property
     def most_tokens_in(self) -> int:
         """Input tokens at the very worst: no tokenizer makes more than one of a byte."""
-        return _FRAME_TOKENS + sum(
-            len(message["content"].encode("utf-8", "replace")) for message in self.body["messages"]
-        )
+        # 64 is more than any chat template adds around one message.
+        return 64 + sum(len(message["content"].encode("utf-8", "replace")) for message in self.body["messages"])
 
     @property
     def most_tokens_out(self) -> int:
@@ -183,9 +180,6 @@ def _unfenced(text: str) -> str:
     return body if opening.rstrip() in ("", "json") and own_line else text
 
 
-_CUT_SHORT = ("length", "content_filter")
-
-
 @dataclass(frozen=True, slots=True)
 class Reply:
     """One chat completion. tokens_in and tokens_out are the server's own count, None where it gives none that can be.
@@ -207,7 +201,9 @@ class Reply:
     @property
     def whole(self) -> bool:
         """Whether the reply is complete: no refusal, nothing filtered, not cut at the token limit."""
-        return bool(self.content.strip()) and not self.refusal and self.finish_reason not in _CUT_SHORT
+        return (
+            bool(self.content.strip()) and not self.refusal and self.finish_reason not in ("length", "content_filter")
+        )
 
 
 def read_reply(raw: str) -> Reply:
@@ -247,11 +243,9 @@ def _text(value: Any) -> str:
     return value
 
 
-_MOST_TOKENS = 10**9  # no request reads or writes as many; a higher count is a server's mistake
-
-
 def _count(value: Any) -> int | None:
-    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
+    # No request reads or writes a billion; a higher count is a server's mistake.
+    return value if type(value) is int and 0 <= value <= 10**9 else None
 
 
 @dataclass(frozen=True, slots=True)

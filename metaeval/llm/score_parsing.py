@@ -18,8 +18,6 @@ _VERDICT = re.compile(
     r"(?:(?:\s*/\s*|\s+out\s+of\s+)(?P<top>[0-9]+(?:\.[0-9]+)?))?[*_`]*\.?",
     re.ASCII | re.IGNORECASE,
 )
-_EMPHASIS = "*_` \t"
-_LONGEST_LINE = 80  # characters; no verdict is longer
 
 
 @dataclass(frozen=True)
@@ -73,8 +71,8 @@ def find_score(text: str, scale: Scale) -> FoundScore | None:
 
 def _verdict(line: str, start: int) -> tuple[re.Match[str], int] | None:
     """The verdict that a line is, and where the matched part begins in the text; None for a line that is none."""
-    bare = line.strip().strip(_EMPHASIS)
-    match = _VERDICT.fullmatch(bare) if len(bare) <= _LONGEST_LINE else None
+    bare = line.strip().strip("*_` \t")
+    match = _VERDICT.fullmatch(bare) if len(bare) <= 80 else None  # characters; no verdict is longer
     return (match, start + line.index(bare)) if match else None
 
 
@@ -84,9 +82,6 @@ def score_schema(scale: Scale) -> dict[str, Any]:
     if scale.only:
         score = {"type": "integer", "enum": [int(value) for value in scale.only]}
     return reply_form("judgement", reasoning={"type": "string"}, score=score)
-
-
-_SCORE_FIELD = re.compile(r'"score"\s*:\s*([-+.0-9eE]+)')
 
 
 def find_judgement(text: str, scale: Scale) -> FoundScore | None:
@@ -101,7 +96,7 @@ def find_judgement(text: str, scale: Scale) -> FoundScore | None:
     if not keeps(judgement, object_schema(reasoning={"type": "string"}, score={"type": "number"})):
         return None
     # Inside a string the field's quotes would be escaped: it stands in the text once.
-    number = _SCORE_FIELD.search(text)
+    number = re.search(r'"score"\s*:\s*([-+.0-9eE]+)', text)
     if number is None or not scale.accepts(judgement["score"]):
         return None
     return FoundScore(float(judgement["score"]), number.start(1), number.end(1))

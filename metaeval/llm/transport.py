@@ -73,15 +73,10 @@ class Pace:
 
 
 _CONNECT_SECONDS = 30.0
-_SECRET = 8  # characters; what is shorter is a word that servers of one's own take for a key, such as EMPTY
 _NEEDED = frozenset(
     "accept accept-encoding authorization connection content-length content-type host user-agent".split()
 )
 """Headers that a chat completion needs."""
-
-
-_GZIP = 47  # zlib's number for gzip and zlib alike
-_BYTES_PER_LOGPROBS = 4096  # of an output token with its 20 alternatives
 
 
 @functools.cache
@@ -121,7 +116,8 @@ class Transport:
     async def send(self, request: ChatRequest) -> Reply:
         """Send a request once; raises `Fault`."""
         if request.body.get("logprobs"):
-            self._most = max(self._most, self._reply_bytes + _BYTES_PER_LOGPROBS * request.most_tokens_out)
+            # 4096 bytes have room for an output token with its 20 alternatives.
+            self._most = max(self._most, self._reply_bytes + 4096 * request.most_tokens_out)
         try:
             # The limit is on the whole answer: the client's own is on each silence between two pieces of it.
             async with asyncio.timeout(self._seconds):
@@ -154,7 +150,7 @@ class Transport:
         packing = response.headers.pop("content-encoding", "identity").strip().lower()
         if packing not in ("identity", "gzip", "deflate") or not isinstance(response.stream, httpx2.AsyncByteStream):
             raise Fault(Cause.GARBLED, f"the answer is packed as {shortened(packing)}, which was not asked for")
-        unpacker = None if packing == "identity" else zlib.decompressobj(_GZIP)
+        unpacker = None if packing == "identity" else zlib.decompressobj(47)  # gzip and zlib alike
         content = bytearray()
         try:
             async for piece in response.stream:
@@ -196,7 +192,7 @@ class Transport:
     def _masked(self, text: str) -> str:
         """A reply without the key, should the server repeat it, however JSON writes it."""
         key = self._endpoint.key
-        if len(key) < _SECRET:
+        if len(key) < 8:  # what is shorter is a word that servers of one's own take for a key, such as EMPTY
             return text
         text = text.replace(key, "***")
         if "\\" not in text:

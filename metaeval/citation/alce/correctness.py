@@ -27,6 +27,7 @@ from metaeval.citation.sentences import prepare
 from metaeval.citation.table import verdicts_on
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
+from metaeval.stats.arrays import Bools
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -220,7 +221,6 @@ def reader_values(
 
 
 Floats = NDArray[np.float32]
-Bools = NDArray[np.bool_]
 
 _TOKENS = 384
 _STRIDE = 128

@@ -361,16 +361,13 @@ def _statement(claim: Claim, answer: Answer, number: int, profile: Profile) -> S
     return Statement(claim, marks, number, counts, failing=0 if counts else None)
 
 
-_UNIT = re.compile(r"(?P<group>\[\d+\](?:\s*\[\d+\])*)|(?P<word>(?:(?!\[\d+\])\S)+)")
-
-
 def group_positions(sentence: str) -> tuple[int, ...]:
     """Places of the citation groups, from 1, among the sentence's words and groups.
 
     A word runs to the next white space or mark; punctuation that stands alone is none.
     """
     positions, place = [], 0
-    for unit in _UNIT.finditer(sentence):
+    for unit in re.finditer(r"(?P<group>\[\d+\](?:\s*\[\d+\])*)|(?P<word>(?:(?!\[\d+\])\S)+)", sentence):
         if unit["group"] is None and not re.search(r"\w", unit["word"]):
             continue
         place += 1

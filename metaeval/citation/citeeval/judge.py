@@ -259,9 +259,6 @@ def load_prompts(asking: Asking) -> dict[Module, Prompt]:
     return prompts
 
 
-_OF_CITEEVAL = ("attribution_tag", "contexts", "statements_per_request")
-
-
 def asked_fields(
     asking: Asking, models: Sequence[str], prompts: Sequence[str] | None = None, *, unset: bool = False, **instead: Any
 ) -> dict[str, str]:
@@ -272,7 +269,8 @@ def asked_fields(
     """
     own = {name: value for name, value in asdict(asking).items() if name != "model" and not name.endswith("_file")}
     if prompts is not None:
-        own = {name: value for name, value in own.items() if name not in _OF_CITEEVAL}
+        of_citeeval = ("attribution_tag", "contexts", "statements_per_request")
+        own = {name: value for name, value in own.items() if name not in of_citeeval}
     else:
         prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(asking).items()]
         if asking.statements_per_request is not None:
@@ -345,8 +343,6 @@ State = Literal["read", "not asked", "unparsed", "failed", "too long", "in part"
 
 In part: the response was judged in parts, and not all of them were read.
 """
-
-_RESPONSE = 3  # the context of a statement that says that there is no answer
 
 
 @dataclass(frozen=True)
@@ -446,7 +442,8 @@ def _judged(split: Split, heard: Sequence[tuple[Question, State, Words]]) -> Jud
         problems=+problems,
         states=Counter(state for states in ended.values() for state in states),
     )
-    return replace(judged, contexts={1: _RESPONSE}) if split.no_answer else judged
+    # A statement that says that there is no answer rests on the response.
+    return replace(judged, contexts={1: 3}) if split.no_answer else judged
 
 
 def _together(states: Sequence[State]) -> State:

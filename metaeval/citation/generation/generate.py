@@ -276,9 +276,6 @@ def selection_requests(questions: Sequence[Answer], setup: Setup) -> list[ChatRe
     ]
 
 
-_THINKING = re.compile(r"\s*<(think|thinking)>.*?</\1>", re.DOTALL)
-
-
 @dataclass(frozen=True)
 class Generated:
     """What came of a question. answer: with its text; None where none came, for the `trouble` of the `stage`.
@@ -342,7 +339,7 @@ def _generated(question: Answer, shown: Shown, reply: Reply, system: str) -> Gen
     text, trouble = text_of(reply)
     numbers = tuple(one.number for one in shown.documents)
     problems = Counter(shown.problems)
-    match = _THINKING.match(text or "")
+    match = re.match(r"\s*<(think|thinking)>.*?</\1>", text or "", re.DOTALL)
     written = (text or "")[match.end() if match else 0 :].strip()
     if not written:
         return Generated(question, None, numbers, "answer", trouble or "unparsed", problems, reply)

@@ -165,9 +165,6 @@ def _is_share(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-_FIELDS = ("answer", "start", "end", "value", "measure")
-
-
 @dataclass(frozen=True)
 class Given:
     """One measure's scores: of spans, and of whole answers, by the answers' ids."""
@@ -190,7 +187,7 @@ def read_given(path: Path, answers: Mapping[str, Answer]) -> dict[str, Given]:
     """
     found: dict[str, Given] = {}
     for row in read_rows(path, "name a file of scores, one JSON object per line"):
-        row.only(_FIELDS)
+        row.only(("answer", "start", "end", "value", "measure"))
         own, value = row.identifier("answer"), _value(row)
         if own not in answers:
             example = next(iter(answers), "none")

@@ -81,8 +81,6 @@ def read_crag25(rows: Sequence[Row], path: Path) -> Iterator[Answer]:
 REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
 """The fields that correctness is measured against, kept as they stand."""
 
-_IDS = ("id", "sample_id")
-
 
 def alce_passages(item: Row) -> tuple[Passage, ...]:
     """The documents of an item; `sent` is read in place of `text` where one has it, as ALCE's own code does."""
@@ -98,7 +96,8 @@ def read_alce(rows: Sequence[Row]) -> Iterator[Answer]:
     Ids are the item's `id` or `sample_id`, else its number from 1; a sample's has `#1`, `#2` behind it.
     """
     for number, row in enumerate(rows, start=1):
-        name = next((row.identifier(field) for field in _IDS if row.fields.get(field) is not None), str(number))
+        given = (row.identifier(one) for one in ("id", "sample_id") if row.fields.get(one) is not None)
+        name = next(given, str(number))
         passages = alce_passages(row)
         reference = {field: row.fields[field] for field in REFERENCE if row.fields.get(field) is not None}
         question = row.optional_text("question")

@@ -30,9 +30,6 @@ from metaeval.errors import UserError, shown
 
 FIELDS = ("id", "query", "paragraph", "citations", "documents", "output", "text", "group", "system")
 
-REFERENCE_SYSTEM = "reference"
-"""The system of an answer that is the reference paragraph itself."""
-
 
 def read_scifi(rows: Sequence[Row]) -> Iterator[Answer]:
     """One answer for each sample: the model's output, or the reference paragraph.
@@ -53,7 +50,7 @@ def read_scifi(rows: Sequence[Row]) -> Iterator[Answer]:
             passages=tuple(Passage(one.text("text"), one.optional_text("title")) for one in row.rows("documents")),
             question=query,
             group=row.optional_text("group") or query or own,
-            system=row.optional_text("system") or ("" if given else REFERENCE_SYSTEM),
+            system=row.optional_text("system") or ("" if given else "reference"),
             reference={"answer": paragraph},
         )
 

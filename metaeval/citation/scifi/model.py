@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metaeval.citation.model import Answer, Mark
 from metaeval.citation.profiles import differing
@@ -32,6 +31,7 @@ from metaeval.citation.sentences import (
 )
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
+from metaeval.stats.arrays import Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,10 +336,7 @@ def reference_sentences(
     return tuple(sentence.text for sentence in read if has_letter(sentence.text)) or None
 
 
-_Ints = NDArray[np.int64]
-
 _WORD = re.compile(r"\w+(?:[^\w\s]+\w+)*")
-_SLACK = 4  # a run may be longer or shorter than the text by a quarter of its words
 _WORK = 600_000
 """What is spent on comparing, in characters of a run times characters of the text: about ten milliseconds."""
 
@@ -382,7 +379,7 @@ def _runs(sentence: str, text: str, likeness: float) -> Iterator[tuple[int, int,
     before = np.concatenate(([0], np.cumsum([len(one) for one in folded], dtype=np.int64)))
     weights = np.array([len(word) for word in words], dtype=np.int64)
     said = len(text.split())
-    slack = max(1, said // _SLACK)
+    slack = max(1, said // 4)  # a run may be longer or shorter than the text by a quarter of its words
     found = []
     for size in range(max(1, said - slack), min(said + slack, len(spans)) + 1):
         starts, ends = spans[: len(spans) - size + 1, 0], spans[size - 1 :, 1]
@@ -395,7 +392,7 @@ def _runs(sentence: str, text: str, likeness: float) -> Iterator[tuple[int, int,
         yield int(start), int(end), float(most_of_run)
 
 
-def _seen(units: Sequence[Iterable[str]], wanted: Mapping[str, int]) -> _Ints:
+def _seen(units: Sequence[Iterable[str]], wanted: Mapping[str, int]) -> Ints:
     """How often each of the wanted has occurred before every unit, and in the end: (units + 1, wanted)."""
     column = {one: place for place, one in enumerate(wanted)}
     counts = np.zeros((len(units) + 1, len(column)), dtype=np.int64)
@@ -406,7 +403,7 @@ def _seen(units: Sequence[Iterable[str]], wanted: Mapping[str, int]) -> _Ints:
     return counts.cumsum(axis=0)
 
 
-def _shared(counts: _Ints, wanted: Mapping[str, int]) -> _Ints:
+def _shared(counts: Ints, wanted: Mapping[str, int]) -> Ints:
     return np.minimum(counts, np.array(list(wanted.values()), dtype=np.int64))
 
 
