@@ -201,9 +201,8 @@ class Reply:
     @property
     def whole(self) -> bool:
         """Whether the reply is complete: no refusal, nothing filtered, not cut at the token limit."""
-        return (
-            bool(self.content.strip()) and not self.refusal and self.finish_reason not in ("length", "content_filter")
-        )
+        cut = self.finish_reason in ("length", "content_filter")
+        return bool(self.content.strip()) and not self.refusal and not cut
 
 
 def read_reply(raw: str) -> Reply:
