@@ -335,13 +335,18 @@ def _delimited(path: Path, ending: str) -> Table:
     return _from_lines(path, lines)
 
 
-def _sheet(path: Path) -> Table:
+def _openpyxl(otherwise: str) -> Any:
     try:
         import openpyxl
     except ImportError as error:
         raise UserError(
-            "A .xlsx file needs openpyxl, not installed here: type \"pip install 'metaeval[xlsx]'\", or save it as CSV."
+            f"A .xlsx file needs openpyxl, not installed here: type \"pip install 'metaeval[xlsx]'\", or {otherwise}."
         ) from error
+    return openpyxl
+
+
+def _sheet(path: Path) -> Table:
+    openpyxl = _openpyxl("save it as CSV")
     try:
         book = openpyxl.load_workbook(io.BytesIO(read_bytes(path)))
     except UserError:
@@ -444,17 +449,9 @@ def write_table(
 def _write_sheet(
     path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
 ) -> None:
-    try:
-        from openpyxl import Workbook
-        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-        from openpyxl.styles import Alignment, Font
-        from openpyxl.utils import get_column_letter
-        from openpyxl.worksheet.datavalidation import DataValidation
-    except ImportError as error:
-        raise UserError(
-            "A .xlsx file needs openpyxl, not installed here: type \"pip install 'metaeval[xlsx]'\", or write .csv."
-        ) from error
-    book = Workbook()
+    openpyxl = _openpyxl("write .csv")
+    styles, illegal = openpyxl.styles, openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE
+    book = openpyxl.Workbook()
     sheet = book.active
     for number, row in enumerate([headings, *rows], start=1):
         for place, value in enumerate(row, start=1):
@@ -462,17 +459,17 @@ def _write_sheet(
             if not isinstance(value, str):
                 cell.value = value
                 continue
-            cell.value = ILLEGAL_CHARACTERS_RE.sub(" ", visible(value, keep="\t\n"))[:_LONGEST_CELL]
+            cell.value = illegal.sub(" ", visible(value, keep="\t\n"))[:_LONGEST_CELL]
             cell.data_type = "s"  # whatever it begins with
-            cell.alignment = Alignment(wrap_text=True, vertical="top")
-            cell.font = Font(bold=number == 1)
+            cell.alignment = styles.Alignment(wrap_text=True, vertical="top")
+            cell.font = styles.Font(bold=number == 1)
     for place, heading in enumerate(headings, start=1):
-        letter = get_column_letter(place)
+        letter = openpyxl.utils.get_column_letter(place)
         longest = max((len(str(row[place - 1])) for row in rows), default=0)
         sheet.column_dimensions[letter].width = min(max(longest, len(heading), 8) + 2, 80)
         if heading in choices:
-            listed = ",".join(choices[heading])
-            choice = DataValidation(type="list", formula1=f'"{listed}"', allow_blank=True)
+            listed, kinds = ",".join(choices[heading]), openpyxl.worksheet.datavalidation
+            choice = kinds.DataValidation(type="list", formula1=f'"{listed}"', allow_blank=True)
             choice.add(f"{letter}2:{letter}{len(rows) + 1}")
             sheet.add_data_validation(choice)
     sheet.freeze_panes = "A2"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,7 +59,15 @@ def _add_answer(draft: Draft, about: Mapping[str, str], system: str, answer: Row
         entries = claim.texts("evidence")
         passages = [Passage.parse(entry) for entry in dict.fromkeys(entries)]
         text = strip_marks(claim.text("claim_string"))
-        reason = _unusable(level, claim.fields["support"], passages, text, options)
+        reason = ""
+        if not passages:
+            reason = "claims without evidence"
+        elif level is None:
+            reason = f"claims with evidence and no support judgement ({claim.fields['support'] or 'empty'})"
+        elif not text:
+            reason = "claims of nothing but citation marks"
+        elif options["without_text"] == "drop" and not any(passage.text for passage in passages):
+            reason = "claims whose evidence is a bare URL (without_text=drop)"
         if level is None or reason:
             draft.drop(reason)
             continue
@@ -71,21 +79,6 @@ def _add_answer(draft: Draft, about: Mapping[str, str], system: str, answer: Row
             draft.drop("evidence listed twice for one claim", len(entries) - len(passages))
         for passage in passages:
             draft.cite(draft.next_id(own), own, draft.document(passage.text, url=passage.url), level)
-
-
-def _unusable(
-    level: SupportLevel | None, support: str | None, passages: Sequence[Passage], text: str, options: Mapping[str, Any]
-) -> str:
-    """Why a claim is left out, or an empty string."""
-    if not passages:
-        return "claims without evidence"
-    if level is None:
-        return f"claims with evidence and no support judgement ({support or 'empty'})"
-    if not text:
-        return "claims of nothing but citation marks"
-    if options["without_text"] == "drop" and not any(passage.text for passage in passages):
-        return "claims whose evidence is a bare URL (without_text=drop)"
-    return ""
 
 
 _RAND_VAL, _RAND_TEST, _DOMAIN_VAL, _DOMAIN_TEST = (
