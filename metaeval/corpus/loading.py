@@ -183,13 +183,13 @@ def download(file: SourceFile, path: Path, label: str, by_hand: str) -> None:
     with _open(file, by_hand) as body, _progress(label, file) as progress:
         expected = body.length
         with atomic_write(path) as target:
-            for block in _blocks(body, file, by_hand, most):
-                if received + len(block) > most:
+            while block := _read(body, min(_BLOCK, most + 1 - received), file, by_hand):
+                received += len(block)
+                if received > most:
                     pinned = "that the card pins" if file.size else "that any file may have"
                     raise _failed(file, f"it sends more than the {most:,} bytes {pinned}", by_hand)
                 target.write(block)
                 digest.update(block)
-                received += len(block)
                 progress(len(block))
             if expected is not None and received < expected:
                 raise _failed(file, f"it stopped after {received:,} of {expected:,} bytes", by_hand)
@@ -219,19 +219,12 @@ def _open(file: SourceFile, by_hand: str) -> http.client.HTTPResponse:
     return response
 
 
-def _blocks(body: http.client.HTTPResponse, file: SourceFile, by_hand: str, most: int) -> Iterator[bytes]:
-    """The bytes of the body, and no more than one above `most`."""
-    left = most + 1
+def _read(body: http.client.HTTPResponse, size: int, file: SourceFile, by_hand: str) -> bytes:
+    try:
+        return body.read(size)
     # Network errors are OSErrors too: told here, or they would read as a fault of the disk.
-    while left > 0:
-        try:
-            block = body.read(min(_BLOCK, left))
-        except (OSError, http.client.HTTPException) as error:
-            raise _failed(file, f"the connection broke ({error})", by_hand) from error
-        if not block:
-            return
-        left -= len(block)
-        yield block
+    except (OSError, http.client.HTTPException) as error:
+        raise _failed(file, f"the connection broke ({error})", by_hand) from error
 
 
 def _failed(file: SourceFile, why: str, by_hand: str) -> UserError:
