@@ -79,11 +79,9 @@ def evidence_pairs(corpus: Corpus, chunking: Chunking, threshold: float, window:
     """
     documents = {id: document_sentences(document) for id, document in corpus.documents.items()}
     placed = {
-        citation.id: align_evidence(
-            united(citation.evidence), list(map(word_set, documents[citation.document_id])), threshold
-        )
-        for citation in corpus.citations
-        if citation.evidence
+        one.id: align_evidence(united(one.evidence), list(map(word_set, documents[one.document_id])), threshold)
+        for one in corpus.citations
+        if one.evidence
     }
     if not placed:
         raise UserError(f"Corpus {corpus.name!r} marks no evidence, which unit=evidence reads. Try unit=page.")

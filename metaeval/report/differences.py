@@ -47,9 +47,7 @@ def row_changes(one: Row, other: Row) -> Iterator[Change]:
         yield from _moved(key, *(None if value is None else value.value for value in values))
         clusters = [row.clusters.get(key) for row in (one, other)]
         yield from _reworded("cluster", key, *(None if place is None else str(place) for place in clusters))
-        yield from _reworded(
-            "interval", key, *(None if value is None else _ends((value.low, value.high)) for value in values)
-        )
+        yield from _reworded("interval", key, *(None if of is None else _ends((of.low, of.high)) for of in values))
 
 
 def _moved(name: str, before: float | None, after: float | None) -> Iterator[Change]:

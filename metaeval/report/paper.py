@@ -243,9 +243,7 @@ def _with_columns(result: Result, keys: Sequence[str]) -> Result:
 def _scores_csv(results: Sequence[Result]) -> str:
     """The tidy rows of every result, one header, only the table's measures."""
     shown = [(result, {column.key for column in result.columns}) for result in results]
-    return csv_text(
-        [FIELDS, *(one.values() for result, keys in shown for one in records(result) if one["measure"] in keys)]
-    )
+    return csv_text([FIELDS, *(one.values() for of, keys in shown for one in records(of) if one["measure"] in keys)])
 
 
 def _counts_csv(grid: Grid) -> str:

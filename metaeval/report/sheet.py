@@ -197,6 +197,4 @@ def table_text(result: Result, name: str, controls: bool = False) -> str:
 
 def write_tables(result: Result, stem: Path) -> list[Path]:
     """Write `stem` plus each format's ending and return the paths."""
-    return write_texts(
-        {stem.with_name(stem.name + ending): table_text(result, name) for name, ending in FORMATS.items()}
-    )
+    return write_texts({stem.with_name(stem.name + end): table_text(result, name) for name, end in FORMATS.items()})

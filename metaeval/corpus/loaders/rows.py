@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
@@ -118,8 +119,7 @@ def read_rows(path: Path, hint: str = FETCH, lone_surrogates: bool = False) -> I
     hint: what to do about a file that cannot be read. Raises `UserError` when the file cannot be read, is not UTF-8 or
     JSON, or a row is no object.
     """
-    for where, value in json_objects(path, hint, lone_surrogates):
-        yield Row(where, value)
+    return starmap(Row, json_objects(path, hint, lone_surrogates))
 
 
 def finite(row: Row, name: str) -> float:
