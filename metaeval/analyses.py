@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
     from metaeval.experiment.check_claim import Tried
     from metaeval.experiment.labelling.estimate import Estimates
-    from metaeval.experiment.labelling.gate import Checked, Gate
+    from metaeval.experiment.labelling.gate import Checked
     from metaeval.experiment.labelling.gate_fit import Fitted
+    from metaeval.labelling.gates import Gate
     from metaeval.report.multiverse import Multiverse
 
 _log = logging.getLogger("metaeval")
@@ -229,8 +230,8 @@ def fit_gate(
     The promise: at most `max_missed` of unsupported citations are not flagged, with confidence 1 - alpha ("mean": of
     one metric, on average). answers, labels, columns: as in `estimate`. The gate is None where no metric keeps it.
     """
-    from metaeval.experiment.labelling.gate import Terms
     from metaeval.experiment.labelling.gate_fit import fit
+    from metaeval.labelling.gates import Terms
 
     limits = {"max_missed": max_missed, "max_flagged": max_flagged, "max_unsupported": max_unsupported}
     terms = Terms(**limits, alpha=alpha, target=target, promise=promise)
@@ -248,7 +249,8 @@ def check_gate(
     **settings: Any,
 ) -> Checked:
     """Check a release against a gate (`.gate` of what `fit_gate` found) or its file, with another max_unsupported."""
-    from metaeval.experiment.labelling.gate import Gate, check
+    from metaeval.experiment.labelling.gate import check
+    from metaeval.labelling.gates import Gate
 
     of = Path(gate) if isinstance(gate, str) else gate
     if not isinstance(of, Gate | Path):

@@ -201,9 +201,9 @@ def gate_fit(
       metaeval gate fit answers.jsonl -l labels.csv -m overlap --max-unsupported 0.15 -o gate.json
     """
     from metaeval.experiment.job_folder import close_job, job_folder
-    from metaeval.experiment.labelling.gate import Terms, write_gate
     from metaeval.experiment.labelling.gate_fit import fit, fit_sentences, fit_sheet
     from metaeval.experiment.metric_scores import as_metrics
+    from metaeval.labelling.gates import Terms, write_gate
     from metaeval.report.sheet import write_sheet
 
     named = as_metrics([one.strip() for one in metric.split(",") if one.strip()])

@@ -18,7 +18,7 @@ from metaeval.citation.model import Answer, Passage, check_ids
 from metaeval.citation.readers.answers import answers_of, file_stem, read_answers, writable
 from metaeval.citation.table import premise
 from metaeval.corpus.jsonl import UNJUDGED, read_corpus
-from metaeval.corpus.model import Corpus
+from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 from metaeval.corpus.pairs import PAIRS_SCHEMA
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json
@@ -128,6 +128,18 @@ class Items:
     def signed(self) -> str:
         """The name and the hash, as a signature has them."""
         return f"{self.name}@{self.fingerprint[:12]}"
+
+    def as_corpus(self) -> Corpus:
+        """The items as a corpus to score. Its levels say nothing: labels are read apart."""
+        documents: dict[str, Document] = {}
+        found: dict[str, Statement] = {}
+        citations = []
+        for row in self.rows:
+            document = sha256_json(row.source)[:16]
+            documents.setdefault(document, Document(document, row.source))
+            found.setdefault(row.statement_id, Statement(row.statement_id, row.statement, row.group, row.system))
+            citations.append(Citation(row.id, row.statement_id, document, SupportLevel.NONE))
+        return Corpus(self.name, documents, found, tuple(citations))
 
 
 def items_of(given: Any, mapping: Mapping[str, str] | None = None, pipeline: str = "") -> Items:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from metaeval.files import sha256_json
 from metaeval.labelling.items import ROLES, Items
 from metaeval.own_tables import Row, Table, any_table
 from metaeval.stats.agreement import krippendorff_alpha
-from metaeval.stats.arrays import Floats
+from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import Sample, share
 
 LABEL_ROLES: Mapping[str, Sequence[str]] = {
@@ -100,6 +100,34 @@ def labels_of(given: Any, items: Items, mapping: Mapping[str, str] | None = None
     if isinstance(given, Mapping):
         given = [{"id": name, "level": level} for name, level in given.items()]
     return _read(any_table(given, "the labels"), items, mapping or {})
+
+
+def labels_of_each(files: Sequence[Items], labels: Any, mapping: Mapping[str, str] | None) -> list[Labels]:
+    """The labels of each file; one file of labels may hold those of both, whose ids must then be apart."""
+    if len(files) == 1:
+        return [labels_of(labels, files[0], mapping)]
+    if labels is None:
+        return [labels_of(None, one, mapping) for one in files]
+    both = set(files[0].numbers) & set(files[1].numbers)
+    names = [f"{one.name}/" if both else "" for one in files]
+    rows = tuple(replace(row, id=f"{name}{row.id}") for name, one in zip(names, files, strict=True) for row in one.rows)
+    try:
+        whole = labels_of(labels, Items(" and ".join(one.name for one in files), rows), mapping)
+    except UserError as error:
+        if both:
+            raise UserError(
+                f"{error} Both files have an item {min(both)!r}: write {names[0]}ID or {names[1]}ID in the labels."
+            ) from error
+        raise
+    found, parts = [], tuple[Mapping[str, Any], ...]((whole.levels, whole.probability, whole.stratum))
+    for name, one in zip(names, files, strict=True):
+        own = {f"{name}{row.id}": row.id for row in one.rows}
+        kept = [{own[key]: value for key, value in part.items() if key in own} for part in parts]
+        if not kept[0]:
+            raise UserError(f"{whole.name} labels no item of {one.name}: a difference takes labels of both.")
+        blank = tuple(own[key] for key in whole.blank if key in own)
+        found.append(replace(whole, levels=kept[0], probability=kept[1], stratum=kept[2], blank=blank))
+    return found
 
 
 def _read(table: Table, items: Items, mapping: Mapping[str, str]) -> Labels:
@@ -355,3 +383,39 @@ def _p(error: float, variance: float, df: float) -> float:
     from scipy.special import stdtr
 
     return float(2 * stdtr(df, -error / np.sqrt(variance))) if variance > 0 else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Drawn items, in the order in which they are to be judged.
+
+    rows: (n,) places among the items. probability, stratum: (n,) of each, stratum empty where there is none. known: the
+    probability of each item that has a label already, of this draw and the one before together.
+    """
+
+    items: Items
+    rows: Ints
+    probability: Floats
+    stratum: Sequence[str]
+    unit: Unit
+    known: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The questions, one mapping an item, with the level left blank."""
+        found = []
+        for place, chance, stratum in zip(self.rows, self.probability, self.stratum, strict=True):
+            row = self.items.rows[place]
+            asked = {"id": row.id, "answer": row.group, "statement": row.statement, "passage": row.source, "level": ""}
+            found.append({**asked, "probability": float(chance), "stratum": stratum, "unit": self.unit})
+        return found
+
+    def records_besides(self, besides: Labels) -> Iterator[dict[str, Any]]:
+        """The rows of the labels that there are already, one for each annotator: they may disagree."""
+        for own, levels in besides.levels.items():
+            item = self.items.rows[self.items.numbers[own]]
+            asked = {"id": own, "answer": item.group, "statement": item.statement, "passage": item.source}
+            design = {"probability": self.known[own], "stratum": "", "unit": self.unit}
+            for number, level in enumerate(levels, start=1):
+                who = {"annotator": str(number)} if len(levels) > 1 else {}
+                yield {**asked, "level": SupportLevel(level).label, **design, **who}

@@ -20,7 +20,17 @@ from metaeval.labelling.items import Items
 from metaeval.labelling.labels import Judged, Labels
 from metaeval.stats.arrays import Floats, Ints, codes_of
 from metaeval.stats.decisions import best_thresholds, decide
-from metaeval.stats.prediction_powered import Estimand, Sample, Share, ppi_mean, share, wilson, with_zeros
+from metaeval.stats.prediction_powered import (
+    Estimand,
+    Sample,
+    Share,
+    difference,
+    labels_saved,
+    ppi_mean,
+    share,
+    wilson,
+    with_zeros,
+)
 
 FULL, PARTIAL, NONE = SupportLevel.FULL, SupportLevel.PARTIAL, SupportLevel.NONE
 
@@ -47,12 +57,13 @@ _COUNTABLE = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One file of answers with its labels and the scores of one metric."""
+    """One file of answers with its labels and the scores of one metric, of this name."""
 
     items: Items
     labels: Labels
     judged: Judged
     score: Floats
+    metric: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,6 +247,76 @@ def aligned_parts(sides: Sequence[Side], found: Sequence[tuple[Share, Share]], e
             made.append(replace(one, parts=parts))
         aligned.append(made)
     return aligned
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One share: from labels and scores, from labels alone, and from the metric alone.
+
+    measure: a key of `LABELS`. value, low, high: prediction-powered. alone: (value, low, high) of labels
+    alone, the same kind of interval. metric_only: what the metric's own decisions add up to; biased by its errors.
+    saved: labels that the metric stands for. wald: of PPI++ (value, low, high), which takes items as independent and
+    as many.
+    """
+
+    system: str
+    metric: str
+    measure: str
+    value: float
+    low: float
+    high: float
+    alone: tuple[float, float, float]
+    metric_only: float | None
+    lam: float
+    saved: float
+    labels: int
+    items: int
+    wald: tuple[float, float, float] | None = None
+
+
+def estimate_of(
+    side: Side, name: str, rows: Rows, found: Share, alone: Share, estimand: Estimand, level: float
+) -> Estimate:
+    """What labels and scores, labels alone, and the metric alone say of one measure of one file."""
+    independent = rows.size is None and (rows.settled is None or not rows.settled.any())
+    return Estimate(
+        system=side.items.name,
+        metric=side.metric,
+        measure=name,
+        value=min(max(found.value, 0.0), 1.0),
+        low=found.low,
+        high=found.high,
+        alone=(alone.value, alone.low, alone.high),
+        metric_only=rows.metric_only,
+        lam=found.lam,
+        saved=labels_saved(rows.label.size, found, alone, rows.score.size if estimand == "set" else None),
+        labels=int(rows.label.size),
+        items=int(rows.score.size),
+        wald=wald(rows, level) if independent else None,
+    )
+
+
+def difference_of(sides: Sequence[Side], name: str, pairs: Sequence[Sequence[Share]], level: float) -> Estimate:
+    """The first file's value of a measure less the second's; pairs: of `aligned_parts`."""
+    (one, one_alone), (other, other_alone) = pairs
+    value, low, high = difference(one, other)
+    variance = float((high - low) ** 2)
+    alone = difference(one_alone, other_alone)
+    labels = sum(side.judged.sample.size for side in sides)
+    return Estimate(
+        system=f"{sides[0].items.name} less {sides[1].items.name}",
+        metric=sides[0].metric,
+        measure=name,
+        value=value,
+        low=low,
+        high=high,
+        alone=alone,
+        metric_only=None,
+        lam=(one.lam + other.lam) / 2,
+        saved=max(0.0, labels * ((alone[2] - alone[1]) ** 2 / variance - 1)) if variance else 0.0,
+        labels=labels,
+        items=sum(len(side.items.rows) for side in sides),
+    )
 
 
 def labels_needed(half_width: float, share: float, items: int | None = None) -> int | None:

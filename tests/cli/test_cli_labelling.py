@@ -14,8 +14,9 @@ import yaml
 
 import metaeval
 from metaeval.experiment.explaining.explain import explain, read_signature
-from metaeval.experiment.labelling.gate import read_gate, workflow, write_gate
+from metaeval.experiment.labelling.gate import read_gate, workflow
 from metaeval.files import csv_text
+from metaeval.labelling.gates import write_gate
 from metaeval.labelling.items import items_of
 from metaeval.labelling.labels import labels_of
 from metaeval.own_tables import read_table

@@ -16,7 +16,7 @@ import pytest
 import typer.main
 
 from metaeval.cli.app import app
-from metaeval.experiment.labelling.gate import Gate, write_gate
+from metaeval.labelling.gates import Gate, write_gate
 
 AUDITED = Path(__file__).parents[1] / "audited.py"
 CODE = (

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from metaeval.config import RunConfig
-from metaeval.experiment.labelling.gate import write_gate
 from metaeval.experiment.labelling.gate_fit import fit
 from metaeval.files import csv_text
+from metaeval.labelling.gates import write_gate
 
 TESTS = """
 import pytest

@@ -15,42 +15,28 @@ from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import sha256_json
 from metaeval.labelling.claims import TITLES, Claims
 from metaeval.labelling.items import Items, items_of
-from metaeval.labelling.labels import Labels, agreement, check_sample, judged, labels_of
-from metaeval.labelling.measures import LABELS, RECALL, Rows, aligned_parts, citation_rows, claim_rows, estimated, wald
+from metaeval.labelling.labels import agreement, check_sample, judged, labels_of_each
+from metaeval.labelling.measures import (
+    LABELS,
+    RECALL,
+    Estimate,
+    Rows,
+    aligned_parts,
+    citation_rows,
+    claim_rows,
+    difference_of,
+    estimate_of,
+    estimated,
+)
 from metaeval.report import result as results
 from metaeval.report.cells import cell
 from metaeval.report.grid import Block, Cell, Line, Note, plain
 from metaeval.report.notebook import Recorded
 from metaeval.report.sheet import Record, Scalar, Sheet
 from metaeval.signature import signature, versions
-from metaeval.stats.prediction_powered import Estimand, Share, difference, labels_saved
+from metaeval.stats.prediction_powered import Estimand
 
 HEADINGS = ("estimate", "labels alone", "metric alone (biased)", "labels saved")
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """One share: from labels and scores, from labels alone, and from the metric alone.
-
-    measure: a key of `measures.LABELS`. value, low, high: prediction-powered. alone: (value, low, high) of labels
-    alone, the same kind of interval. metric_only: what the metric's own decisions add up to; biased by its errors.
-    saved: labels that the metric stands for. wald: of PPI++ (value, low, high), which takes items as independent and
-    as many.
-    """
-
-    system: str
-    metric: str
-    measure: str
-    value: float
-    low: float
-    high: float
-    alone: tuple[float, float, float]
-    metric_only: float | None
-    lam: float
-    saved: float
-    labels: int
-    items: int
-    wald: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -120,17 +106,17 @@ def estimate(
     if len(files) == 2 and files[0].name == files[1].name:
         files = [replace(one, name=f"{one.name} ({number})") for number, one in enumerate(files, 1)]
     sides = []
-    for items, own in zip(files, _labels_of_each(files, labels, mapping), strict=True):
+    for items, own in zip(files, labels_of_each(files, labels, mapping), strict=True):
         found = judged(items, own)
         (column,) = scored(items, config, progress)
-        sides.append(Scored(items, own, found, filled(column), column))
+        sides.append(Scored(items, own, found, filled(column), column.name, column))
         if not assume_sample:
             check_sample(items, found, {column.name: sides[-1].score})
     three = any(side.labels.three for side in sides)
     rows = [claim_rows(side) if side.items.claims else citation_rows(side, three) for side in sides]
     shares = [{name: estimated(one, of, level) for name, one in own.items()} for own in rows]
     every = [
-        _estimate(side, name, own[name], *pair, of, level)
+        estimate_of(side, name, own[name], *pair, of, level)
         for side, own, made in zip(sides, rows, shares, strict=True)
         for name, pair in made.items()
     ]
@@ -138,80 +124,9 @@ def estimate(
     if len(sides) == 2:
         for name in shares[0].keys() & shares[1].keys():
             aligned = aligned_parts(sides, [made[name] for made in shares], of)
-            differences.append(_difference(sides, name, aligned, level))
+            differences.append(difference_of(sides, name, aligned, level))
         differences.sort(key=lambda one: list(LABELS).index(one.measure))
     return Estimates(tuple(every), tuple(differences), _data(sides), *_said(sides, of, level, rows))
-
-
-def _labels_of_each(files: Sequence[Items], labels: Any, mapping: Mapping[str, str] | None) -> list[Labels]:
-    """The labels of each file; one file of labels may hold those of both, whose ids must then be apart."""
-    if len(files) == 1:
-        return [labels_of(labels, files[0], mapping)]
-    if labels is None:
-        return [labels_of(None, one, mapping) for one in files]
-    both = set(files[0].numbers) & set(files[1].numbers)
-    names = [f"{one.name}/" if both else "" for one in files]
-    rows = tuple(replace(row, id=f"{name}{row.id}") for name, one in zip(names, files, strict=True) for row in one.rows)
-    try:
-        whole = labels_of(labels, Items(" and ".join(one.name for one in files), rows), mapping)
-    except UserError as error:
-        if both:
-            raise UserError(
-                f"{error} Both files have an item {min(both)!r}: write {names[0]}ID or {names[1]}ID in the labels."
-            ) from error
-        raise
-    found, parts = [], tuple[Mapping[str, Any], ...]((whole.levels, whole.probability, whole.stratum))
-    for name, one in zip(names, files, strict=True):
-        own = {f"{name}{row.id}": row.id for row in one.rows}
-        kept = [{own[key]: value for key, value in part.items() if key in own} for part in parts]
-        if not kept[0]:
-            raise UserError(f"{whole.name} labels no item of {one.name}: a difference takes labels of both.")
-        blank = tuple(own[key] for key in whole.blank if key in own)
-        found.append(replace(whole, levels=kept[0], probability=kept[1], stratum=kept[2], blank=blank))
-    return found
-
-
-def _estimate(
-    side: Scored, name: str, rows: Rows, found: Share, alone: Share, estimand: Estimand, level: float
-) -> Estimate:
-    independent = rows.size is None and (rows.settled is None or not rows.settled.any())
-    return Estimate(
-        system=side.items.name,
-        metric=side.column.name,
-        measure=name,
-        value=min(max(found.value, 0.0), 1.0),
-        low=found.low,
-        high=found.high,
-        alone=(alone.value, alone.low, alone.high),
-        metric_only=rows.metric_only,
-        lam=found.lam,
-        saved=labels_saved(rows.label.size, found, alone, rows.score.size if estimand == "set" else None),
-        labels=int(rows.label.size),
-        items=int(rows.score.size),
-        wald=wald(rows, level) if independent else None,
-    )
-
-
-def _difference(sides: Sequence[Scored], name: str, pairs: Sequence[Sequence[Share]], level: float) -> Estimate:
-    (one, one_alone), (other, other_alone) = pairs
-    value, low, high = difference(one, other)
-    variance = float((high - low) ** 2)
-    alone = difference(one_alone, other_alone)
-    labels = sum(side.judged.sample.size for side in sides)
-    return Estimate(
-        system=f"{sides[0].items.name} less {sides[1].items.name}",
-        metric=sides[0].column.name,
-        measure=name,
-        value=value,
-        low=low,
-        high=high,
-        alone=alone,
-        metric_only=None,
-        lam=(one.lam + other.lam) / 2,
-        saved=max(0.0, labels * ((alone[2] - alone[1]) ** 2 / variance - 1)) if variance else 0.0,
-        labels=labels,
-        items=sum(len(side.items.rows) for side in sides),
-    )
 
 
 def _data(sides: Sequence[Scored]) -> results.Data:

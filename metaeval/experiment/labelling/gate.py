@@ -5,27 +5,25 @@ With what a check looks like: a table, a sentence, JUnit XML and a workflow.
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from string import Template
-from typing import Any, Literal, get_args
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
 from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import check_file
-from metaeval.errors import UserError, shown, unknown
+from metaeval.errors import UserError, shown
 from metaeval.experiment.columns import Column
 from metaeval.experiment.labelling.scores import PERCENT, data_of, item_sheet, scored
 from metaeval.experiment.metrics import MetricProgress
-from metaeval.files import sha256_json, write_text
+from metaeval.labelling.gates import SCHEMA, Gate, check_allowed, effective_number
 from metaeval.labelling.items import Items, items_of
 from metaeval.reading import read_object
 from metaeval.report.cells import cell
@@ -33,100 +31,15 @@ from metaeval.report.grid import UNDEFINED, Block, Cell, Line, Note, plain
 from metaeval.report.result import checked
 from metaeval.report.sheet import Sheet
 from metaeval.signature import signature, versions
-from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.arrays import Floats
 from metaeval.stats.prediction_powered import Sample, share, wilson
-from metaeval.stats.risk_control import Promise, corrected_share, design_effect, two_samples
-
-SCHEMA = "metaeval-gate/1"
-Target = Literal["partial", "full"]
+from metaeval.stats.risk_control import corrected_share, two_samples
 
 MOST_LISTED = 50
 """Flagged citations that a JUnit file names."""
 
 DRIFT = 0.01
 """The chance at which samples of one source are said to differ, for all tests of a check together."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Terms:
-    """What a gate is to keep. Raises `UserError` for what is out of range.
-
-    max_missed: most unsupported citations that are not flagged, which alpha may break; promise: with confidence, or
-    "mean", on average. max_flagged: most supported ones that are. max_unsupported: most of a release. target: the
-    lowest level that counts as supported.
-    """
-
-    max_missed: float = 0.1
-    max_flagged: float = 0.5
-    max_unsupported: float = 0.2
-    alpha: float = 0.05
-    target: str = "partial"
-    promise: str = "confidence"
-
-    def __post_init__(self) -> None:
-        for name in ("max-missed", "max-flagged", "alpha"):
-            if not 0 < (value := getattr(self, name.replace("-", "_"))) < 1:
-                raise UserError(f"--{name} is {value:g}; allowed: above 0 and below 1.")
-        check_allowed(self.max_unsupported)
-        for name, allowed in (("target", get_args(Target)), ("promise", get_args(Promise))):
-            if getattr(self, name) not in allowed:
-                raise unknown(name, getattr(self, name), allowed)
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
-
-
-class Reference(_Strict):
-    """What the fitting set looked like. quantiles: of the values, lowest first. effective: independent values."""
-
-    quantiles: list[float]
-    effective: float
-
-
-class Gate(_Strict):
-    """A fitted gate. Scores are turned so that higher is more support: an item below `threshold` is flagged.
-
-    target: the lowest level that counts as supported. missed, flagged: shares of the unsupported that are not flagged
-    and of the supported that are, in the labels; bound: the missed share is at most this with confidence 1 - alpha.
-    With the promise "mean" bound is that of the mean, and alpha that of `check` alone. unsupported_labels,
-    supported_labels: effective numbers. made: what the scores depend on, as in a signature.
-    """
-
-    schema_: Literal["metaeval-gate/1"] = Field(default="metaeval-gate/1", alias="schema")
-    metric: str
-    made: dict[str, str]
-    settings: dict[str, Any]
-    threshold: float
-    target: Target
-    max_missed: float
-    max_flagged: float
-    max_unsupported: float
-    alpha: float
-    promise: Promise = "confidence"
-    bound: float
-    missed: float
-    flagged: float
-    precision: float
-    unsupported_labels: float
-    supported_labels: float
-    labels: str
-    items: str
-    labelled: int
-    reference: dict[str, Reference]
-    date: str
-    hash: str = ""
-
-    @property
-    def content(self) -> str:
-        """SHA-256 of all but the hash itself, and the promise that gates had before there was another."""
-        left_out = {"hash", *(("promise",) if self.promise == "confidence" else ())}
-        return sha256_json({key: value for key, value in self.model_dump(by_alias=True).items() if key not in left_out})
-
-
-def write_gate(gate: Gate, path: Path) -> None:
-    """Write a gate as JSON, whole or not at all."""
-    write_text(path, json.dumps(gate.model_dump(by_alias=True), indent=1, ensure_ascii=False) + "\n")
 
 
 def read_gate(path: Path) -> Gate:
@@ -139,12 +52,6 @@ def read_gate(path: Path) -> Gate:
     if gate.hash != gate.content:
         raise UserError(f"{path} was changed since it was fitted (its hash does not fit): fit it again.")
     return gate
-
-
-def check_allowed(max_unsupported: float) -> None:
-    """Refuse what can be no share of unsupported citations that a release may have."""
-    if not 0 <= max_unsupported < 1:
-        raise UserError(f"--max-unsupported is {max_unsupported:g}; allowed: from 0, and below 1.")
 
 
 def cleared(column: Column) -> Floats:
@@ -162,11 +69,6 @@ def made_of(column: Column) -> dict[str, str]:
 def looks_of(items: Items, column: Column) -> dict[str, Floats]:
     """What drift is looked for in."""
     return {"score": np.where(np.isnan(column.score), np.nanmin(column.score), column.score), **items.lengths}
-
-
-def effective_number(values: Floats, groups: Ints) -> float:
-    """As how many independent values these tell, of which those of a group are alike."""
-    return float(values.size / design_effect(values, groups, np.ones(values.size)))
 
 
 @dataclass(frozen=True)

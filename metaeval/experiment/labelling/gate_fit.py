@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -14,18 +14,10 @@ from metaeval.config import RunConfig
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError
 from metaeval.experiment.columns import Column
-from metaeval.experiment.labelling.gate import (
-    Gate,
-    Reference,
-    Terms,
-    average,
-    cleared,
-    effective_number,
-    looks_of,
-    made_of,
-)
+from metaeval.experiment.labelling.gate import average, cleared, looks_of, made_of
 from metaeval.experiment.labelling.scores import PERCENT, data_of, item_sheet, scored
 from metaeval.experiment.metrics import MetricProgress
+from metaeval.labelling.gates import Candidate, Gate, Reference, Terms, candidate_of, effective_number
 from metaeval.labelling.items import Items, items_of
 from metaeval.labelling.labels import Judged, Labels, agreement, judged, labels_of
 from metaeval.report.cells import cell
@@ -34,36 +26,14 @@ from metaeval.report.notebook import Recorded
 from metaeval.report.sheet import Record, Sheet
 from metaeval.signature import signature, versions
 from metaeval.stats.risk_control import (
-    Promise,
-    Tested,
     answers_for_mean,
-    choose_threshold,
     design_effect,
     labels_for,
-    labels_to_tell,
-    threshold_order,
 )
 
 _QUANTILES = 201
 _SETTINGS = ("chunk", "aggregate", "metric_options")
 """The settings of a run on which a score depends, and which the gate keeps."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """What the labels say of one metric. chosen: its last threshold that keeps the promise; None: none does.
-
-    passes: it keeps the promise and does not flag too many of the supported. best: of the thresholds that do not, the
-    one that misses least. more: unsupported labels, beyond those there are, that would tell with chance .8; None: no
-    number would, as far as the labels say.
-    """
-
-    metric: str
-    chosen: Tested | None
-    precision: float
-    passes: bool
-    best: Tested | None
-    more: int | None
 
 
 @dataclass(frozen=True)
@@ -135,7 +105,9 @@ def fit(
         )
     columns = scored(items, config, progress)
     each = terms.alpha / len(columns)
-    results = [_candidate(items, found, bad, column, terms, each) for column in columns]
+    results = [
+        candidate_of(column.name, cleared(column), items.groups, found.sample, bad, terms, each) for column in columns
+    ]
     first = next((number for number, one in enumerate(results) if one.passes), None)
     gate = None
     if first is not None:
@@ -168,34 +140,6 @@ def fit(
         ),
         signatures=tuple(signature({**read, **made_of(column), **promised, **used}) for column in columns),
     )
-
-
-def _candidate(items: Items, found: Judged, bad: Any, column: Column, terms: Terms, alpha: float) -> Candidate:
-    max_missed, promise = terms.max_missed, cast(Promise, terms.promise)
-    score = cleared(column)
-    rows, weight = found.sample.rows, 1 / found.sample.probability
-    cluster = items.groups[rows]
-    order = threshold_order(score)
-    tested, passed = choose_threshold(score[rows], bad * 1.0, weight, cluster, order, max_missed, alpha, promise)
-    chosen = tested[passed - 1] if passed else None
-    passes = chosen is not None and chosen.flagged <= terms.max_flagged
-    within = [one for one in tested if one.flagged <= terms.max_flagged and np.isfinite(one.threshold)]
-    best = min(within, key=lambda one: (one.missed, one.threshold), default=None)
-    more = None
-    if best is not None and not passes:
-        # Half a miss is added: none in few labels is no proof of none.
-        likely = min((best.missed * best.labels + 0.5) / (best.labels + 1), best.missed + 0.02)
-        if promise == "mean":
-            wanted = answers_for_mean(max_missed, likely)
-            effect = int(bad.sum()) / np.unique(cluster[bad]).size
-        else:
-            wanted = labels_to_tell(likely, max_missed, alpha)
-            effect = int(bad.sum()) / best.labels if best.labels else 1.0
-        more = None if wanted is None else max(1, int(np.ceil(wanted * effect)) - int(bad.sum()))
-    at = chosen if passes else best or chosen
-    flagged = score[rows] < at.threshold if at else np.zeros(rows.size, dtype=bool)
-    precision = float(weight[flagged & bad].sum() / weight[flagged].sum()) if flagged.any() else 0.0
-    return Candidate(column.name, chosen, precision, passes, best, more)
 
 
 def _gate(

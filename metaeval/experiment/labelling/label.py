@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -11,13 +9,12 @@ import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.corpus.jsonl import LEVELS
-from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.labelling.scores import filled, scored
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import write_text
 from metaeval.labelling.items import Items
-from metaeval.labelling.labels import Labels, Unit, judged
+from metaeval.labelling.labels import Drawn, Labels, Unit, judged
 from metaeval.own_tables import WRITTEN, write_table
 from metaeval.report.explorer import explorer_page
 from metaeval.stats.arrays import Floats, Ints
@@ -32,32 +29,6 @@ _PER_STRATUM = 10
 _MOST_STRATA = 5
 _LEAST = 0.2
 """Size of the items of which a metric is surest, where that of the others is up to 1: no item is left out."""
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """Drawn items, in the order in which they are to be judged.
-
-    rows: (n,) places among the items. probability, stratum: (n,) of each, stratum empty where there is none. known: the
-    probability of each item that has a label already, of this draw and the one before together.
-    """
-
-    items: Items
-    rows: Ints
-    probability: Floats
-    stratum: Sequence[str]
-    unit: Unit
-    known: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def records(self) -> list[dict[str, Any]]:
-        """The questions, one mapping an item, with the level left blank."""
-        found = []
-        for place, chance, stratum in zip(self.rows, self.probability, self.stratum, strict=True):
-            row = self.items.rows[place]
-            asked = {"id": row.id, "answer": row.group, "statement": row.statement, "passage": row.source, "level": ""}
-            found.append({**asked, "probability": float(chance), "stratum": stratum, "unit": self.unit})
-        return found
 
 
 def draw(
@@ -180,17 +151,6 @@ def write_questions(drawn: Drawn, path: Path, besides: Labels | None = None) -> 
             raise UserError(f"Labels that there are already go into a table: give {path.with_suffix('.csv')}.")
         write_text(path, explorer_page(f"Labels of {drawn.items.name}", {"items": _panel(drawn)}, "label"))
         return
-    records = [*(_known(drawn, besides) if besides else []), *drawn.records]
+    records = [*(drawn.records_besides(besides) if besides else []), *drawn.records]
     names = [*FIELDS, *(["annotator"] if any("annotator" in record for record in records) else [])]
     write_table(path, names, [[record.get(name, "") for name in names] for record in records], {"level": list(LEVELS)})
-
-
-def _known(drawn: Drawn, besides: Labels) -> Iterator[dict[str, Any]]:
-    """The rows of the labels that there are already, one for each annotator: they may disagree."""
-    for own, levels in besides.levels.items():
-        item = drawn.items.rows[drawn.items.numbers[own]]
-        asked = {"id": own, "answer": item.group, "statement": item.statement, "passage": item.source}
-        design = {"probability": drawn.known[own], "stratum": "", "unit": drawn.unit}
-        for number, level in enumerate(levels, start=1):
-            who = {"annotator": str(number)} if len(levels) > 1 else {}
-            yield {**asked, "level": SupportLevel(level).label, **design, **who}

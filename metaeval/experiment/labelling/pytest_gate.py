@@ -23,7 +23,7 @@ import pytest
 
 if TYPE_CHECKING:
     from metaeval.config import RunConfig
-    from metaeval.experiment.labelling.gate import Gate
+    from metaeval.labelling.gates import Gate
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

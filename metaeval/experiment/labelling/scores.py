@@ -9,12 +9,11 @@ from functools import partial
 import numpy as np
 
 from metaeval.config import RunConfig
-from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
+from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.experiment.columns import FILE_PREFIX, Column, check_names, column_of, scored_columns
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.experiment.prepared_run import prepare
-from metaeval.files import sha256_json
 from metaeval.labelling.items import Items
 from metaeval.labelling.measures import Side
 from metaeval.report.result import Column as Measure
@@ -51,19 +50,6 @@ def data_of(items: Items) -> Data:
     )
 
 
-def as_corpus(items: Items) -> Corpus:
-    """The items as a corpus to score. Its levels say nothing: labels are read apart."""
-    documents: dict[str, Document] = {}
-    found: dict[str, Statement] = {}
-    citations = []
-    for row in items.rows:
-        document = sha256_json(row.source)[:16]
-        documents.setdefault(document, Document(document, row.source))
-        found.setdefault(row.statement_id, Statement(row.statement_id, row.statement, row.group, row.system))
-        citations.append(Citation(row.id, row.statement_id, document, SupportLevel.NONE))
-    return Corpus(items.name, documents, found, tuple(citations))
-
-
 def scored(items: Items, config: RunConfig, progress: MetricProgress | None = None) -> list[Column]:
     """A column for each metric of the run, aligned with the items; NaN where there is no score.
 
@@ -88,7 +74,7 @@ def scored(items: Items, config: RunConfig, progress: MetricProgress | None = No
     if asked:
         run = config.model_copy(update={"metrics": tuple(asked), "unit": "citation", "dataset": "mini"})
         check_names(run)
-        job = prepare(run, as_corpus(items))
+        job = prepare(run, items.as_corpus())
         places = {row.id: number for number, row in enumerate(job.rows)}
         for name, column in zip(asked, scored_columns(job, progress), strict=True):
             order = [places.get(row.id) for row in items.rows]
