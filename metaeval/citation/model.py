@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from metaeval.errors import UserError, shown
+from metaeval.files import sha256_json
 
 Problem = Literal["out of range", "zero", "unparsable"]
 
@@ -113,3 +114,14 @@ Pair = tuple[str, str]
 
 Entails = Callable[[Sequence[Pair]], Sequence[Verdict]]
 """A batch of pairs to their verdicts, in order: made from a metric and a threshold, or from stored verdicts."""
+
+
+def fingerprint(answers: Sequence[Answer]) -> str:
+    """A hash of everything that is read of the answers."""
+    return sha256_json(
+        [
+            [one.id, one.group, one.system, one.question, one.text, one.first, dict(one.reference)]
+            + [[passage.title, passage.text] for passage in one.passages]
+            for one in answers
+        ]
+    )

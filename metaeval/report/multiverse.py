@@ -15,6 +15,7 @@ from metaeval.files import csv_text, write_texts
 from metaeval.report import latex, markdown, terminal
 from metaeval.report.grid import UNDEFINED, Grid, Note, TableRow, blocks_of, count, grouped
 from metaeval.report.notebook import Recorded
+from metaeval.report.result import Value
 
 Specification = tuple[tuple[str, str], ...]
 
@@ -264,3 +265,20 @@ def as_json(found: Multiverse) -> str:
         },
     }
     return json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def ranks_of(values: Mapping[str, float | None]) -> dict[str, int | None]:
+    """The rank of each metric by its value; no ranks where all have one value."""
+    known = [value for value in values.values() if value is not None]
+    if len(known) > 1 and len(set(known)) == 1:
+        return dict.fromkeys(values)
+    return {
+        metric: None if value is None else 1 + sum(other > value for other in known) for metric, value in values.items()
+    }
+
+
+def value_under(found: Value | None, policy: str) -> float | None:
+    """A value under a policy for ties: expected, worst or best; "" where there are no ties."""
+    if found is None or policy in ("", "expected") or found.ties is None:
+        return None if found is None else found.value
+    return found.ties[0] if policy == "worst" else found.ties[1]

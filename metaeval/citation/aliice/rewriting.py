@@ -10,11 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field
 
+from metaeval.citation.alce.labels import Labels, agreement
 from metaeval.citation.aliice.claims import AnswerClaims, has_mark, without_marks
 from metaeval.citation.chat import ChatOptions, estimate_for
-from metaeval.citation.measures import Share, bounds, citation_shares, macro
+from metaeval.citation.measures import Interval, Share, bounds, citation_shares, macro
+from metaeval.citation.panel import Panel
 from metaeval.citation.table import Line, claims_of, unjudged
 from metaeval.llm.budget import Estimate
 from metaeval.llm.exchange import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
@@ -24,6 +27,9 @@ State = Literal["rewritten", "unparsed", "failed", "too long"]
 
 PLACES = ("sentence", "claim")
 """What a prompt must have a place for; {reply}, the form of the reply, may stand in it too."""
+
+Measured = tuple[str, Interval, int]
+"""A measure, its value, and the number of claims that it is of."""
 
 _REPLY = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
 _CLAIM = reply_form("rewriting", claim={"type": "string"})
@@ -211,6 +217,34 @@ class Rejudged:
         )
         return dict(zip(ROW, values, strict=True))
 
+    def wordings(self) -> list[Measured]:
+        """What became of the claims that were sent."""
+        done = [one for one in self.rewritings if one.text is not None]
+        states, sent = Counter(one.state for one in self.rewritings), len(self.rewritings)
+        return [
+            ("rewritten", _share(states["rewritten"], sent), sent),
+            ("unparsed", _share(states["unparsed"], sent), sent),
+            ("no reply", _share(states["failed"] + states["too long"], sent), sent),
+            ("left as it was", _share(sum(one.text == one.fragment.claim for one in done), len(done)), len(done)),
+            ("with new words", _share(sum(bool(one.new_words) for one in done), len(done)), len(done)),
+        ]
+
+    def compared(self, panel: Panel) -> list[Measured]:
+        """What became of the verdicts on the claims that have both."""
+        pairs = [(*self.verdicts(one), int(panel.group[one.fragment.answer])) for one in self.rewritings]
+        before, after, group = np.array([each for each in pairs if None not in each], dtype=np.int64).reshape(-1, 3).T
+        # Verdicts on the claims that have both: those before stand as the human labels.
+        (agreed,) = agreement(Labels(before, group, {"after": after}), panel.n_groups, panel.resampling)
+        both = int(before.size)
+        return [
+            ("same verdict", agreed.accuracy, both),
+            ("kappa", agreed.kappa, both),
+            ("supported before", Interval(agreed.supported[0]), both),
+            ("supported after", Interval(agreed.supported[1]), both),
+            ("support lost", _share(int((before > after).sum()), both), both),
+            ("support gained", _share(int((before < after).sum()), both), both),
+        ]
+
     def bounds(self) -> dict[str, tuple[float | None, float | None]]:
         """What the shares could be, were all that is missing in them against the new wordings, or for them."""
         left = Counter(answer for answer, _ in self.left_out)
@@ -229,3 +263,7 @@ class Rejudged:
 
 def _key(line: Line) -> Key:
     return line.answer, line.claim_number or 0
+
+
+def _share(part: int, whole: int) -> Interval:
+    return Interval(part / whole if whole else None)

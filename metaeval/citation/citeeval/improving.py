@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal, TypeVar
 
-from metaeval.citation.citeeval.editing import OWN_KNOWLEDGE, Edit, doable, edited
+from metaeval.citation.citeeval.editing import OWN_KNOWLEDGE, REASONS, Edit, doable, edited
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.splitting import Split, Statement, split_response
@@ -256,3 +256,25 @@ def _with_space(text: str, start: int, end: int) -> tuple[int, int]:
     if behind or right == len(text) or text[end] in _CLOSING:
         return left, end
     return start, end
+
+
+def counts_of(before: Round, after: Round | None, numbers: Sequence[int]) -> dict[str, int]:
+    """Counts of what brought a round about, of some answers; after: None: of what was left to do."""
+    changed = before.moving if after is None else after.changed
+    own = [n for n in numbers if n in changed]
+    fates = Counter(
+        fate for n in numbers for fate in before.edits[n].fates.values() if n in changed or fate != "changed"
+    )
+    done = Counter((edit.action, edit.reason) for n in own for edits in before.edits[n].done.values() for edit in edits)
+    problems = sum((before.edits[n].problems for n in numbers), Counter[str]())
+    return {
+        "answers changed": len(own),
+        **{f"statements {fate}": fates[fate] for fate in ("changed", "unchanged", "not judged", "marks not found")},
+        **{
+            f"{action}: {reason}": done[action, number]
+            for action, reasons in REASONS.items()
+            for number, reason in enumerate(reasons, start=1)
+        },
+        **{f"passed over: {name}": times for name, times in sorted(problems.items())},
+        "answers whose sentences end elsewhere": 0 if after is None else len(after.recut & set(numbers)),
+    }

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from metaeval.citation.chat import ChatOptions
 from metaeval.citation.model import Answer, Passage
+from metaeval.citation.scifi.model import ScifiOptions, without_marks
 from metaeval.citation.sentences import find_marks, sentence_spans
 from metaeval.errors import UserError, unknown
 from metaeval.llm.exchange import Answer as Reply
@@ -291,6 +292,33 @@ class Generated:
     trouble: Trouble | None = None
     problems: Counter[str] | None = None
     unread: Reply | None = None
+
+
+def counts_of(results: Sequence[Generated]) -> dict[str, dict[str, float | None]]:
+    """What is counted, by block: answers, marks as the pipelines read them, and problems."""
+    answers = [one.answer for one in results if one.answer is not None]
+    shown = [len(one.shown) for one in results if one.answer is not None]
+    words = [len(without_marks(one.text, ScifiOptions()).split()) for one in answers]
+    causes = Counter(f"left out: {one.stage} {one.trouble}" for one in results if one.answer is None)
+    marks = [sum(mark.number is not None for mark in find_marks(one.text)) for one in answers]
+    problems = sorted(sum((one.problems or Counter() for one in results), Counter[str]()).items())
+    return {
+        "answers": {
+            "questions": len(results),
+            "answers": len(answers),
+            **dict(sorted(causes.items())),
+            "words per answer": sum(words) / len(words),
+            "documents shown per answer": sum(shown) / len(answers),
+            "answers from no document": shown.count(0),
+        },
+        "marks": {
+            "marks": sum(marks),
+            "marks per answer": sum(marks) / len(marks),
+            "answers without a mark": marks.count(0),
+            **{name: times for name, times in problems if name.startswith("marks ")},
+        },
+        "on the way": {name: times for name, times in problems if not name.startswith("marks ")},
+    }
 
 
 def generate(

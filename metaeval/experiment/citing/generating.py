@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -17,6 +16,7 @@ from metaeval.citation.generation.generate import (
     STAGES,
     Generated,
     GenerationOptions,
+    counts_of,
     first_requests,
     generate,
     largest_requests,
@@ -25,8 +25,6 @@ from metaeval.citation.generation.generate import (
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.answers import read_questions
 from metaeval.citation.readers.jsonl import own_lines
-from metaeval.citation.scifi.model import ScifiOptions, without_marks
-from metaeval.citation.sentences import find_marks
 from metaeval.config import Flag
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import AsksChat, Form, Layout, Pipeline, Run
@@ -156,7 +154,8 @@ def _lay_out(written: _Written) -> Layout:
 
 
 def _sheet(written: _Written) -> Sheet:
-    strategy, fields, blocks = written.options.strategy, written.fields, _counts(written)
+    strategy, fields, blocks = written.options.strategy, written.fields, counts_of(written.results)
+    blocks["what it took"] = taken(written.spent, written.run.chat)
     marks = int(blocks["marks"]["marks"] or 0)
     data = data_of(written.run.name, strategy, written.questions, len(written.answers), marks)
     made = {"questions": answers_at(data), **fields, "metaeval": version("metaeval")}
@@ -173,34 +172,6 @@ def _sheet(written: _Written) -> Sheet:
             record = {"system": written.system, "block": title, "count": name, "value": value}
             table.add(title, name, [amount(name, value)], record)
     return Sheet("generation", data, fields, table.records, lines_grid(frame, "count", ["number"], table))
-
-
-def _counts(written: _Written) -> dict[str, _Counts]:
-    """What is counted, by block: answers, marks as the pipelines read them, problems, and what the replies took."""
-    answers = written.answers
-    shown = [len(one.shown) for one in written.results if one.answer is not None]
-    words = [len(without_marks(one.text, ScifiOptions()).split()) for one in answers]
-    causes = Counter(f"left out: {one.stage} {one.trouble}" for one in written.lost)
-    marks = [sum(mark.number is not None for mark in find_marks(one.text)) for one in answers]
-    problems = sorted(sum((one.problems or Counter() for one in written.results), Counter[str]()).items())
-    return {
-        "answers": {
-            "questions": len(written.results),
-            "answers": len(answers),
-            **dict(sorted(causes.items())),
-            "words per answer": sum(words) / len(words),
-            "documents shown per answer": sum(shown) / len(answers),
-            "answers from no document": shown.count(0),
-        },
-        "marks": {
-            "marks": sum(marks),
-            "marks per answer": sum(marks) / len(marks),
-            "answers without a mark": marks.count(0),
-            **{name: times for name, times in problems if name.startswith("marks ")},
-        },
-        "on the way": {name: times for name, times in problems if not name.startswith("marks ")},
-        "what it took": taken(written.spent, written.run.chat),
-    }
 
 
 def taken(spent: Spent, chat: ChatOptions) -> _Counts:

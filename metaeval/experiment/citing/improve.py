@@ -7,7 +7,6 @@ the other pipelines can tell from the file of answers.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, pairwise
@@ -17,9 +16,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from metaeval.citation.chat import Spent, estimate_for, spent_on
-from metaeval.citation.citeeval.editing import REASONS
 from metaeval.citation.citeeval.evaluate import SCENARIOS, bounds
-from metaeval.citation.citeeval.improving import Round, further_rounds, judged_round
+from metaeval.citation.citeeval.improving import Round, counts_of, further_rounds, judged_round
 from metaeval.citation.citeeval.judge import asked_fields, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.measures import means
@@ -188,10 +186,11 @@ def _values(improved: Improved, made: Provenance) -> Sheet:
 
 def _edits(improved: Improved, made: Provenance) -> Sheet:
     """What was done in each round, to whom, and what could not be done."""
-    panel, table = improved.run.panel, Table()
-    turns = [f"round {turn}" for turn in range(1, len(improved.rounds))] + ["not done"]
+    panel, rounds, table = improved.run.panel, improved.rounds, Table()
+    turns = [f"round {turn}" for turn in range(1, len(rounds))] + ["not done"]
     for place, system in enumerate(panel.systems):
-        found = [_done(improved, turn, panel.rows(place).tolist()) for turn in range(1, len(improved.rounds) + 1)]
+        numbers = panel.rows(place).tolist()
+        found = [counts_of(*pair, numbers) for pair in zip(rounds, [*rounds[1:], None], strict=True)]
         names = [name for name in dict.fromkeys(chain(*found)) if any(own.get(name) for own in found)]
         for name in names:
             table.add(plain(system), name, [Cell(f"{own.get(name, 0):,}") for own in found])
@@ -207,30 +206,6 @@ def _edits(improved: Improved, made: Provenance) -> Sheet:
         record = {"system": "", "round": "all", "count": name, "value": value}
         table.add("all rounds", name, [*blank, amount(name, value)], record)
     return made.lines("improving-edits", "The edits", ["count", *turns], table)
-
-
-def _done(improved: Improved, turn: int, numbers: Sequence[int]) -> dict[str, int]:
-    """Counts of what brought a round about; for the round after the last, of what was left to do."""
-    before = improved.rounds[turn - 1]
-    after = improved.rounds[turn] if turn < len(improved.rounds) else None
-    changed = before.moving if after is None else after.changed
-    own = [n for n in numbers if n in changed]
-    fates = Counter(
-        fate for n in numbers for fate in before.edits[n].fates.values() if n in changed or fate != "changed"
-    )
-    done = Counter((edit.action, edit.reason) for n in own for edits in before.edits[n].done.values() for edit in edits)
-    problems = sum((before.edits[n].problems for n in numbers), Counter[str]())
-    return {
-        "answers changed": len(own),
-        **{f"statements {fate}": fates[fate] for fate in ("changed", "unchanged", "not judged", "marks not found")},
-        **{
-            f"{action}: {reason}": done[action, number]
-            for action, reasons in REASONS.items()
-            for number, reason in enumerate(reasons, start=1)
-        },
-        **{f"passed over: {name}": times for name, times in sorted(problems.items())},
-        "answers whose sentences end elsewhere": 0 if after is None else len(after.recut & set(numbers)),
-    }
 
 
 def _lay_out(improved: Improved) -> Layout:

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from metaeval.citation.measures import group_codes
-from metaeval.citation.model import Answer
+from metaeval.citation.model import Answer, fingerprint
 from metaeval.citation.panel import Panel
 from metaeval.config import IntervalConfig
 from metaeval.corpus.sentences import language_note
 from metaeval.experiment.verdicts import Backend
-from metaeval.files import sha256_json
 from metaeval.report.citation.layout import Entry, Frame, Table, entry_records, lines_grid, scores_grid
 from metaeval.report.grid import Grid, Group, Note, count, plain, share
 from metaeval.report.notes import few_of, made_of
@@ -101,17 +100,6 @@ def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, c
         citations=citations,
         groups=group_codes(answers)[1],
         levels={},
-    )
-
-
-def fingerprint(answers: Sequence[Answer]) -> str:
-    """A hash of everything that is read of the answers."""
-    return sha256_json(
-        [
-            [one.id, one.group, one.system, one.question, one.text, one.first, dict(one.reference)]
-            + [[passage.title, passage.text] for passage in one.passages]
-            for one in answers
-        ]
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated
@@ -10,7 +9,6 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from metaeval.citation.alce.labels import Labels, agreement
 from metaeval.citation.aliice.claims import AnswerClaims, aliice_lines, read_answers
 from metaeval.citation.aliice.profile import Profile as AliiceProfile
 from metaeval.citation.aliice.profile import aliice_profile
@@ -28,7 +26,7 @@ from metaeval.citation.aliice.rewriting import (
 )
 from metaeval.citation.chat import Chat
 from metaeval.citation.judging import headlines
-from metaeval.citation.measures import Interval, Statistic, interval_by, replicates
+from metaeval.citation.measures import Statistic, interval_by, replicates
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.table import claims_of, counts
 from metaeval.config import Flag
@@ -60,9 +58,6 @@ from metaeval.stats.resampling import Draws
 
 _PERCENT = Column(key="", label="", scale=100, digits=1)
 _TWO = Column(key="", label="", digits=2)
-
-_Measured = tuple[str, Interval, int]
-"""A measure, its value, and the number of claims that it is of."""
 
 
 class RewriteCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
@@ -136,31 +131,9 @@ def _judge(heard: _Written, backends: MakeBackends) -> Layout:
 
 
 def _claims(heard: _Written, rejudged: Rejudged, around: Provenance) -> Sheet:
-    done = [one for one in heard.rewritings if one.text is not None]
-    states, sent = Counter(one.state for one in heard.rewritings), len(heard.rewritings)
-    wordings: list[_Measured] = [
-        ("rewritten", _share(states["rewritten"], sent), sent),
-        ("unparsed", _share(states["unparsed"], sent), sent),
-        ("no reply", _share(states["failed"] + states["too long"], sent), sent),
-        ("left as it was", _share(sum(one.text == one.fragment.claim for one in done), len(done)), len(done)),
-        ("with new words", _share(sum(bool(one.new_words) for one in done), len(done)), len(done)),
-    ]
-    panel = heard.run.panel
-    pairs = [(*rejudged.verdicts(one), int(panel.group[one.fragment.answer])) for one in heard.rewritings]
-    before, after, group = np.array([each for each in pairs if None not in each], dtype=np.int64).reshape(-1, 3).T
-    # Verdicts on the claims that have both: those before stand as the human labels.
-    (agreed,) = agreement(Labels(before, group, {"after": after}), panel.n_groups, panel.resampling)
-    both = int(before.size)
-    verdicts: list[_Measured] = [
-        ("same verdict", agreed.accuracy, both),
-        ("kappa", agreed.kappa, both),
-        ("supported before", Interval(agreed.supported[0]), both),
-        ("supported after", Interval(agreed.supported[1]), both),
-        ("support lost", _share(int((before > after).sum()), both), both),
-        ("support gained", _share(int((before < after).sum()), both), both),
-    ]
     table = Table()
-    for title, own in (("claims that were sent", wordings), ("verdicts on both wordings", verdicts)):
+    verdicts = rejudged.compared(heard.run.panel)
+    for title, own in (("claims that were sent", rejudged.wordings()), ("verdicts on both wordings", verdicts)):
         for name, value, of in own:
             kappa = name == "kappa"
             shown = interval_cell(value.ends, _TWO if kappa else _PERCENT, signed=kappa)
@@ -210,10 +183,6 @@ def _provenance(heard: _Written, rejudged: Rejudged, backend: Backend) -> Proven
     )
     subtitle = f"{plain(data.name)}, ALiiCE, profile {plain(heard.profile.signature)}"
     return Provenance(data, "", subtitle, heard.fields, run.config.interval, [backend.fields], after=notes)
-
-
-def _share(part: int, whole: int) -> Interval:
-    return Interval(part / whole if whole else None)
 
 
 REWRITE = Pipeline(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,8 @@ from metaeval.citation.sentences import find_marks
 from metaeval.errors import UserError
 from metaeval.experiment.job_folder import NAME, read_manifest
 from metaeval.files import safe_name, sha256_file
-from metaeval.reading import json_objects, read_text
-
-_SUPPORTED = 0.5
-"""Value from which a fact or a statement has the colour of support, where a pipeline gives degrees."""
+from metaeval.reading import read_text
+from metaeval.report.explorer.cited_rows import SUPPORTED, rows_of, verdicts_of
 
 _FIELDS = (
     *("claim", "sentence_start", "sentence_end", "citation", "start", "end"),
@@ -38,7 +35,7 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
     """
     made = read_manifest(folder)
     command = str(made.get("command"))
-    lines, degrees = _verdicts(folder)
+    lines, degrees = verdicts_of(folder)
     if not lines:
         raise UserError(
             f"{folder} holds no verdicts on single citations; 'cite alce', 'cite aliice', 'cite scifi' and 'cite "
@@ -46,7 +43,7 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
         )
     answers, notes = judged_answers(folder, made, given)
     if degrees:
-        notes.append(f"A value of {_SUPPORTED} or more has the colour of support; the value itself stands beside it.")
+        notes.append(f"A value of {SUPPORTED} or more has the colour of support; the value itself stands beside it.")
     judged = {line["answer"] for own in lines.values() for line in own}
     known = {answer.id for answer in answers}
     if not judged <= known:
@@ -58,7 +55,7 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
     passages = {(one.title, one.text): None for answer in shown for one in answer.passages}
     numbers = {passage: number for number, passage in enumerate(passages)}
     replies: dict[str, list[str]] = {}
-    for line in _rows(folder / "per-replies.jsonl") if (folder / "per-replies.jsonl").is_file() else ():
+    for line in rows_of(folder / "per-replies.jsonl") if (folder / "per-replies.jsonl").is_file() else ():
         replies.setdefault(str(line["answer"]), []).append(str(line["reply"]))
     return {
         "kind": "answers",
@@ -83,74 +80,6 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
             for name, own in lines.items()
         ],
     }
-
-
-def _rows(path: Path) -> list[Mapping[str, Any]]:
-    return [line for _, line in json_objects(path, "")]
-
-
-def _verdicts(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]:
-    """The lines of each backend, with the fields of ALCE's and ALiiCE's; and whether their verdicts are degrees."""
-
-    def files(stem: str) -> dict[str, list[Mapping[str, Any]]]:
-        return {path.stem.removeprefix(stem): _rows(path) for path in sorted(folder.glob(f"{stem}*.jsonl"))}
-
-    if cited := files("per-citations-"):
-        return cited, False
-    if facts := files("per-facts-"):
-        return {name: [line for row in rows for line in _of_fact(row)] for name, rows in facts.items()}, True
-    if not (statements := [row for rows in files("per-statements").values() for row in rows]):
-        return {}, True
-    found = {"CiteEval": [line for row in statements for line in _of_statement(row, "auto", _edits(row))]}
-    for column, name in _judges(statements[0]):
-        found[name] = [line for row in statements for line in _of_statement(row, column, "")]
-    return found, True
-
-
-def _of_fact(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """A fact of SCiFi's, held against one citation of those that its sentence gives it."""
-    said = {"claim": row["fact"], "score": row["value"], "recall": _recall(row["value"])}
-    for number in _numbers(row):
-        held = row["passage"] is not None and number == row["passage"]
-        yield {**row, **said, "citation": number, "cut": row["cut"] and held}
-
-
-def _numbers(row: Mapping[str, Any]) -> list[int] | list[None]:
-    """The passages that a row cites; a None where there are none, so that it has a line all the same."""
-    return [int(number) for number in str(row["citations"]).split()] or [None]
-
-
-def _recall(value: float | None) -> float | None:
-    return None if value is None else float(value >= _SUPPORTED)
-
-
-_COLUMN = re.compile(
-    r"autoais_recall_(?P<autoais>.+)|lqac_(?P<lqac>recall)|attrscore_strict_(?!least_|most_)(?P<attr>.+)"
-)
-
-
-def _judges(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The columns of CiteEval's rows that hold a baseline's verdict on a statement, and what it is called."""
-    for column in row:
-        if found := _COLUMN.fullmatch(column):
-            named = {"autoais": "AutoAIS", "attr": "AttrScore"}.get(str(found.lastgroup), "LQAC")
-            yield column, named if found["lqac"] else f"{named}, {found[str(found.lastgroup)]}"
-
-
-def _of_statement(row: Mapping[str, Any], column: str, reason: str) -> Iterator[Mapping[str, Any]]:
-    """A statement of CiteEval's, as a claim with its citations."""
-    recall, numbers = _recall(row[column]), _numbers(row)
-    where = {"answer": row["answer"], "sentence_start": row["start"], "sentence_end": row["end"]}
-    said = {"claim": row["text"], "score": row[column], "recall": recall}
-    said["state"] = "uncited" if numbers == [None] and not recall else str(row["state"])
-    said["reason"] = reason or ("" if recall is not None else "no verdict")
-    yield from ({**where, **said, "citation": number} for number in numbers)
-
-
-def _edits(row: Mapping[str, Any]) -> str:
-    """What the judge said of a statement."""
-    stars = "" if row["stars"] is None else f"{row['stars']} of 5 stars"
-    return ", ".join(filter(None, [stars, row["edits"], f"context: {row['context']}" if row["context"] else ""]))
 
 
 def judged_answers(folder: Path, made: Mapping[str, Any], given: Path | None) -> tuple[list[Answer], list[str]]:

@@ -14,8 +14,8 @@ from metaeval.experiment.columns import check_names
 from metaeval.experiment.evaluation import find_protocols, named_protocols
 from metaeval.experiment.prepared_run import load_corpus
 from metaeval.experiment.run import run
-from metaeval.report.multiverse import Multiverse, Outlook, by_protocol, specification
-from metaeval.report.result import Result, Value
+from metaeval.report.multiverse import Multiverse, Outlook, by_protocol, ranks_of, specification, value_under
+from metaeval.report.result import Result
 from protocols.contract import Protocol
 
 TIES = "ties"
@@ -170,22 +170,7 @@ def _outlooks(
         if (protocol.uses_pool or name != _POOL) and name not in _IDLE.get(choices.get("unit", "chunk"), ())
     }
     for policy in axes[TIES] if protocol.tie_orders else ("",):
-        values = {row.metric: _value(row.values.get(measure), policy) for row in result.rows}
+        values = {row.metric: value_under(row.values.get(measure), policy) for row in result.rows}
         whole = {**said, TIES: policy} if policy else said
-        for metric, rank in _ranks(values).items():
+        for metric, rank in ranks_of(values).items():
             yield Outlook(result.protocol, measure, whole, metric, values[metric], rank)
-
-
-def _ranks(values: Mapping[str, float | None]) -> dict[str, int | None]:
-    known = [value for value in values.values() if value is not None]
-    if len(known) > 1 and len(set(known)) == 1:
-        return dict.fromkeys(values)
-    return {
-        metric: None if value is None else 1 + sum(other > value for other in known) for metric, value in values.items()
-    }
-
-
-def _value(found: Value | None, policy: str) -> float | None:
-    if found is None or policy in ("", "expected") or found.ties is None:
-        return None if found is None else found.value
-    return found.ties[0] if policy == "worst" else found.ties[1]

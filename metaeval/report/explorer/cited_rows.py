@@ -1,0 +1,82 @@
+"""Rows that citation pipelines write, as the explorer shows them: lines with the fields of ALCE's and ALiiCE's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from metaeval.reading import json_objects
+
+SUPPORTED = 0.5
+"""Value from which a fact or a statement has the colour of support, where a pipeline gives degrees."""
+
+
+def rows_of(path: Path) -> list[Mapping[str, Any]]:
+    """The records of a file of JSON lines."""
+    return [line for _, line in json_objects(path, "")]
+
+
+def verdicts_of(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]:
+    """The lines of each backend, with the fields of ALCE's and ALiiCE's; and whether their verdicts are degrees."""
+
+    def files(stem: str) -> dict[str, list[Mapping[str, Any]]]:
+        return {path.stem.removeprefix(stem): rows_of(path) for path in sorted(folder.glob(f"{stem}*.jsonl"))}
+
+    if cited := files("per-citations-"):
+        return cited, False
+    if facts := files("per-facts-"):
+        return {name: [line for row in rows for line in _of_fact(row)] for name, rows in facts.items()}, True
+    if not (statements := [row for rows in files("per-statements").values() for row in rows]):
+        return {}, True
+    found = {"CiteEval": [line for row in statements for line in _of_statement(row, "auto", _edits(row))]}
+    for column, name in _judges(statements[0]):
+        found[name] = [line for row in statements for line in _of_statement(row, column, "")]
+    return found, True
+
+
+def _of_fact(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A fact of SCiFi's, held against one citation of those that its sentence gives it."""
+    said = {"claim": row["fact"], "score": row["value"], "recall": _recall(row["value"])}
+    for number in _numbers(row):
+        held = row["passage"] is not None and number == row["passage"]
+        yield {**row, **said, "citation": number, "cut": row["cut"] and held}
+
+
+def _numbers(row: Mapping[str, Any]) -> list[int] | list[None]:
+    """The passages that a row cites; a None where there are none, so that it has a line all the same."""
+    return [int(number) for number in str(row["citations"]).split()] or [None]
+
+
+def _recall(value: float | None) -> float | None:
+    return None if value is None else float(value >= SUPPORTED)
+
+
+_COLUMN = re.compile(
+    r"autoais_recall_(?P<autoais>.+)|lqac_(?P<lqac>recall)|attrscore_strict_(?!least_|most_)(?P<attr>.+)"
+)
+
+
+def _judges(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The columns of CiteEval's rows that hold a baseline's verdict on a statement, and what it is called."""
+    for column in row:
+        if found := _COLUMN.fullmatch(column):
+            named = {"autoais": "AutoAIS", "attr": "AttrScore"}.get(str(found.lastgroup), "LQAC")
+            yield column, named if found["lqac"] else f"{named}, {found[str(found.lastgroup)]}"
+
+
+def _of_statement(row: Mapping[str, Any], column: str, reason: str) -> Iterator[Mapping[str, Any]]:
+    """A statement of CiteEval's, as a claim with its citations."""
+    recall, numbers = _recall(row[column]), _numbers(row)
+    where = {"answer": row["answer"], "sentence_start": row["start"], "sentence_end": row["end"]}
+    said = {"claim": row["text"], "score": row[column], "recall": recall}
+    said["state"] = "uncited" if numbers == [None] and not recall else str(row["state"])
+    said["reason"] = reason or ("" if recall is not None else "no verdict")
+    yield from ({**where, **said, "citation": number} for number in numbers)
+
+
+def _edits(row: Mapping[str, Any]) -> str:
+    """What the judge said of a statement."""
+    stars = "" if row["stars"] is None else f"{row['stars']} of 5 stars"
+    return ", ".join(filter(None, [stars, row["edits"], f"context: {row['context']}" if row["context"] else ""]))
