@@ -186,9 +186,9 @@ def compare(
       metaeval compare overlap rouge --by dataset -d wice,factcheck_gpt
       metaeval compare FactCC DAE -d frank
     """
-    from metaeval.experiment.comparing.across import across_sheets, write_forests
     from metaeval.experiment.comparing.contrasts import compare_pairs, comparison_findings, headline_pairs
     from metaeval.experiment.comparing.further import further_sheets
+    from metaeval.experiment.comparing.subgroups import across_sheets, write_forests
     from metaeval.experiment.metric_scores import left_out_of, protocols_of
     from metaeval.report.result import save_result
 

@@ -423,7 +423,7 @@ def test_ratings_are_held_against_the_humans(open_page, hostile, cli, tmp_path):
 )
 def test_ratings_fall_into_levels_by_thirds_of_their_scale(golds, words, levels):
     from metaeval.corpus.model import Rating, Ratings
-    from metaeval.experiment.view_rows import rating_levels
+    from metaeval.experiment.viewing import rating_levels
 
     named, level = rating_levels(Ratings("own", tuple(Rating(str(gold), "g", gold) for gold in golds)))
     assert (named["levels"], [level(gold) for gold in golds]) == (words, levels)
@@ -431,7 +431,7 @@ def test_ratings_fall_into_levels_by_thirds_of_their_scale(golds, words, levels)
 
 def test_ratings_of_three_levels_keep_them():
     from metaeval.corpus.model import Rating, Ratings
-    from metaeval.experiment.view_rows import rating_levels
+    from metaeval.experiment.viewing import rating_levels
 
     rows = tuple(Rating(str(gold), "g", gold) for gold in (0.0, 1.0, 2.0))
     named, level = rating_levels(Ratings("own", rows, levels=True))
