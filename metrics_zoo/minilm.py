@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from metaeval.scoring.backends import minilm
-from metaeval.scoring.backends.encoder import (
-    Encoded,
-    JobTexts,
-    TextEncoder,
-    align_tokens,
-    first_products,
-    match_pairs,
-    words_of,
-)
+from metaeval.scoring.backends.encoder import Encoded, JobTexts, align_tokens, first_products, match_pairs, words_of
 from metaeval.scoring.backends.model_metric import MODULES, calibrated
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Span, Status, TwoStepMetric
 
@@ -75,18 +67,15 @@ class MiniLMMetric(TwoStepMetric):
     Options: ClassVar[type[MetricOptions]] = MiniLMOptions
 
     @cached_property
-    def encoder(self) -> TextEncoder:
-        """The encoder, loaded when first asked for."""
+    def texts(self) -> JobTexts:
+        """The job's texts, with the encoder, which is loaded when first asked for."""
         options = self.options
-        return minilm.load_encoder(options.folder, options.max_tokens, options.batch_tokens, options.device)
-
-    @cached_property
-    def _texts(self) -> JobTexts:
-        return JobTexts(self.encoder, mean_and_tokens)
+        encoder = minilm.load_encoder(options.folder, options.max_tokens, options.batch_tokens, options.device)
+        return JobTexts(encoder, mean_and_tokens)
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Load the model, unless it is there, and encode the job's statements."""
-        self._texts.prepare(statements)
+        self.texts.prepare(statements)
 
 
 class _MiniLM(MiniLMMetric):
@@ -99,7 +88,7 @@ class _MiniLM(MiniLMMetric):
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Compared]:
         """Compare pairs, all statements of a source at once."""
         pairs = list(zip(sources, statements, strict=True))
-        found = self._texts.read([*sources, *statements])
+        found = self.texts.read([*sources, *statements])
         sides = match_pairs(pairs, _token_vectors(found), _own)
         texts = [(found[source], found[statement]) for source, statement in pairs]
         return [
@@ -138,10 +127,10 @@ class MiniLMBERTScore(_MiniLM):
 
     def explain_all(self, pairs: Sequence[tuple[str, str]]) -> list[list[Span]]:
         """The same of several pairs, whose texts are encoded together."""
-        found = self._texts.read(text for pair in pairs for text in pair)
+        found = self.texts.read(text for pair in pairs for text in pair)
         vectors = _token_vectors(found)
         return [
-            [] if words_of(found[one], found[other])[0] else align_tokens(self.encoder, vectors, one, other)
+            [] if words_of(found[one], found[other])[0] else align_tokens(self.texts.encoder, vectors, one, other)
             for one, other in pairs
         ]
 

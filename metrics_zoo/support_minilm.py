@@ -129,8 +129,8 @@ class SupportMiniLM(MiniLMMetric):
         """Match pairs; each source is read and encoded once."""
         model = load_model()
         windows = {source: windows_of(source) for source in dict.fromkeys(sources)}
-        found = self._texts.read([*statements, *(one.text for own in windows.values() for one in own)])
-        places = {text: self.encoder.places(text)[1:-1] for text in found}
+        found = self.texts.read([*statements, *(one.text for own in windows.values() for one in own)])
+        places = {text: self.texts.encoder.places(text)[1:-1] for text in found}
         read_sources = {source: model.read_source(source) for source in windows}
         read_statements = {text: model.read_statement(text) for text in dict.fromkeys(statements)}
         return [

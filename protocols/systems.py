@@ -13,17 +13,7 @@ from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate
 from metaeval.stats.systems import COEFFICIENTS
-from protocols.contract import (
-    Estimate,
-    Influences,
-    Judgements,
-    Measure,
-    Option,
-    Outcome,
-    Protocol,
-    Replicates,
-    Resampling,
-)
+from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome
 
 BY_SYSTEM = tuple(f"sys_{name}" for name in COEFFICIENTS)
@@ -64,11 +54,12 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     what = options.get("resample", "inputs")
     if not resampling.n or _blind(used) or groups < 2 or (what == "inputs" and not resampling.studentised):
         return found
-    drawn = resampled(used, n_groups, resampling, options)
-    estimates = {
-        **found.estimates,
-        **{key: _between(found.estimates[key], drawn[key][1:], resampling.level) for key in drawn},
-    }
+    drawn, estimates = resampled(used, n_groups, resampling, options), dict(found.estimates)
+    for key, values in drawn.items():
+        if estimates[key].value is not None:
+            low, high = ends = percentile_interval(values[1:], resampling.level) or (None, None)
+            note = "no interval: undefined in most resamples" if None in ends else ""
+            estimates[key] = replace(estimates[key], low=low, high=high, effective=None, note=note)
     said = SAID[what].format(f"{resampling.n:,}")
     return replace(found, estimates=estimates, warnings=(*found.warnings, said), resampled=drawn)
 
@@ -98,15 +89,6 @@ def exchanged(
     kind: stats.Exchanged = "both" if what == "both" else "systems"
     values = stats.exchange_differences(mine, theirs, gold, group, permutations, seed, kind)
     return dict(zip((*BY_SYSTEM, *BY_INPUT), values, strict=True))
-
-
-def _between(estimate: Estimate, drawn: Floats, level: float) -> Estimate:
-    if estimate.value is None:
-        return estimate
-    ends = percentile_interval(drawn, level)
-    low, high = ends or (None, None)
-    note = "" if ends else "no interval: undefined in most resamples"
-    return replace(estimate, low=low, high=high, effective=None, note=note)
 
 
 def replicates(

@@ -121,7 +121,7 @@ def test_each_text_is_encoded_once_however_many_pairs_it_is_in(pairs, watch):
     sources, statements = {source for source, _ in pairs}, {statement for _, statement in pairs}
     crossed = [(source, statement) for source in sources for statement in statements]
     metric = type("SmallBlocks", (MiniLMBERTScore,), {"block_tokens": 2000})()
-    passed = watch(metric.encoder._model)
+    passed = watch(metric.texts.encoder._model)
     score_pairs(metric, crossed)
     assert len(crossed) == len(sources) * len(statements) > 500
     assert passed.texts == len(sources) + len(statements)
