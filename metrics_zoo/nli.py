@@ -131,7 +131,8 @@ def read_labels(config: Any, given: str, name: str) -> list[Label]:
     """
     count = int(config.num_labels)
     named = given.split(",") if given else [str(config.id2label.get(number, "?")) for number in range(count)]
-    found = [_meaning(label) for label in named]
+    plain = [re.sub("[^a-z]", "", label.lower()) for label in named]
+    found = [next((label for label, known in _SPELLINGS.items() if word in known), None) for word in plain]
     labels = [label for label in found if label is not None]
     if len(named) == count and len(labels) == count and {*labels} in _SETS and len({*labels}) == count:
         return labels
@@ -141,11 +142,6 @@ def read_labels(config: Any, given: str, name: str) -> list[Label]:
         "Look up their order on the model's page and give it, such as labels=entailment,neutral,contradiction or "
         "labels=entailment,not_entailment."
     )
-
-
-def _meaning(label: str) -> Label | None:
-    plain = re.sub("[^a-z]", "", label.lower())
-    return next((meaning for meaning, spellings in _SPELLINGS.items() if plain in spellings), None)
 
 
 def input_limit(model: Any, tokenizer: Any) -> int:

@@ -47,10 +47,12 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     keys = [*PLAIN, *(PARTIAL if _systems(judgements) > 1 else ())]
     qualities = _qualities(judgements, used, keys, n_groups, options)
     run = partial(replicates, used, n_groups, options=options, keys=keys)
+    by_kind = perfect(used.gold)
+    ceilings = {key: {kind: of[key] for kind, of in by_kind.items() if not np.isnan(of[key])} for key in PLAIN}
     return outcome(
         *(judgements, used, ~scored, run, qualities, n_groups, resampling),
         warnings=() if resampling.studentised or not resampling.n else (OF_COPIES,),
-        ceilings=_ceilings(used),
+        ceilings={key: kinds for key, kinds in ceilings.items() if kinds},
         influence=partial(influence, used, n_groups, options, keys),
     )
 
@@ -62,17 +64,13 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
     `MOST_LEFT_OUT`; None where such a coefficient is undefined.
     """
     by_ranks = [key for key in keys if key in BY_RANKS and n_groups > MOST_LEFT_OUT]
-    found = dict(_left_out(rows, n_groups, options, [key for key in keys if key not in by_ranks]))
+    run = partial(replicates, rows, n_groups, options=options, keys=[key for key in keys if key not in by_ranks])
+    found = dict(jackknifed(run, rows.group, n_groups, lambda _: SIGNED))
     if rows.system is not None:
         for key in by_ranks:
             value, contributions = BY_RANKS[key](rows.score, rows.gold, rows.system)
             found[key] = None if np.isnan(value) else of_rows(value, contributions, rows.group, n_groups, SIGNED)
     return {key: found[key] for key in keys}
-
-
-def _left_out(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    run = partial(replicates, rows, n_groups, options=options, keys=keys)
-    return jackknifed(run, rows.group, n_groups, lambda _: SIGNED)
 
 
 def replicates(
@@ -110,12 +108,6 @@ def _qualities(
         )
         bounds = {key: pair_of_bounds(low[key][0], high[key][0]) for key in keys}
     return {key: Qualities(groups, undefined, bounds=bounds.get(key), ceiling=ceilings.get(key)) for key in keys}
-
-
-def _ceilings(used: Judgements) -> dict[str, dict[str, float]]:
-    by_kind = perfect(used.gold)
-    found = {key: {kind: of[key] for kind, of in by_kind.items() if not np.isnan(of[key])} for key in PLAIN}
-    return {key: kinds for key, kinds in found.items() if kinds}
 
 
 def _systems(judgements: Judgements) -> int:

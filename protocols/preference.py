@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from metaeval.stats import text_pairs as pairwise
-from metaeval.stats.arrays import Bools, Floats, Ints, group_ends
+from metaeval.stats.arrays import Floats, Ints, group_ends
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, replicate, value
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
@@ -31,7 +31,8 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     level not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
-    alone = _alone(judgements)
+    _, index, sizes = np.unique(judgements.pool, return_inverse=True, return_counts=True)
+    alone = sizes[index] == 1
     missing = np.isnan(judgements.score) & ~alone
     used = judgements.rows(~missing & ~alone)
     undefined = NO_SCORES if not used.score.size else _crowded(used)
@@ -116,12 +117,6 @@ def _bounds(judgements: Judgements, n_groups: int, options: Mapping[str, str]) -
         return None
     low, high = (value(pool_mean(np.where(open_, end, values), group, n_groups), n_groups) for end in (0.0, 1.0))
     return pair_of_bounds(low, high)
-
-
-def _alone(judgements: Judgements) -> Bools:
-    """The rows that share their pool with no other."""
-    _, index, sizes = np.unique(judgements.pool, return_inverse=True, return_counts=True)
-    return np.asarray(sizes[index] == 1)
 
 
 def _crowded(judgements: Judgements) -> str:

@@ -40,7 +40,11 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     groups = np.unique(used.group).size
     qualities = {key: Qualities(groups, undefined or "the gold or the verdicts lack a level") for key in MEASURES}
     if missing.any() and not undefined:
-        ends = [_measures(rows, n_groups, MEASURES[:2]) for rows in _extremes(_cut(judgements, options))]
+        rows = _cut(judgements, options)
+        levels = np.unique(rows.gold)
+        wrong = levels[(np.searchsorted(levels, rows.gold) + 1) % levels.size]
+        refills = [rows.with_score(np.where(missing, told, rows.score)) for told in (wrong, rows.gold)]
+        ends = [_measures(refill, n_groups, MEASURES[:2]) for refill in refills]
         for key in MEASURES[:2]:
             bounds = pair_of_bounds(*(value(end[key], n_groups) for end in ends))
             qualities[key] = replace(qualities[key], bounds=bounds)
@@ -116,17 +120,6 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[st
 
 def _mean(values: Floats) -> Floats:
     return np.asarray(values.mean(axis=-1)) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
-
-
-def _extremes(rows: Judgements) -> tuple[Judgements, Judgements]:
-    """The rows with every one without a verdict wrong, and right."""
-    missing = np.isnan(rows.score)
-    levels = np.unique(rows.gold)
-    other = levels[(np.searchsorted(levels, rows.gold) + 1) % levels.size]
-    return (
-        rows.with_score(np.where(missing, other, rows.score)),
-        rows.with_score(np.where(missing, rows.gold, rows.score)),
-    )
 
 
 def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:

@@ -34,7 +34,9 @@ def statement_only(rows: Sequence[UnitRow]) -> Values:
     statements = {row.statement_id: row for row in rows}
     order = sorted(statements)
     target = _mean_levels(rows)
-    features = np.array([_presences(statements[key].statement) for key in order])
+    features = np.zeros((len(order), _FEATURES))
+    for own, key in zip(features, order, strict=True):
+        own[[crc32(word.encode()) % _FEATURES for word in re.findall(r"\w+", statements[key].statement.lower())]] = 1.0
     goal = np.array([target.get(key, np.nan) for key in order])
     fold = np.array([int(_unit_hash(statements[key].group) * _FOLDS) for key in order])
     predicted = np.zeros(len(order))
@@ -52,12 +54,6 @@ def _mean_levels(rows: Sequence[UnitRow]) -> dict[str, float]:
         if row.level is not None:
             levels.setdefault(row.statement_id, []).append(row.level)
     return {key: sum(values) / len(values) for key, values in levels.items()}
-
-
-def _presences(text: str) -> Values:
-    vector = np.zeros(_FEATURES)
-    vector[[crc32(word.encode()) % _FEATURES for word in re.findall(r"\w+", text.lower())]] = 1.0
-    return vector
 
 
 def _ridge(features: Values, goal: Values, new: Values) -> Values:
