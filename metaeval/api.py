@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval import registry
-from metaeval.config import RunConfig, load_run
+from metaeval.config import load_run
 from metaeval.corpus.model import Corpus, Ratings
 from metaeval.corpus.pairs import Pair
 from metaeval.declared import typed
@@ -46,13 +46,13 @@ def run(corpus: Corpus | None = None, **settings: Any) -> Results:
     (`store`, by default scores.sqlite in `results`) and served from it.
     """
     with notebook_progress() as progress:
-        return told(runs.run(able_defaults(_config(settings)), progress, corpus))
+        return told(runs.run(able_defaults(load_run(None, settings)), progress, corpus))
 
 
 @typed
 def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
     """The documents, statements and judged citations of a data set. settings: split, data, dataset_options."""
-    corpus, _, _ = prepared_run.load_corpus(_config({"dataset": dataset, **settings}))
+    corpus, _, _ = prepared_run.load_corpus(load_run(None, {"dataset": dataset, **settings}))
     return corpus
 
 
@@ -82,7 +82,7 @@ class Answers(list[PairScore]):
 @typed
 def pairs(corpus: Corpus | None = None, **settings: Any) -> Pairs:
     """The (statement, chunk) pairs of a run, with ids, gold levels and texts: what a metric has to score."""
-    return Pairs(prepared_run.prepare(_config(settings), corpus).pairs)
+    return Pairs(prepared_run.prepare(load_run(None, settings), corpus).pairs)
 
 
 @typed
@@ -90,7 +90,7 @@ def score(metric: str, sources: Sequence[str], statements: Sequence[str], **opti
     """Score texts of your own with a metric by name, one answer per (source, statement). Nothing is stored."""
     if len(sources) != len(statements):
         raise UserError(f"{len(sources)} sources and {len(statements)} statements: each pair needs one of both.")
-    config = _config({"metrics": (metric,), "metric_options": {metric: options} if options else {}})
+    config = load_run(None, {"metrics": (metric,), "metric_options": {metric: options} if options else {}})
     check_metric(metric, config)
     ((_, _, scored),) = score_metrics(list(zip(sources, statements, strict=True)), [metric], config)
     return Answers(scored.answers)
@@ -104,11 +104,11 @@ def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) ->
     as in `load_corpus`, and columns={"gold": HEADING} for headings that do not say what they are for.
     """
     if data is None or isinstance(data, str | Path):
-        ratings, _, _ = prepared_run.load_ratings(_config({"dataset": dataset, "data": data, **settings}))
+        ratings, _, _ = prepared_run.load_ratings(load_run(None, {"dataset": dataset, "data": data, **settings}))
         return ratings
     if dataset != "ratings":
         raise UserError(f"A data frame holds ratings of your own, and no {dataset}: leave one of both out.")
-    return prepared_run.ratings_in(data, _config(settings))
+    return prepared_run.ratings_in(data, load_run(None, settings))
 
 
 @typed
@@ -131,7 +131,7 @@ def evaluate_scores(
     if not isinstance(scores, Mapping):
         read = list(scores_of(Path("scores"), table_of("The table of scores", scores), settings.get("columns")))
         scores = {file.metric: {name: one.score for name, one in file.answers.items()} for file in read}
-    config = _config({**settings, "metrics": tuple(scores)})
+    config = load_run(None, {**settings, "metrics": tuple(scores)})
     files = []
     for name, values in scores.items():
         answers = _answers(name, values)
@@ -208,10 +208,6 @@ def told(found: runs.Evaluated) -> Results:
     known = registry.names("protocol")
     names = dict.fromkeys(result.protocol for result in found.results)
     return Results(found.results, readings_of(registry.find("protocol", name) for name in names if name in known))
-
-
-def _config(settings: Mapping[str, Any]) -> RunConfig:
-    return load_run(None, settings)
 
 
 def _answers(name: str, values: Mapping[str, float | None]) -> dict[str, PairScore]:

@@ -112,7 +112,7 @@ def certify(
       metaeval certify --value 75,90 --alike 0.5 -d wice --data ../shared/data
       metaeval certify --value 90 --groups 60 --sizes 2,8,40 --levels 30,70
     """
-    from metaeval.experiment.certifying import certificate_sheet, check_certificate, planned_panel, read_design
+    from metaeval.experiment.certifying import certificate_sheet, check_certificate, designed_rows, planned_panel
     from metaeval.experiment.comparing.planning import protocol_of, read_numbers
     from metaeval.experiment.metric_scores import load_panel
 
@@ -124,9 +124,9 @@ def certify(
     if value is not None:
         if given.with_metrics:
             raise UserError("--value is for a plan without scores: leave the metrics out.")
-        design = None if groups is None else read_design(groups, sizes, levels)
+        rows = None if groups is None else designed_rows(run, groups, sizes, levels)
         assumed = read_numbers("value", value), read_numbers("alike", alike)
-        panel = planned_panel(run, design, asked, measure or "", *assumed)
+        panel = planned_panel(run, rows, asked, measure or "", *assumed)
     else:
         with scoring_progress(given.quiet) as progress:
             panel = load_panel(run, given.with_metrics, 1, progress)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -139,17 +138,16 @@ def certified(result: Result, asked: Asked, frame: Frame, columns: Sequence[Colu
     return result.model_copy(update={"certificate": found})
 
 
-@dataclass(frozen=True)
-class Design:
-    """Rows that nobody has yet: groups, whose sizes are repeated in turn, and the share of each level, lowest first."""
-
-    groups: int
-    sizes: Sequence[int]
-    levels: Sequence[float]
+MOST_ROWS = 2_000_000
+"""Rows of a plan: more take hours."""
 
 
-def read_design(groups: int, sizes: str, levels: str) -> Design:
-    """The rows that options describe; `UserError` for rows that cannot be."""
+def designed_rows(config: RunConfig, groups: int, sizes: str, levels: str) -> RatedSet:
+    """Rows that nobody has yet, as a rated set; `UserError` for rows that cannot be.
+
+    sizes: of the groups, repeated in turn. levels: the share of each level, the highest first. Levels are dealt to the
+    rows at random, from the run's seed.
+    """
     each, shares = read_numbers("sizes", sizes), read_numbers("levels", levels)
     if not 2 <= groups <= 1_000_000:
         raise UserError(f"--groups is {groups}; a plan takes 2 to 1,000,000 groups.")
@@ -161,36 +159,27 @@ def read_design(groups: int, sizes: str, levels: str) -> Design:
         raise UserError(
             f"--levels is {levels!r}; it takes two or three shares above 0, the highest level first: 50,50."
         )
-    return Design(groups, [int(size) for size in each], shares[::-1])
-
-
-MOST_ROWS = 2_000_000
-"""Rows of a plan: more take hours."""
-
-
-def designed_rows(design: Design, config: RunConfig) -> RatedSet:
-    """Rows of a design, as a rated set; levels are dealt to the rows at random, from the run's seed."""
-    sizes = [design.sizes[number % len(design.sizes)] for number in range(design.groups)]
-    group = np.repeat(np.arange(design.groups), sizes)
-    ends = np.rint(np.cumsum(design.levels) / sum(design.levels) * group.size)
+    group = np.repeat(np.arange(groups), [int(each[number % len(each)]) for number in range(groups)])
+    ends = np.rint(np.cumsum(shares[::-1]) / sum(shares[::-1]) * group.size)
     gold = np.searchsorted(ends, np.arange(group.size), side="right")
     gold = np.random.default_rng(config.interval.seed).permutation(gold)
     rows = [
         Rating(id=f"r{number:07}", group=f"g{of:07}", gold=float(level))
         for number, (of, level) in enumerate(zip(group.tolist(), gold.tolist(), strict=True))
     ]
-    return prepare_ratings(config, Ratings("plan", tuple(rows), levels=len(design.levels) == 3))
+    return prepare_ratings(config, Ratings("plan", tuple(rows), levels=len(shares) == 3))
 
 
 def planned_panel(
-    config: RunConfig, design: Design | None, task: Asked, key: str, values: Sequence[float], alike: Sequence[float]
+    config: RunConfig, rows: RatedSet | None, task: Asked, key: str, values: Sequence[float], alike: Sequence[float]
 ) -> Panel:
-    """Metrics without scores on the rows of a design, or of the run's data, as columns.
+    """Metrics without scores on designed rows, or on those of the run's data, as columns.
 
     values: of the measure, in its table's units. alike: correlations of the errors inside a group.
     """
-    if design:
-        source: Job | RatedSet = designed_rows(design, config)
+    source: Job | RatedSet
+    if rows is not None:
+        source = rows
     elif find_dataset(config.dataset, config)[0].kind == "corpus":
         source = prepare(config)
     else:

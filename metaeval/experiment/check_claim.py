@@ -150,7 +150,17 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Trie
     data = None
     for job, unit, aggregate in _jobs(config, list(dataset.files) or [dataset.default_split], known):
         found = list(_variants(claim, job, unit, aggregate, known))
-        data = data or _data(job)
+        corpus = job.corpus
+        data = data or results.Data(
+            name=job.name,
+            split="all tried",
+            fingerprint=corpus.fingerprint,
+            statements=len(corpus.statements),
+            documents=len(corpus.documents),
+            citations=len(corpus.citations),
+            groups=len({one.group for one in corpus.statements.values()}),
+            levels=corpus.level_counts(),
+        )
         variants += found
     if data is None:
         example = next(iter(known))
@@ -241,20 +251,6 @@ def _variants(claim: Claim, job: Job, unit: str, aggregate: str, known: Mapping[
             )
             direction = "higher is more" if sign > 0 else "lower is more"
             yield Variant(job.split, unit, chunks, aggregate, labels, ties, subset, lost, direction, n, value, is_own)
-
-
-def _data(job: Job) -> results.Data:
-    corpus = job.corpus
-    return results.Data(
-        name=job.name,
-        split="all tried",
-        fingerprint=corpus.fingerprint,
-        statements=len(corpus.statements),
-        documents=len(corpus.documents),
-        citations=len(corpus.citations),
-        groups=len({one.group for one in corpus.statements.values()}),
-        levels=corpus.level_counts(),
-    )
 
 
 def claim_sheet(tried: Tried) -> Sheet:

@@ -306,7 +306,10 @@ def remove_job(results: Path, job: DoneJob) -> int:
     Raises `UserError`, and deletes nothing, where the folder holds a file that the job did not write as it is.
     """
     here = {path.relative_to(job.folder).as_posix() for path in job.folder.rglob("*") if not path.is_dir()}
-    own = {name for path in job.folder.rglob(NAME) for name in _own(job.folder, path.parent)}
+    made = [path.parent for path in job.folder.rglob(NAME)]
+    listed = [folder / name for folder in made for name in listed_files(read_manifest(folder))]
+    kept = [path for path in listed if path.name == NAME or (path.is_file() and check(path) is Kept.SAME)]
+    own = {path.relative_to(job.folder).as_posix() for path in (*(folder / NAME for folder in made), *kept)}
     if strange := sorted(here - own):
         raise UserError(
             f"{job.folder} holds {strange[0]}, which the job did not write as it is now: move it away, or delete the "
@@ -321,10 +324,3 @@ def remove_job(results: Path, job: DoneJob) -> int:
     if pointer.is_symlink() and not pointer.exists():
         pointer.unlink()
     return len(here)
-
-
-def _own(top: Path, folder: Path) -> Iterator[str]:
-    for name in (NAME, *listed_files(read_manifest(folder))):
-        path = folder / name
-        if name == NAME or (path.is_file() and check(path) is Kept.SAME):
-            yield path.relative_to(top).as_posix()
