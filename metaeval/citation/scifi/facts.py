@@ -17,7 +17,6 @@ from pathlib import Path
 
 from metaeval.citation.aliice.claims import MARK, Draft, draft, read
 from metaeval.citation.aliice.profile import aliice_profile
-from metaeval.citation.aliice.tree import expanded, tree_of
 from metaeval.citation.chat import ChatOptions
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parse, Parser
@@ -68,14 +67,11 @@ def claims_in(sentence: Sentence, ready: Draft, parse: Parse) -> list[Made]:
     A claim's segment runs from the first to the last of the words that no other claim of the sentence has; if it
     shares all of them, of all its words. A claim that ALiiCE falls back to the whole sentence for has no segment found.
     """
-    claims = read(ready, parse, PROFILE)
-    tree, nodes = tree_of(parse), [node for node, _ in claims.nodes]
-    rooted = [node for node in nodes if tree is not None and node in tree]
-    words = [expanded(tree, node, [other for other in nodes if other != node]) for node in rooted] if tree else []
-    spans = _spans(sentence, ready, parse)
+    claims, spans = read(ready, parse, PROFILE).claims, _spans(sentence, ready, parse)
+    words = [stated.places for stated in claims if stated.made_by == "tree"]
     numbers = iter(range(len(words)))
     made: list[Made] = []
-    for stated in claims.claims:
+    for stated in claims:
         # A claim's marks are those of `with_groups`, which number them from 1.
         numbers_of = sorted({number for number in stated.citations if 1 <= number <= len(sentence.groups)})
         groups = tuple(sentence.groups[number - 1].at for number in numbers_of)
@@ -129,7 +125,9 @@ def _spans(sentence: Sentence, ready: Draft, parse: Parse) -> list[_Span | None]
 
     Where the parser's tokens are not the text's own, as stored parses can be, no token has any.
     """
-    places = _places(with_groups(sentence), ready.clean)
+    at = with_groups(sentence).at
+    clean = ready.clean.without([match.span() for match in MARK.finditer(ready.clean.text)])
+    places = [at[own] for own, character in zip(clean.at, clean.text, strict=True) if not character.isspace()]
     text = "".join((ready.text or "").split())
     spans: list[_Span | None] = []
     end = 0
@@ -142,16 +140,6 @@ def _spans(sentence: Sentence, ready: Draft, parse: Parse) -> list[_Span | None]
         is_word = any(character.isalnum() for character in letters)
         spans.append((places[start], places[end - 1] + 1) if is_word else None)
     return spans
-
-
-def _places(marked: Reading, clean: Reading) -> list[int]:
-    """Offset in the sentence of each character that the parser is given, white space left out."""
-    gone = {place for match in MARK.finditer(clean.text) for place in range(*match.span())}
-    return [
-        marked.at[clean.at[place]]
-        for place, character in enumerate(clean.text)
-        if place not in gone and not character.isspace()
-    ]
 
 
 def _letters(text: str) -> str:
