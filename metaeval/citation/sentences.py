@@ -72,9 +72,8 @@ def find_marks(text: str, styles: MarkStyles | None = None, first: int = 1) -> l
     """
     styles = styles or MarkStyles()
     marks: list[Mark] = []
-    for start, end, numbers in _brackets(text, styles):
-        shifted = [Mark(start, end, number - first + 1) for number in numbers]
-        marks.extend(shifted or [Mark(start, end, None)])
+    for start, end, numbers in brackets(text, styles, first):
+        marks.extend([Mark(start, end, number) for number in numbers] or [Mark(start, end, None)])
     return marks
 
 
@@ -105,20 +104,21 @@ def unread(every: Sequence[Mark], read: Sequence[Mark]) -> list[Mark]:
     return missed
 
 
-def _brackets(text: str, styles: MarkStyles) -> Iterator[tuple[int, int, list[int]]]:
+def brackets(text: str, styles: MarkStyles, first: int = 1) -> Iterator[tuple[int, int, list[int]]]:
+    """The brackets that hold a digit: start and end offsets, and the numbers in it, from 1; none where unreadable."""
     if styles.unclosed:
         for match in _UNCLOSED.finditer(text):
-            yield match.start(), match.end(), _items(match[1], styles)
+            yield match.start(), match.end(), _items(match[1], styles, first)
         return
     for match in _BRACKET.finditer(text):
         if match["body"] is not None:
             readable = styles.corners or match["open"] == "["
-            yield match.start(), match.end(), _items(match["body"], styles) if readable else []
+            yield match.start(), match.end(), _items(match["body"], styles, first) if readable else []
         elif match["other"] is None or _DIGIT.search(match["other"]):
             yield match.start(), match.end(), []
 
 
-def _items(body: str, styles: MarkStyles) -> list[int]:
+def _items(body: str, styles: MarkStyles, first: int) -> list[int]:
     """The numbers of a bracket's text; none where any part of it cannot be read."""
     items = re.split(r"[,;]", body)
     if len(items) > 1 and not styles.lists:
@@ -128,7 +128,7 @@ def _items(body: str, styles: MarkStyles) -> list[int]:
         read = _item(item.strip(), styles)
         if not read:
             return []
-        numbers.extend(read)
+        numbers.extend(number - first + 1 for number in read)
     return numbers
 
 

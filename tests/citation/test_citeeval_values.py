@@ -320,5 +320,5 @@ def test_a_statement_that_may_need_none_moves_the_bounds_either_way():
 
 
 def test_an_unlike_number_of_statements_is_refused():
-    with pytest.raises(ValueError, match="1 values, but 2 statements"):
+    with pytest.raises(ValueError, match="argument 2 is longer"):
         in_scenario([Value(1.0, "rated")], [True, False], "full")

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Literal, TypeVar
 
 from metaeval.citation.citeeval.editing import OWN_KNOWLEDGE, REASONS, Edit, doable, edited
@@ -19,7 +18,7 @@ from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.splitting import Split, Statement, split_response
 from metaeval.citation.citeeval.values import PAPER, CiteEvalOptions
 from metaeval.citation.model import Answer
-from metaeval.citation.sentences import MarkStyles, find_marks
+from metaeval.citation.sentences import MarkStyles, brackets
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.llm.exchange import Ask
 
@@ -167,31 +166,24 @@ def _changes(answer: Answer, statement: Statement, wanted: Sequence[int], styles
     """What brings the statement from its citations to those that are wanted; None if its marks are not to be found."""
     gone = set(statement.citations) - set(wanted)
     come = [number for number in wanted if number not in statement.citations]
-    brackets = _brackets(answer, statement, styles)
-    found = dict.fromkeys(one for *_, numbers in brackets for one in numbers if one in statement.citations)
+    own = answer.text[statement.start : statement.end]
+    cited = list(brackets(own, styles, answer.first))
+    found = dict.fromkeys(one for *_, numbers in cited for one in numbers if one in statement.citations)
     if tuple(found) != statement.citations:
         return None
-    citing = [(start, end, numbers) for start, end, numbers in brackets if found.keys() & numbers]
+    citing = [(start, end, numbers) for start, end, numbers in cited if found.keys() & numbers]
     made: list[_Change] = []
     for start, end, numbers in citing:
         added = come if start == citing[-1][0] else []
         if added or gone & set(numbers):
-            made.append((start, end, _rewritten(answer.text[start:end], gone, added, styles, answer.first)))
+            new = _rewritten(own[start:end], gone, added, styles, answer.first)
+            made.append((statement.start + start, statement.start + end, new))
     if come and not citing:
         # Before the final punctuation, else at the end.
-        own = answer.text[statement.start : statement.end]
         final = _FINAL.search(own)
         place = statement.start + (final.start() if final else len(own.rstrip()))
         made.append((place, place, f" {_marks('[', ']', '', come, answer.first)}"))
     return made
-
-
-def _brackets(answer: Answer, statement: Statement, styles: MarkStyles) -> list[tuple[int, int, list[int]]]:
-    """The brackets in the stretch of a statement that hold numbers, in order: offsets, and the numbers from 1."""
-    begin, text = statement.start, answer.text[statement.start : statement.end]
-    marks = groupby(find_marks(text, styles, answer.first), lambda mark: (mark.start, mark.end))
-    found = [(place, [mark.number for mark in own if mark.number is not None]) for place, own in marks]
-    return [(begin + start, begin + end, numbers) for (start, end), numbers in found if numbers]
 
 
 def _rewritten(bracket: str, gone: Set[int], come: Sequence[int], styles: MarkStyles, first: int) -> str:
@@ -205,7 +197,7 @@ def _rewritten(bracket: str, gone: Set[int], come: Sequence[int], styles: MarkSt
     caret = "^" if items[0].startswith("^") else ""
     kept: list[str] = []
     for item in items:
-        numbers = [mark.number for mark in find_marks(f"[{item}]", styles, first) if mark.number is not None]
+        numbers = [number for *_, own in brackets(f"[{item}]", styles, first) for number in own]
         if gone.isdisjoint(numbers):
             kept.append(item)
         else:
@@ -227,24 +219,20 @@ def _marks(opening: str, closing: str, caret: str, numbers: Sequence[int], first
 
 def _applied(text: str, changes: Sequence[_Change]) -> str:
     """The text with the changes made; a bracket that goes takes the white space along that only it needed."""
+    joined: list[_Change] = []
+    for start, end, new in sorted(changes):
+        # Brackets that go and have nothing but white space between them go as one.
+        if joined and not joined[-1][2] and not new and not text[joined[-1][1] : start].strip():
+            joined[-1] = (joined[-1][0], end, "")
+        else:
+            joined.append((start, end, new))
     pieces, end = [], 0
-    for start, stop, new in _joined(text, sorted(changes)):
+    for start, stop, new in joined:
         if not new:
             start, stop = _with_space(text, start, stop)
         pieces += [text[end:start], new]
         end = stop
     return "".join([*pieces, text[end:]])
-
-
-def _joined(text: str, changes: Sequence[_Change]) -> list[_Change]:
-    """The changes, with brackets that go and have nothing but white space between them as one."""
-    joined: list[_Change] = []
-    for start, end, new in changes:
-        if joined and not joined[-1][2] and not new and not text[joined[-1][1] : start].strip():
-            joined[-1] = (joined[-1][0], end, "")
-        else:
-            joined.append((start, end, new))
-    return joined
 
 
 def _with_space(text: str, start: int, end: int) -> tuple[int, int]:

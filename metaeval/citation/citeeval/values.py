@@ -247,11 +247,8 @@ def in_scenario(values: Sequence[Value], cited: Sequence[bool], scenario: Scenar
     In the scenario "cited" those without a citation are left out of the mean.
     Raises ValueError if the lengths differ.
     """
-    if len(values) != len(cited):
-        raise ValueError(f"{len(values)} values, but {len(cited)} statements")
-    if scenario == "full":
-        return list(values)
-    return [value if has else NEEDS_NONE for value, has in zip(values, cited, strict=True)]
+    pairs = zip(values, cited, strict=True)
+    return [value if has or scenario == "full" else NEEDS_NONE for value, has in pairs]
 
 
 def response_value(
