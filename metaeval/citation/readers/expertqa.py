@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from metaeval.citation.model import Answer, Passage
 from metaeval.corpus.loaders import expertqa as published
 from metaeval.corpus.loaders.rows import Row, content_id, strip_marks
-from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.sentences import RULES
 
 # What closes a sentence, with the quotes, brackets and marks of emphasis around it; marks stand in front of it, for
@@ -60,21 +59,15 @@ _log = logging.getLogger(__name__)
 class JudgedClaim:
     """A claim in its answer's text: offsets with its marks, text without, and the expert's word on its evidence.
 
-    citations: numbers of its passages. bare: how much of its evidence is a URL alone. support: None where the expert
-    gave no level.
+    bare: how much of its evidence is a URL alone. level: support from 0 to 1; None where the expert gave none, or
+    without a passage to hold the claim against.
     """
 
     start: int
     end: int
     text: str
-    citations: tuple[int, ...]
     bare: int
-    support: SupportLevel | None
-
-    @property
-    def level(self) -> float | None:
-        """Support from 0 to 1; None without a level, or without a passage to hold the claim against."""
-        return None if self.support is None or not self.citations else self.support / 2
+    level: float | None
 
 
 @dataclass(frozen=True)
@@ -117,7 +110,7 @@ def read_judged(rows: Sequence[Row]) -> Iterator[JudgedAnswer]:
 
 def _judged(question: str, system: str, claims: Sequence[Row]) -> JudgedAnswer:
     numbers: dict[str, int] = {}
-    read: list[tuple[str, tuple[int, ...], int, SupportLevel | None]] = []
+    read: list[tuple[str, tuple[int, ...], int, float | None]] = []
     for claim in claims:
         support = claim.choice("support", published.SUPPORT)
         entries = dict.fromkeys(claim.texts("evidence"))
@@ -125,7 +118,8 @@ def _judged(question: str, system: str, claims: Sequence[Row]) -> JudgedAnswer:
         own = dict.fromkeys(numbers.setdefault(text, len(numbers) + 1) for text in texts)
         # One line a claim: some claims end in a list's first number, which would be a sentence on a line of its own.
         if text := " ".join(strip_marks(claim.text("claim_string")).split()):
-            read.append((text, tuple(own), len(entries) - len(texts), support))
+            level = None if support is None or not own else support / 2
+            read.append((text, tuple(own), len(entries) - len(texts), level))
     text, places = written([(text, own) for text, own, _, _ in read])
     answer = Answer(
         id=content_id(question, system),
@@ -135,5 +129,5 @@ def _judged(question: str, system: str, claims: Sequence[Row]) -> JudgedAnswer:
         group=f"q-{content_id(question)}",
         system=system,
     )
-    found = (JudgedClaim(start, end, *own) for (start, end), own in zip(places, read, strict=True))
-    return JudgedAnswer(answer, tuple(found))
+    placed = zip(places, read, strict=True)
+    return JudgedAnswer(answer, tuple(JudgedClaim(*at, own, bare, level) for at, (own, _, bare, level) in placed))
