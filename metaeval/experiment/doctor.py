@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ from metaeval.files import cache_folder
 from metaeval.scoring.backends import minilm
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
 from metaeval.scoring.backends.model_metric import ModelMetric
-from metaeval.scoring.backends.models import free_memory
+from metaeval.scoring.backends.models import Device, devices, model_bytes
 from metaeval.scoring.backends.sentences import find_splitter
 from metaeval.scoring.backends.version_traps import TrapHere, traps_here
 from metaeval.scoring.contract import Metric, MetricCard
@@ -153,17 +152,6 @@ def _lacking(metric: Metric) -> str:
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "huggingface-hub", "nltk", "openai")
 _TRAPPED = ("setuptools", "minicheck")
-_UNITS = {"T": 1e12, "B": 1e9, "M": 1e6}
-
-
-@dataclass(frozen=True)
-class Device:
-    """A device that models can run on; bytes are None where the system does not tell."""
-
-    name: str
-    what: str
-    free: int | None
-    total: int | None
 
 
 @dataclass(frozen=True)
@@ -215,14 +203,14 @@ def examine() -> Diagnosis:
     """Look at the machine and every registered metric. Downloads nothing; torch is imported to see its devices."""
     packages = {name: installed(name) for name in _PACKAGES}
     versions = {name: installed(name) for name in (*_PACKAGES, *_TRAPPED)}
-    states, devices = registered(), _devices()
-    room = max((device.free or 0 for device in devices), default=0)
+    states, machine = registered(), devices()
+    room = max((device.free or 0 for device in machine), default=0)
     return Diagnosis(
         metaeval=version("metaeval"),
         python=platform.python_version(),
         system=f"{platform.system()} {platform.machine()}",
         packages=packages,
-        devices=devices,
+        devices=machine,
         cores=len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1,
         caches={
             "metaeval": _cache(cache_folder(), "METAEVAL_CACHE", "METAEVAL_CACHE", "XDG_CACHE_HOME"),
@@ -235,12 +223,6 @@ def examine() -> Diagnosis:
     )
 
 
-def model_bytes(parameters: str) -> int | None:
-    """Bytes in float32 of a count in a card's words ('110 M', '11.3 B'); None where there is no such count."""
-    found = re.search(r"(\d+(?:\.\d+)?)\s*([TBM])\b", parameters)
-    return int(float(found[1]) * _UNITS[found[2]] * 4) if found else None
-
-
 def _check(state: Readiness, room: int) -> MetricCheck:
     card = state.card
     if card is None:
@@ -248,23 +230,6 @@ def _check(state: Readiness, room: int) -> MetricCheck:
     size = model_bytes(card.parameters)
     fits = size < room if size and room else None
     return MetricCheck(state.name, state.state, state.detail, card.download, card.licence, card.parameters, size, fits)
-
-
-def _devices() -> list[Device]:
-    total = None
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    devices = [Device("cpu", platform.machine(), free_memory("cpu"), total)]
-    if find_spec("torch") is None:
-        return devices
-    try:
-        import torch
-    except (ImportError, OSError) as error:  # half installed: one of its libraries is missing
-        return [*devices, Device("torch", f"cannot be imported: {error}", None, None)]
-    for number in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
-        free, whole = torch.cuda.mem_get_info(number)
-        devices.append(Device(f"cuda:{number}", torch.cuda.get_device_name(number), free, whole))
-    return devices
 
 
 def _hub_cache() -> Folder:

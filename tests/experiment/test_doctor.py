@@ -11,8 +11,9 @@ from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment import doctor as ready
-from metaeval.experiment.doctor import State, examine, model_bytes, readiness, registered, with_options
+from metaeval.experiment.doctor import State, examine, readiness, registered, with_options
 from metaeval.experiment.metrics import load_metric
+from metaeval.scoring.backends.models import model_bytes
 from metaeval.scoring.backends.version_traps import TRAPS, traps_here
 
 
@@ -182,8 +183,7 @@ def test_the_doctor_sees_everything_and_connects_nowhere(no_network, hub, monkey
 def test_a_model_larger_than_the_memory_does_not_fit(monkeypatch):
     from metaeval.experiment import doctor
 
-    monkeypatch.setattr(doctor, "free_memory", lambda device: 10**9)
-    monkeypatch.setattr(doctor, "_devices", lambda: [doctor.Device("cpu", "x", 10**9, 2 * 10**9)])
+    monkeypatch.setattr(doctor, "devices", lambda: [doctor.Device("cpu", "x", 10**9, 2 * 10**9)])
     fits = {metric.name: metric.fits for metric in examine().metrics}
     assert fits["factcc"] is True  # 0.44 GB
     assert fits["autoais"] is False  # 45 GB

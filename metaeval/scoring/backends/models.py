@@ -6,9 +6,13 @@ Modules are exchanged for faster ones with the same numbers: linear layers throu
 from __future__ import annotations
 
 import os
+import platform
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from metaeval.errors import UserError
@@ -253,3 +257,40 @@ def pick_device(wish: str) -> str:
     except (RuntimeError, AssertionError) as error:
         raise UserError(f"The device {wish!r} is not available here; allowed: auto, cpu, cuda, cuda:0 ...") from error
     return wish
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device that models can run on; bytes are None where the system does not tell."""
+
+    name: str
+    what: str
+    free: int | None
+    total: int | None
+
+
+def devices() -> list[Device]:
+    """The devices of this machine; torch is imported to see them."""
+    total = None
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    found = [Device("cpu", platform.machine(), free_memory("cpu"), total)]
+    if find_spec("torch") is None:
+        return found
+    try:
+        import torch
+    except (ImportError, OSError) as error:  # half installed: one of its libraries is missing
+        return [*found, Device("torch", f"cannot be imported: {error}", None, None)]
+    for number in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
+        free, whole = torch.cuda.mem_get_info(number)
+        found.append(Device(f"cuda:{number}", torch.cuda.get_device_name(number), free, whole))
+    return found
+
+
+_COUNTS = {"T": 1e12, "B": 1e9, "M": 1e6}
+
+
+def model_bytes(parameters: str) -> int | None:
+    """Bytes in float32 of a count in a card's words ('110 M', '11.3 B'); None where there is no such count."""
+    found = re.search(r"(\d+(?:\.\d+)?)\s*([TBM])\b", parameters)
+    return int(float(found[1]) * _COUNTS[found[2]] * 4) if found else None
