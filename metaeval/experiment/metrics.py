@@ -25,8 +25,8 @@ from metaeval.scoring.engine import Scored, score_jointly
 from metaeval.scoring.executors.contract import Execute, Recipe, Work
 from metaeval.scoring.executors.local import ProcessPool, devices_of, places
 from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.large_tables import WINDOW_ROWS, PairFile
 from metaeval.scoring.pace import timed
-from metaeval.scoring.pair_table import WINDOW_ROWS, PairFile
 from metaeval.scoring.plan import Texts
 from metaeval.scoring.store import ScoreStore
 

@@ -27,7 +27,7 @@ from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, unit_rows
 from metaeval.errors import UserError, unknown
 from metaeval.own_tables import TABLES, table_of
 from metaeval.report import result as results
-from metaeval.scoring.pair_table import PairFile, read_pair_file
+from metaeval.scoring.large_tables import PairFile, read_pair_file
 from metaeval.stats.arrays import codes_of
 from protocols.contract import Judgements, Protocol
 

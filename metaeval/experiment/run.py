@@ -47,7 +47,7 @@ from metaeval.report.html_report import Picture, explorer_line, judged, page
 from metaeval.report.measures import metrics_of
 from metaeval.report.result import Result, save_result
 from metaeval.report.sheet import write_tables
-from metaeval.scoring.pair_table import PairFile
+from metaeval.scoring.large_tables import PairFile
 from metaeval.scoring.scorefile import score_writer, write_manifest, write_scores
 from metaeval.scoring.store import ScoreStore
 from protocols.contract import Protocol

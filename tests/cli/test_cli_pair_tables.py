@@ -21,7 +21,7 @@ import metaeval  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.experiment import counted_ratings  # noqa: E402
 from metaeval.experiment.prepared_run import pair_file  # noqa: E402
-from metaeval.scoring import pair_table  # noqa: E402
+from metaeval.scoring import large_tables  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metaeval.scoring.scorefile import read_scores  # noqa: E402
 from tests.scoring.executors.job import begun  # noqa: E402
@@ -38,8 +38,8 @@ def folder(cli, tmp_path, monkeypatch):
     """A folder with metrics of one's own; a window has 30 rows."""
     shutil.copy(TOYS, tmp_path)
     monkeypatch.delitem(sys.modules, "toys", raising=False)
-    monkeypatch.setattr(pair_table, "WINDOW_ROWS", WINDOW)
-    monkeypatch.setattr(pair_table, "BATCH", 7)
+    monkeypatch.setattr(large_tables, "WINDOW_ROWS", WINDOW)
+    monkeypatch.setattr(large_tables, "BATCH", 7)
 
 
 def made(rows=ROWS, **changed):
@@ -86,7 +86,7 @@ def test_each_window_is_planned_and_scored_as_a_job(cli, monkeypatch):
         expected += score_pairs(Company(Company.Options()), pairs[first : first + WINDOW]).answers
     expected[60] = expected[3]  # what an earlier window has scored is not scored again
     assert list(found.values()) == expected
-    monkeypatch.setattr(pair_table, "WINDOW_ROWS", ROWS)
+    monkeypatch.setattr(large_tables, "WINDOW_ROWS", ROWS)
     score(cli, "--store", "whole.sqlite", out="whole")
     whole = score_pairs(Company(Company.Options()), pairs).answers
     assert list(answers(Path("whole/toys.Company.jsonl")).values()) == whole != expected
@@ -104,7 +104,7 @@ def test_row_groups_and_formats_change_nothing(cli):
 
 def test_windows_end_where_texts_are_many(cli, monkeypatch):
     write(made())
-    monkeypatch.setattr(pair_table, "WINDOW_CHARACTERS", 300)
+    monkeypatch.setattr(large_tables, "WINDOW_CHARACTERS", 300)
     from metaeval.config import RunConfig
 
     table = pair_file(RunConfig(dataset="ratings", data=Path("pairs.parquet")))
@@ -229,7 +229,7 @@ def test_a_run_that_is_killed_goes_on(cli, tmp_path):
     blocks = len(begun())
     Path("log").unlink()
     words = ["score", "-m", "toys:Company", *DATA, "-o", "out", "-q", "-s", "metric_options.toys:Company.pause=0.2"]
-    code = f"import sys; from metaeval.scoring import pair_table; pair_table.WINDOW_ROWS = {WINDOW}; "
+    code = f"import sys; from metaeval.scoring import large_tables; large_tables.WINDOW_ROWS = {WINDOW}; "
     code += f"sys.argv[1:] = {words!r}; from metaeval.cli.app import main; main()"
     for times in (2, blocks // 2):  # in the first window, and in a later one
         run = subprocess.Popen([sys.executable, "-c", code])
@@ -340,7 +340,7 @@ def test_scores_of_a_table_are_evaluated_on_it_in_memory_and_from_disk(cli, monk
 
 
 def test_a_dry_run_counts_all_windows_of_a_table(cli, tmp_path, monkeypatch):
-    monkeypatch.setattr(pair_table, "WINDOW_ROWS", 3)
+    monkeypatch.setattr(large_tables, "WINDOW_ROWS", 3)
     rows = "".join(f"{number},Bridge {number} was opened.,It opened.\n" for number in range(8))
     (tmp_path / "p.csv").write_text(f"id,source,statement\n{rows}")
     job = ("score", "-m", "overlap", "-d", "ratings", "--data", "p.csv")

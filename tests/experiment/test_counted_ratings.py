@@ -14,6 +14,7 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment import counted_ratings
 from metaeval.experiment.run import Evaluated, run_scores, write_run
+from metaeval.scoring import large_tables
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.scorefile import write_scores
 
@@ -54,7 +55,7 @@ def test_they_have_the_numbers_of_ratings_in_memory(
     levels: int, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counted_ratings, "IN_MEMORY", 300)
-    monkeypatch.setattr(counted_ratings, "BATCH", 700)
+    monkeypatch.setattr(large_tables, "RATINGS_BATCH", 700)
     given = columns(levels=levels)
     lines = [
         {"id": f"r{i}", "group": group, "gold": gold, "scores": {"mine": mine, "judge": judge}}
@@ -84,7 +85,7 @@ def test_missing_scores_at_even_distances_leave_files_that_fit_in_memory(
     # Every 50th row has no score: a sample of every 50th row would know none.
     monkeypatch.setattr(counted_ratings, "IN_MEMORY", 300)
     monkeypatch.setattr(counted_ratings, "SAMPLE", 60)
-    given = counted_ratings.read_counted(write(tmp_path / "rows.parquet", columns()), tmp_path, {})
+    given = large_tables.read_counted(write(tmp_path / "rows.parquet", columns()), tmp_path, {}, 8)
     files = counted_ratings._deal(given, "mine", tmp_path)
     assert len(files) > 5
     assert max(path.stat().st_size for path, _ in files) < 3 * 300 * 13
@@ -132,7 +133,7 @@ def test_score_files_of_the_same_rows_stand_beside_columns(tmp_path: Path, monke
     table = {"id": ids, "group": given["group"], "gold": [words[int(2 * gold)] for gold in given["gold"]]}
     path = write(tmp_path / "rows.parquet", {**table, "judge": given["judge"]})
     file = scored(tmp_path / "mine.parquet", ids, given["mine"])
-    monkeypatch.setattr(counted_ratings, "BATCH", 700)
+    monkeypatch.setattr(large_tables, "RATINGS_BATCH", 700)
     (found,) = evaluated(path, metrics=[file], protocols=["correlation"]).results
     monkeypatch.setattr(counted_ratings, "MOST_IN_MEMORY", 10_000)
     (expected,) = evaluated(path, metrics=[file], protocols=["correlation"]).results
