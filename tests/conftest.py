@@ -46,10 +46,8 @@ settings.register_profile("explore", max_examples=2000, deadline=None, suppress_
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
-# One thread a worker: the workers share the cores. Set before anything imports numpy or torch. Nor does a worker take
-# its modules apart when all is said.
+# One thread a worker: the workers share the cores. Set before anything imports numpy or torch.
 if "PYTEST_XDIST_WORKER" in os.environ:
-    atexit.register(os._exit, 0)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
@@ -79,6 +77,12 @@ def _importorskip(name, **given):
 
 
 _importorskip_of_pytest, pytest.importorskip = pytest.importorskip, _importorskip
+
+
+def pytest_configure(config):
+    """A worker does not take its modules apart when all is said; what it starts has exit codes."""
+    if hasattr(config, "workerinput"):
+        atexit.register(os._exit, 0)
 
 
 def pytest_collection_finish():

@@ -14,6 +14,8 @@ from metaeval.conformance import dataset, metric, pipeline, protocol
 from metaeval.conformance.sentences import ContractError, NotCheckedError
 from metaeval.errors import UserError
 
+Checks = tuple[Callable[[Any], None], ...]
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each check of each thing that is named."""
@@ -22,10 +24,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         pytest.exit(
             "Nothing to check: give --metric, --dataset, --protocol or --pipeline, as module:NAME.", returncode=4
         )
-    metafunc.parametrize(("check", "subject"), [case[1:] for case in cases], ids=[case[0] for case in cases])
+    metafunc.parametrize(("checks", "subject"), [case[1:] for case in cases], ids=[case[0] for case in cases])
 
 
-def _cases(config: pytest.Config) -> Iterator[tuple[str, Callable[[Any], None], Any]]:
+def _cases(config: pytest.Config) -> Iterator[tuple[str, Checks, Any]]:
+    """The name of each test, its check behind those that come before it, and what is checked."""
     options = dict(text.partition("=")[::2] for text in config.getoption("option"))
     path = config.getoption("data")
     data = Path(path) if path else None
@@ -42,14 +45,21 @@ def _cases(config: pytest.Config) -> Iterator[tuple[str, Callable[[Any], None], 
             except UserError as error:
                 pytest.exit(str(error), returncode=4)
             subject = subject_of(found, *given, "" if ":" in name else name)
-            yield from ((f"{name}-{check.__name__}", check, subject) for check in checks)
+            yield from ((f"{name}-{one.__name__}", checks[: n + 1], subject) for n, one in enumerate(checks))
 
 
-def test_contract(check: Callable[[Any], None], subject: Any) -> None:
-    """One check; where it fails, one sentence says what to do."""
+def test_contract(checks: Checks, subject: Any) -> None:
+    """The last of the checks; where it fails, one sentence says what to do."""
+    *before, check = checks
     try:
-        check(subject)
-        return
+        try:
+            return check(subject)
+        except (NotCheckedError, ContractError):
+            raise
+        except Exception:
+            for earlier in before:  # it takes for granted what they say
+                earlier(subject)
+            raise
     except NotCheckedError as error:
         pytest.skip(str(error))
     except ContractError as error:
