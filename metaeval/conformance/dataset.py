@@ -82,10 +82,8 @@ def its_card_is_whole(subject: DatasetSubject) -> None:
     need_name("The card's", dataset.name, subject.name)
     for what in ("name", "title", "origin", "licence", "schema"):
         need(getattr(dataset, what), f"The card's {what} is empty: fill it; `metaeval data info` shows it.")
-    need(
-        dataset.kind in _KINDS,
-        f"The card's kind is {dataset.kind!r}: it is 'corpus' or 'ratings', after what load returns.",
-    )
+    if dataset.kind not in _KINDS:
+        refuse(f"The card's kind is {dataset.kind!r}: it is 'corpus' or 'ratings', after what load returns.")
     need(
         dataset.default_split in dataset.files,
         f"The default split is {dataset.default_split!r}, and files has {', '.join(dataset.files) or 'none'}: list it "
@@ -93,10 +91,8 @@ def its_card_is_whole(subject: DatasetSubject) -> None:
     )
     for name, option in dataset.options.items():
         need(option.help, f"Option {name!r} has no help: say in one sentence what it does.")
-        need(
-            not option.allowed or option.default in option.allowed,
-            f"Option {name!r} has the default {option.default!r}, which is not among the values allowed.",
-        )
+        if option.allowed and option.default not in option.allowed:
+            refuse(f"Option {name!r} has the default {option.default!r}, which is not among the values allowed.")
     for file in (file for files in dataset.files.values() for file in files):
         need(file.name and file.url, f"The file {file.name or file.url!r} has no name or no URL: give both.")
         need(

@@ -66,10 +66,8 @@ class MetricSubject:
         if issubclass(self.kind, Combination):
             raise NotCheckedError(f"{self.kind.card.name} combines other metrics' scores and reads no text itself")
         made: Metric = runs("Making the metric", lambda: self.kind(self.kind.Options(**self.options)))
-        need(
-            isinstance(getattr(made, "options", None), MetricOptions),
-            "The metric has no options after it was made: call super().__init__(options) in its __init__.",
-        )
+        if not isinstance(getattr(made, "options", None), MetricOptions):
+            refuse("The metric has no options after it was made: call super().__init__(options) in its __init__.")
         return made
 
     @cached_property
@@ -96,10 +94,8 @@ class MetricSubject:
 def declares_itself(subject: MetricSubject) -> None:
     """A subclass of Metric with a whole card."""
     kind = subject.kind
-    need(
-        isinstance(kind, type) and issubclass(kind, Metric),
-        f"{kind!r} is not a metric: give a subclass of metaeval.scoring.contract.Metric, the class itself.",
-    )
+    if not (isinstance(kind, type) and issubclass(kind, Metric)):
+        refuse(f"{kind!r} is not a metric: give a subclass of metaeval.scoring.contract.Metric, the class itself.")
     card = getattr(kind, "card", None)
     if not isinstance(card, MetricCard):
         refuse(f"{kind.__name__} has no card: set `card = MetricCard(name=..., family=..., ...)` in the class.")
@@ -111,10 +107,8 @@ def declares_itself(subject: MetricSubject) -> None:
         f"The card says truncation={card.truncation!r} and input_limit={card.input_limit}: set both where long inputs "
         "are cut, or neither.",
     )
-    need(
-        card.low is None or card.high is None or card.low < card.high,
-        f"The card's range is {card.low} to {card.high}: low has to be below high.",
-    )
+    if card.low is not None and card.high is not None and card.low >= card.high:
+        refuse(f"The card's range is {card.low} to {card.high}: low has to be below high.")
     need(
         issubclass(kind.Options, MetricOptions),
         f"{kind.__name__}.Options is not a MetricOptions: make it a subclass, so that unknown options are refused.",
@@ -220,25 +214,19 @@ def its_identity_names_what_it_is(subject: MetricSubject) -> None:
         refuse(f"identity() is not JSON ({error}): use numbers, texts, lists and dicts alone.", error)
     for key, value in (("name", metric.card.name), ("version", metric.card.version)):
         need(read.get(key) == value, f"identity()[{key!r}] is {read.get(key)!r}: start from super().identity().")
-    need(
-        metric.options.runtime.isdisjoint(read.get("options", {})),
-        "identity() holds options that Options.runtime names: leave out those that cannot change a score.",
-    )
+    if not metric.options.runtime.isdisjoint(read.get("options", {})):
+        refuse("identity() holds options that Options.runtime names: leave out those that cannot change a score.")
     other = subject.made()
     other.prepare(SOURCES, STATEMENTS)
-    need(
-        other.identity() == identity,
-        "Two instances with the same options have different identities: leave out what changes from run to run.",
-    )
+    if other.identity() != identity:
+        refuse("Two instances with the same options have different identities: leave out what changes from run to run.")
 
 
 def its_signature_fields_are_texts(subject: MetricSubject) -> None:
     """What stands in a signature: names and texts."""
     for name, value in subject.metric.provenance().items():
-        need(
-            isinstance(name, str) and isinstance(value, str),
-            f"provenance() has {name!r}: {value!r}: names and values have to be texts.",
-        )
+        if not (isinstance(name, str) and isinstance(value, str)):
+            refuse(f"provenance() has {name!r}: {value!r}: names and values have to be texts.")
 
 
 def what_is_cut_is_counted(subject: MetricSubject) -> None:
@@ -298,10 +286,8 @@ CHECKS = checks_of(globals())
 
 
 def _check_answers(answers: Any) -> None:
-    need(
-        isinstance(answers, Sequence),
-        f"score returned {type(answers).__name__}: return a list with one PairScore for each pair.",
-    )
+    if not isinstance(answers, Sequence):
+        refuse(f"score returned {type(answers).__name__}: return a list with one PairScore for each pair.")
     need(
         len(answers) == len(PAIRS),
         f"score returned {len(answers)} answers for {len(PAIRS)} pairs: return one PairScore for each pair, in the "

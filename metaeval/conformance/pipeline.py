@@ -71,10 +71,8 @@ class PipelineSubject:
             need(result.tables, "lay_out gives no table: return Layout([sheet]), a sheet from Provenance.sheet.")
             for name, sheet in result.tables.items():
                 need(sheet.records, f"The table {name!r} has no records: give one for each line and measure.")
-            need(
-                result.signatures,
-                "No table has a signature: make sheets by Provenance.sheet, with the choices as fields.",
-            )
+            if not result.signatures:
+                refuse("No table has a signature: make sheets by Provenance.sheet, with the choices as fields.")
             return {path.relative_to(folder).as_posix(): path.read_bytes() for path in result.write()}
 
     def result(self, answers: tuple[Mapping[str, Any], ...], folder: Path) -> Any:
@@ -109,10 +107,8 @@ def declares_itself(subject: PipelineSubject) -> None:
     need(
         first.endswith((".", "?")), f"The first line of help is {first!r}: make it one sentence, which stands in lists."
     )
-    need(
-        isinstance(pipeline.options, type) and issubclass(pipeline.options, PipelineOptions),
-        "options is not a class of options: give a subclass of PipelineOptions, such as ReadsAnswers.",
-    )
+    if not (isinstance(pipeline.options, type) and issubclass(pipeline.options, PipelineOptions)):
+        refuse("options is not a class of options: give a subclass of PipelineOptions, such as ReadsAnswers.")
     for name, one in pipeline.options.model_fields.items():
         need(one.description, f"Option {name!r} has no description: give Field(description=...), which its help shows.")
     for measure in pipeline.measures:
@@ -123,10 +119,8 @@ def declares_itself(subject: PipelineSubject) -> None:
         pipeline.backends in ("none", "optional") or issubclass(pipeline.options, JudgedByMetrics),
         f"backends={pipeline.backends!r} needs options that name metrics: add JudgedByMetrics to the options' bases.",
     )
-    need(
-        pipeline.chat == "none" or issubclass(pipeline.options, AsksChat),
-        f"chat={pipeline.chat!r} needs options that name a model: add AsksChat to the options' bases.",
-    )
+    if pipeline.chat != "none" and not issubclass(pipeline.options, AsksChat):
+        refuse(f"chat={pipeline.chat!r} needs options that name a model: add AsksChat to the options' bases.")
 
 
 def a_run_gives_tables_with_signatures(subject: PipelineSubject) -> None:

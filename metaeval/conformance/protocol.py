@@ -94,10 +94,8 @@ def declares_itself(subject: ProtocolSubject) -> None:
     protocol = subject.protocol
     keys = [measure.key for measure in protocol.measures]
     need_name("Its", protocol.name, subject.name)
-    need(
-        protocol.title and protocol.about,
-        "title or about is empty: say in one sentence what it measures, for `explain`.",
-    )
+    if not (protocol.title and protocol.about):
+        refuse("title or about is empty: say in one sentence what it measures, for `explain`.")
     need(keys, "It has no measures: declare at least one Measure(key, label).")
     need(len(set(keys)) == len(keys), f"Two measures have one key, among {', '.join(keys)}: give each its own.")
     for measure in protocol.measures:
@@ -108,14 +106,10 @@ def declares_itself(subject: ProtocolSubject) -> None:
         shown and set(shown) <= set(keys),
         f"shown gives {', '.join(shown) or 'nothing'}: it has to be keys of measures, which are {', '.join(keys)}.",
     )
-    need(
-        not protocol.headline or protocol.headline in keys,
-        f"The headline is {protocol.headline!r}, which is no measure: choose among {', '.join(keys)}.",
-    )
-    need(
-        set(protocol.table_measures) <= set(keys),
-        f"table_measures has keys that no measure has: choose among {', '.join(keys)}.",
-    )
+    if protocol.headline and protocol.headline not in keys:
+        refuse(f"The headline is {protocol.headline!r}, which is no measure: choose among {', '.join(keys)}.")
+    if not set(protocol.table_measures) <= set(keys):
+        refuse(f"table_measures has keys that no measure has: choose among {', '.join(keys)}.")
     for name, option in protocol.options.items():
         need(
             isinstance(option, Option) and option.about and option.values and all(option.values.values()),
@@ -137,10 +131,8 @@ def counts_and_estimates_are_whole(subject: ProtocolSubject) -> None:
                 not np.array_equal(getattr(given, name), getattr(mine, name), equal_nan=True)
                 for name in ("gold", "score", "group", "pool")
             )
-            need(
-                not changed,
-                f"evaluate changed its input on {edge!r}: work on copies; other metrics read the same arrays.",
-            )
+            if changed:
+                refuse(f"evaluate changed its input on {edge!r}: work on copies; other metrics read the same arrays.")
 
 
 def without_scores_nothing_is_defined(subject: ProtocolSubject) -> None:
@@ -174,15 +166,11 @@ def without_resamples_there_is_no_interval(subject: ProtocolSubject) -> None:
 def the_seed_fixes_the_interval(subject: ProtocolSubject) -> None:
     """One seed gives one outcome; the intervals of another one differ somewhere."""
     first, again, other = (subject.run(EDGES["plain"], n=200, seed=seed) for seed in (1, 1, 2))
-    need(
-        first == again,
-        "Two runs with one seed differ: draw with metaeval.stats.resampling.bootstrap, from the seed given.",
-    )
+    if first != again:
+        refuse("Two runs with one seed differ: draw with metaeval.stats.resampling.bootstrap, from the seed given.")
     intervals = [{key: (one.low, one.high) for key, one in outcome.estimates.items()} for outcome in (first, other)]
-    need(
-        any(low is not None for low, _ in intervals[0].values()),
-        "No measure has an interval with 200 resamples of 17 groups: fill Estimate.low and high.",
-    )
+    if all(low is None for low, _ in intervals[0].values()):
+        refuse("No measure has an interval with 200 resamples of 17 groups: fill Estimate.low and high.")
     need(intervals[0] != intervals[1], "Another seed gives the same intervals: resample from Resampling.seed.")
 
 
@@ -245,10 +233,8 @@ def replicate_agrees_with_evaluate(subject: ProtocolSubject) -> None:
             math.isclose(values[0], expected, rel_tol=1e-9, abs_tol=1e-12),
             f"replicate gives {key} = {values[0]} on the input and evaluate {expected}: both have to compute the same.",
         )
-        need(
-            np.array_equal(values, np.asarray(outcome.replicates.get(key, [])), equal_nan=True),
-            f"Outcome.replicates[{key!r}] is not what replicate gives for the same draws: `compare` needs it.",
-        )
+        if not np.array_equal(values, np.asarray(outcome.replicates.get(key, [])), equal_nan=True):
+            refuse(f"Outcome.replicates[{key!r}] is not what replicate gives for the same draws: `compare` needs it.")
 
 
 def influence_agrees_with_evaluate(subject: ProtocolSubject) -> None:
@@ -342,15 +328,11 @@ def _check_outcome(protocol: Protocol, given: Judgements, outcome: Any, edge: st
     unknown = set(outcome.estimates) - {measure.key for measure in protocol.measures}
     need(not unknown, f"{where} it estimates {', '.join(sorted(unknown))}, which are no measures: declare them.")
     lacking = set(protocol.shown(given)) - set(outcome.estimates)
-    need(
-        not lacking,
-        f"{where} it shows {', '.join(sorted(lacking))} and does not estimate it: return an Estimate for each.",
-    )
+    if lacking:
+        refuse(f"{where} it shows {', '.join(sorted(lacking))} and does not estimate it: return an Estimate for each.")
     for warning in outcome.warnings:
-        need(
-            warning.endswith(".") and (warning[0].isupper() or warning[0].isdigit()),
-            f"The warning {warning!r} is no sentence: begin with a capital and end with a full stop.",
-        )
+        if not (warning.endswith(".") and (warning[0].isupper() or warning[0].isdigit())):
+            refuse(f"The warning {warning!r} is no sentence: begin with a capital and end with a full stop.")
     for key, estimate in outcome.estimates.items():
         pairs = [pair for pair in (estimate.ties, estimate.bounds) if pair]
         numbers = [estimate.value, estimate.low, estimate.high, *(end for pair in pairs for end in pair)]
@@ -367,10 +349,8 @@ def _check_outcome(protocol: Protocol, given: Judgements, outcome: Any, edge: st
         ends = [(estimate.low, estimate.high), *pairs]
         for low, high in ends:
             need((low is None) == (high is None), f"{where} {key} has one end of an interval only: give both, or none.")
-            need(
-                low is None or high is None or low <= high,
-                f"{where} {key} has ends {low} and {high}: the lower one first.",
-            )
+            if low is not None and high is not None and low > high:
+                refuse(f"{where} {key} has ends {low} and {high}: the lower one first.")
 
 
 def _same(one: Outcome, other: Outcome, what: str, then: str) -> None:

@@ -27,10 +27,8 @@ def need(holds: object, sentence: str) -> None:
 
 def need_name(whose: str, name: str, registered: str) -> None:
     """Raise `ContractError` unless a thing has the name that it is registered under ("": none)."""
-    need(
-        not registered or name == registered,
-        f"{whose} name is {name!r} and the entry point's {registered!r}: give both the same name.",
-    )
+    if registered and name != registered:
+        refuse(f"{whose} name is {name!r} and the entry point's {registered!r}: give both the same name.")
 
 
 def checks_of(module: Mapping[str, object]) -> tuple[Callable[[Any], None], ...]:
