@@ -231,7 +231,6 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
     shown = headlines(results, readings)
     if len(results) == 1 and len(metrics_of(results[0])) <= _FEW:
         shown = [Headline(results[0], column) for column in results[0].columns]
-    names, left = _names(shown, most)
     first = shown[0].result
     several = len(results) > 1
     grid = Grid(
@@ -241,7 +240,7 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
         headings=tuple(plain(one.column.label) for one in shown),
         groups=tuple(Group(plain(one.result.protocol)) for one in shown) if several else (),
     )
-    return _filled(grid, shown, names, left, readings, intervals=True)
+    return _filled(grid, shown, most, readings, intervals=True)
 
 
 def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Grid:
@@ -251,7 +250,6 @@ def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) 
     """
     protocols = list(dict.fromkeys(result.protocol for result in results))
     shown = headlines(sorted(results, key=lambda result: protocols.index(result.protocol)), readings)
-    names, left = _names(shown, most)
     labels = {
         name: list(dict.fromkeys(plain(one.column.label) for one in shown if one.result.protocol == name))
         for name in protocols
@@ -267,7 +265,7 @@ def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) 
             for name in protocols
         ),
     )
-    return _filled(grid, shown, names, left, readings, intervals=False)
+    return _filled(grid, shown, most, readings, intervals=False)
 
 
 def _subtitle(results: Sequence[Result]) -> str:
@@ -293,9 +291,8 @@ def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
     return best[:most], len(names) - most
 
 
-def _filled(
-    grid: Grid, shown: Sequence[Headline], names: Sequence[str], left: int, readings: Readings, intervals: bool
-) -> Grid:
+def _filled(grid: Grid, shown: Sequence[Headline], most: int, readings: Readings, intervals: bool) -> Grid:
+    names, left = _names(shown, most)
     rows = [{row.metric: row for row in metrics_of(one.result)} for one in shown]
     reasons = letters(one.value(row) for one, of in zip(shown, rows, strict=True) for row in of.values())
     heads = [_head(one.column, one.metrics, (row for row in one.metrics if row.metric in names)) for one in shown]
