@@ -12,7 +12,7 @@ import numpy as np
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import sha256_json
-from metaeval.labelling.items import ROLES, Items
+from metaeval.labelling.items import ROLES, Item, Items
 from metaeval.own_tables import Row, Table, any_table
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats, Ints
@@ -385,6 +385,10 @@ def _p(error: float, variance: float, df: float) -> float:
     return float(2 * stdtr(df, -error / np.sqrt(variance))) if variance > 0 else 1.0
 
 
+FIELDS = ("id", "answer", "statement", "passage", "level", "probability", "stratum", "unit")
+"""The columns of a sheet of questions. Neither scores nor systems: who judges is blind to both."""
+
+
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """Drawn items, in the order in which they are to be judged.
@@ -403,19 +407,20 @@ class Drawn:
     @property
     def records(self) -> list[dict[str, Any]]:
         """The questions, one mapping an item, with the level left blank."""
-        found = []
-        for place, chance, stratum in zip(self.rows, self.probability, self.stratum, strict=True):
-            row = self.items.rows[place]
-            asked = {"id": row.id, "answer": row.group, "statement": row.statement, "passage": row.source, "level": ""}
-            found.append({**asked, "probability": float(chance), "stratum": stratum, "unit": self.unit})
-        return found
+        rows = (self.items.rows[place] for place in self.rows)
+        return [
+            self._record(row, "", float(chance), stratum)
+            for row, chance, stratum in zip(rows, self.probability, self.stratum, strict=True)
+        ]
 
     def records_besides(self, besides: Labels) -> Iterator[dict[str, Any]]:
         """The rows of the labels that there are already, one for each annotator: they may disagree."""
         for own, levels in besides.levels.items():
-            item = self.items.rows[self.items.numbers[own]]
-            asked = {"id": own, "answer": item.group, "statement": item.statement, "passage": item.source}
-            design = {"probability": self.known[own], "stratum": "", "unit": self.unit}
+            row = self.items.rows[self.items.numbers[own]]
             for number, level in enumerate(levels, start=1):
                 who = {"annotator": str(number)} if len(levels) > 1 else {}
-                yield {**asked, "level": SupportLevel(level).label, **design, **who}
+                yield {**self._record(row, SupportLevel(level).label, self.known[own], ""), **who}
+
+    def _record(self, row: Item, level: str, chance: float, stratum: str) -> dict[str, Any]:
+        values = row.id, row.group, row.statement, row.source, level, chance, stratum, self.unit
+        return dict(zip(FIELDS, values, strict=True))

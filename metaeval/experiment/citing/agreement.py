@@ -28,7 +28,7 @@ from metaeval.experiment.evaluation import resampling_of
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.cells import cell
 from metaeval.report.citation.layout import Table, interval_cell
-from metaeval.report.grid import Cell, Note, count, plain
+from metaeval.report.grid import Note, count, plain
 from metaeval.report.result import Column
 
 _TWO = Column(key="", label="", digits=2)
@@ -66,7 +66,7 @@ def _judge(read: tuple[Run, list[Labelled]], backends: MakeBackends) -> Layout:
             table.add(
                 title,
                 one.rater,
-                [accuracy, kappa, *supported, *(Cell(f"{number:,}") for number in numbers.values())],
+                [accuracy, kappa, *supported, *(f"{number:,}" for number in numbers.values())],
                 {
                     **{"unit": unit, "rater": one.rater, **numbers},
                     **one.accuracy.named("accuracy"),

@@ -20,7 +20,7 @@ from metaeval.experiment.citing.pipeline import JudgedByMetrics, Layout, MakeBac
 from metaeval.experiment.citing.provenance import Provenance
 from metaeval.files import safe_name
 from metaeval.report.citation.layout import Ends, Table, interval_cell
-from metaeval.report.grid import Cell, Group, Note, plain
+from metaeval.report.grid import Group, Note, plain
 from metaeval.report.result import Column
 from metaeval.report.sheet import Record, Sheet
 
@@ -170,7 +170,7 @@ def _side_by_side(aliice: Cited, alce: Cited, around: Provenance) -> Sheet:
             for key in ("recall", "precision")
         }
         cells = [interval_cell(ends, RECALL) for ends in values.values()]
-        table.add("", system, [*cells, Cell(f"{own.size:,}")], *_records(system, int(own.size), values))
+        table.add("", system, [*cells, f"{own.size:,}"], *_records(system, int(own.size), values))
     reading = Note(
         "reading", "as Tables 3 and 4 of the ALiiCE paper: answers with a citation between the words of a sentence"
     )

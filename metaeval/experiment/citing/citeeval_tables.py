@@ -63,7 +63,7 @@ from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.evaluation import resampling_of
 from metaeval.experiment.verdicts import load_judge
 from metaeval.report.citation.layout import Table, interval_cell
-from metaeval.report.grid import UNDEFINED, Cell, Note, numeral, plain
+from metaeval.report.grid import UNDEFINED, Note, numeral, plain
 from metaeval.report.sheet import Record, Scalar, Sheet
 
 MEASURES: Mapping[Key, Measure] = {
@@ -264,12 +264,12 @@ def _scores(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
             value, (least, most), column = values[key], bounds(results, key, scenario), measure.column
             cells.append(interval_cell((value.value, value.low, value.high), column))
             known = least is not None and most is not None
-            ends.append(Cell(f"{numeral(least, column)} to {numeral(most, column)}" if known else UNDEFINED))
+            ends.append(f"{numeral(least, column)} to {numeral(most, column)}" if known else UNDEFINED)
             record = {"system": system, "measure": key, **asdict(value), "least": least, "most": most}
             table.records.append(record)
-        table.add("", system, [*cells, Cell(f"{values['auto'].answers:,} of {len(answers):,}")])
+        table.add("", system, [*cells, f"{values['auto'].answers:,} of {len(answers):,}"])
         if _incomplete(rated):
-            table.add(_BOUNDS, system, [*ends, Cell("")])
+            table.add(_BOUNDS, system, [*ends, ""])
     headings = ["system", *(measure.label for measure in MEASURES.values()), "answers"]
     title = "CiteEval: citations as a chat model rates and edits them, from 0 to 1"
     return made.lines("citeeval", title, headings, table, notes)

@@ -30,7 +30,7 @@ from metaeval.experiment.citing.generating import amount, check_output, taken
 from metaeval.experiment.citing.pipeline import AsksChat, Layout, Pipeline, ReadsAnswers, Run, Scenario, one_of
 from metaeval.experiment.citing.provenance import Provenance, listed
 from metaeval.report.citation.layout import Table, interval_cell
-from metaeval.report.grid import Cell, Note, count, plain
+from metaeval.report.grid import Note, count, plain
 from metaeval.report.sheet import Scalar, Sheet
 from metaeval.stats.influence import SHARES, SIGNED
 
@@ -176,9 +176,9 @@ def _values(improved: Improved, made: Provenance) -> Sheet:
                     {"system": system, "round": turn, "measure": key, **asdict(own), "answers": known}
                     | {"least": least, "most": most, **ends, "pairs": pairs, "citations": cited}
                 )
-            table.add(plain(system), title, [*cells, Cell(f"{cited:,}"), Cell(f"{known:,} of {len(numbers):,}")])
+            table.add(plain(system), title, [*cells, f"{cited:,}", f"{known:,} of {len(numbers):,}"])
             if turn:
-                counted = Cell(f"{cited - cited_first:+,}"), Cell(f"{pairs:,}")
+                counted = f"{cited - cited_first:+,}", f"{pairs:,}"
                 table.add(f"{plain(system)}: change", title, [*changed, *counted])
     headings = ["round", *(measure.label for measure in MEASURES.values()), "citations", "answers"]
     return made.lines("improving", "Citations before and after their judge's edits", headings, table)
@@ -193,7 +193,7 @@ def _edits(improved: Improved, made: Provenance) -> Sheet:
         found = [counts_of(*pair, numbers) for pair in zip(rounds, [*rounds[1:], None], strict=True)]
         names = [name for name in dict.fromkeys(chain(*found)) if any(own.get(name) for own in found)]
         for name in names:
-            table.add(plain(system), name, [Cell(f"{own.get(name, 0):,}") for own in found])
+            table.add(plain(system), name, [f"{own.get(name, 0):,}" for own in found])
         table.records.extend(
             {"system": system, "round": turn, "count": name, "value": own.get(name, 0)}
             for turn, own in zip(turns, found, strict=True)
@@ -201,7 +201,7 @@ def _edits(improved: Improved, made: Provenance) -> Sheet:
         )
     took = taken(improved.spent, improved.judge.chat)
     took["answers left, since edits would bring an earlier text back"] = len(improved.circling)
-    blank = [Cell("")] * (len(turns) - 1)
+    blank = [""] * (len(turns) - 1)
     for name, value in took.items():
         record = {"system": "", "round": "all", "count": name, "value": value}
         table.add("all rounds", name, [*blank, amount(name, value)], record)

@@ -9,7 +9,7 @@ from metaeval.citation.panel import Flip, Rankings, agreements, flips, ranks
 from metaeval.experiment.citing.provenance import Provenance, in_steps
 from metaeval.report.cells import cell
 from metaeval.report.citation.layout import Table, interval_cell
-from metaeval.report.grid import UNDEFINED, Cell, Group, Note, plain
+from metaeval.report.grid import UNDEFINED, Group, Note, plain
 from metaeval.report.result import Column
 from metaeval.report.sheet import Sheet
 
@@ -35,7 +35,7 @@ def ranking_sheets(found: Rankings, around: Provenance, name: str, agreement: st
     systems, table = found.panel.systems, Table()
     for number, system in enumerate(systems):
         places = (own[number] for *_, own in columns)
-        table.add("", system, [Cell(UNDEFINED if place is None else str(place)) for place in places])
+        table.add("", system, [UNDEFINED if place is None else str(place) for place in places])
     for measure, backend, own in columns:
         line = {"backend": backend, "measure": measure}
         table.records.extend({"system": one, **line, "rank": rank} for one, rank in zip(systems, own, strict=True))
@@ -52,7 +52,7 @@ def _agreements(found: Rankings, around: Provenance, name: str) -> Sheet:
         table.add(
             f"{plain(one.one)} and {plain(one.other)}",
             found.labels[one.measure],
-            [*cells, Cell(f"{one.pairs:,}")],
+            [*cells, f"{one.pairs:,}"],
             {
                 **{"measure": one.measure, "one": one.one, "other": one.other, "pairs": one.pairs},
                 **one.tau.named("tau"),

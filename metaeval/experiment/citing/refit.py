@@ -30,7 +30,7 @@ from metaeval.experiment.evaluation import resampling_of
 from metaeval.files import sha256_json
 from metaeval.report.cells import THREE, cell
 from metaeval.report.citation.layout import Table, interval_cell
-from metaeval.report.grid import Cell, Note, count, plain
+from metaeval.report.grid import Note, count, plain
 from metaeval.report.sheet import Sheet
 
 MEASURES = (
@@ -181,9 +181,9 @@ def _coefficients(found: Refit, around: Provenance) -> Sheet:
     old, new = ({**one.action, "intercept": one.intercept} for one in (PUBLISHED, found.coefficients))
     for name in old:
         used = found.used.get(name)
-        cells = [cell(old[name]), cell(new[name]), Cell("" if used is None else f"{used:,}")]
         numbers = {"published": old[name], "refitted": new[name], "statements": used}
-        table.add("", name, cells, {"action": name, **numbers})
+        occurs = "" if used is None else f"{used:,}"
+        table.add("", name, [cell(old[name]), cell(new[name]), occurs], {"action": name, **numbers})
     reading = Note(
         "reading",
         "refitted on all groups, the least squares nearest to the published: an action that no statement has keeps its "

@@ -49,7 +49,7 @@ from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import safe_name
 from metaeval.report.citation.layout import Table, interval_cell
-from metaeval.report.grid import Cell, Note, count, numeral, plain, share
+from metaeval.report.grid import Note, count, numeral, plain, share
 from metaeval.report.result import Column
 from metaeval.report.sheet import Scalar, Sheet
 from metaeval.stats.arrays import Floats
@@ -137,7 +137,7 @@ def _claims(heard: _Written, rejudged: Rejudged, around: Provenance) -> Sheet:
         for name, value, of in own:
             kappa = name == "kappa"
             shown = interval_cell(value.ends, _TWO if kappa else _PERCENT, signed=kappa)
-            table.add(title, name, [shown, Cell(f"{of:,}")], {"measure": name, **asdict(value), "claims": of})
+            table.add(title, name, [shown, f"{of:,}"], {"measure": name, **asdict(value), "claims": of})
     return around.lines("rewriting", "Claims written again", ("measure", "value", "of claims"), table)
 
 

@@ -30,7 +30,7 @@ from metaeval.labelling.measures import (
 )
 from metaeval.report import result as results
 from metaeval.report.cells import cell
-from metaeval.report.grid import Block, Cell, Line, Note, plain
+from metaeval.report.grid import Note, TableRow, blocks_of, plain
 from metaeval.report.notebook import Recorded
 from metaeval.report.sheet import Record, Scalar, Sheet
 from metaeval.signature import signature, versions
@@ -224,22 +224,22 @@ def _notes_of_claims(items: Items, claims: Claims, own: Mapping[str, Rows]) -> l
 def estimate_sheet(found: Estimates) -> Sheet:
     """The table of the estimates: a block a file, and one of the differences."""
     several = len({one.system for one in found.found}) > 1
-    blocks: dict[str, list[Line]] = {}
+    rows: list[TableRow] = []
     for one, signed in (*((one, False) for one in found.found), *((one, True) for one in found.differences)):
         title = f"difference: {one.system}" if signed else one.system if several else ""
         cells = (
             cell(one.value, one.low, one.high, PERCENT, signed=signed),
             cell(*one.alone, PERCENT, signed=signed),
             cell(one.metric_only, column=PERCENT),
-            Cell(f"{one.saved:.0f}"),
+            f"{one.saved:.0f}",
         )
-        blocks.setdefault(plain(title), []).append(Line(LABELS[one.measure], cells))
+        rows.append((plain(title), LABELS[one.measure], cells))
     first = found.found[0]
     return item_sheet(
         "estimate",
         "Citation quality (%)",
         found.data,
-        ("share of citations", HEADINGS, [Block(title, tuple(lines)) for title, lines in blocks.items()]),
+        ("share of citations", HEADINGS, blocks_of(rows)),
         found.records,
         [Note(*note) for note in found.notes],
         found.signatures,

@@ -27,7 +27,7 @@ from metaeval.labelling.gates import SCHEMA, Gate, check_allowed, effective_numb
 from metaeval.labelling.items import Items, items_of
 from metaeval.reading import read_object
 from metaeval.report.cells import cell
-from metaeval.report.grid import UNDEFINED, Block, Cell, Line, Note, plain
+from metaeval.report.grid import UNDEFINED, Note, TableRow, blocks_of, plain
 from metaeval.report.result import checked
 from metaeval.report.sheet import Sheet
 from metaeval.signature import signature, versions
@@ -229,9 +229,9 @@ def check_sheet(found: Checked) -> Sheet:
     gate = found.gate
     value, low, high = found.unsupported
     value_ = None if value != value else value
-    lines = [
-        Line("flagged", (cell(*found.flagged, PERCENT), Cell(UNDEFINED))),
-        Line("unsupported (corrected)", (cell(value_, low, high, PERCENT), Cell(f"{100 * gate.max_unsupported:g}"))),
+    lines: list[TableRow] = [
+        ("", "flagged", (cell(*found.flagged, PERCENT), UNDEFINED)),
+        ("", "unsupported (corrected)", (cell(value_, low, high, PERCENT), f"{100 * gate.max_unsupported:g}")),
     ]
     notes = [
         Note(
@@ -260,7 +260,7 @@ def check_sheet(found: Checked) -> Sheet:
         "gate-check",
         "Release against the gate (%)",
         data_of(found.items),
-        ("share of citations", ("here", "allowed"), [Block("", tuple(lines))]),
+        ("share of citations", ("here", "allowed"), blocks_of(lines)),
         [
             {
                 **{"metric": gate.metric, "threshold": gate.threshold, "gate": gate.hash},

@@ -21,7 +21,7 @@ from metaeval.labelling.gates import Candidate, Gate, Reference, Terms, candidat
 from metaeval.labelling.items import Items, items_of
 from metaeval.labelling.labels import Judged, Labels, agreement, judged, labels_of
 from metaeval.report.cells import cell
-from metaeval.report.grid import Block, Cell, Line, Note, plain
+from metaeval.report.grid import Note, TableRow, blocks_of, plain
 from metaeval.report.notebook import Recorded
 from metaeval.report.sheet import Record, Sheet
 from metaeval.signature import signature, versions
@@ -235,7 +235,8 @@ def _hopeless(found: Fitted) -> str:
 
 def fit_sheet(found: Fitted) -> Sheet:
     """A line a metric: its last threshold that keeps the promise, else the one that misses least."""
-    lines, records = [], []
+    rows: list[TableRow] = []
+    records = []
     names = ("threshold", "missed", "bound", "supported_flagged", "effective_labels")
     for one in found.candidates:
         at = one.chosen if one.passes else (one.best or one.chosen)
@@ -244,8 +245,8 @@ def fit_sheet(found: Fitted) -> Sheet:
         numbers = (at.threshold, at.missed, at.bound, at.flagged, at.labels) if at else (None,) * 5
         threshold, missed, bound, flagged, _ = numbers
         shares = missed, bound, None if missed is None else 1 - missed, flagged, one.precision
-        cells = (cell(threshold), *(cell(value, column=PERCENT) for value in shares), Cell(verdict))
-        lines.append(Line(plain(one.metric), cells))
+        percents = (cell(value, column=PERCENT) for value in shares)
+        rows.append(("", one.metric, (cell(threshold), *percents, verdict)))
         stored = (value if value is None or abs(value) < 1e300 else None for value in numbers)
         record: Record = {"metric": one.metric, **dict(zip(names, stored, strict=True)), "precision": one.precision}
         records.append({**record, "promise": verdict, "more_labels": one.more})
@@ -256,7 +257,7 @@ def fit_sheet(found: Fitted) -> Sheet:
         (
             "metric",
             ("threshold", "missed", "at most", "recall", "supported flagged", "precision", "promise"),
-            [Block("", tuple(lines))],
+            blocks_of(rows),
         ),
         records,
         [Note(*note) for note in found.notes]

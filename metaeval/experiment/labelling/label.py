@@ -14,16 +14,13 @@ from metaeval.experiment.labelling.scores import filled, scored
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import write_text
 from metaeval.labelling.items import Items
-from metaeval.labelling.labels import Drawn, Labels, Unit, judged
+from metaeval.labelling.labels import FIELDS, Drawn, Labels, Unit, judged
 from metaeval.own_tables import WRITTEN, write_table
 from metaeval.report.explorer import explorer_page
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import draw_in_proportion, draw_simple, draw_stratified
 
 Design = Literal["random", "stratified", "uncertain"]
-
-FIELDS = ("id", "answer", "statement", "passage", "level", "probability", "stratum", "unit")
-"""The columns of a sheet of questions. Neither scores nor systems: who judges is blind to both."""
 
 _PER_STRATUM = 10
 _MOST_STRATA = 5

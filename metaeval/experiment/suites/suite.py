@@ -112,9 +112,6 @@ def _check(name: str, config: RunConfig, job: Job, store: ScoreStore) -> None:
             )
 
 
-_OWN_NAMES = {"options": "dataset_options"}
-
-
 @dataclass(frozen=True)
 class Suite:
     """A name, and one run for each data set."""
@@ -188,19 +185,18 @@ def run_suite(suite: Suite, progress: MetricProgress | None = None) -> Iterator[
 
 
 def _entries(listed: Any, path: Path | None) -> list[dict[str, Any]]:
+    """What is said of each data set, under the names of a run's settings."""
     if listed is None:
         return []
     if not isinstance(listed, list) or not listed:
         raise UserError(f"{path}: 'datasets' should be a list of names, or of mappings with 'dataset' in each.")
-    return [_entry(item, path) for item in listed]
-
-
-def _entry(item: Any, path: Path | None) -> dict[str, Any]:
-    if isinstance(item, str):
-        return {"dataset": item}
-    if isinstance(item, dict) and isinstance(item.get("dataset"), str):
-        return {_OWN_NAMES.get(str(key), str(key)): value for key, value in item.items()}
-    raise UserError(f"{path}: a data set of 'datasets' is {item!r}; it should be a name, or a mapping with 'dataset'.")
+    entries = [{"dataset": item} if isinstance(item, str) else item for item in listed]
+    for item in entries:
+        if not isinstance(item, dict) or not isinstance(item.get("dataset"), str):
+            raise UserError(
+                f"{path}: a data set of 'datasets' is {item!r}; it should be a name, or a mapping with 'dataset'."
+            )
+    return [{"dataset_options" if key == "options" else str(key): item[key] for key in item} for item in entries]
 
 
 RECORD = "suite.json"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from metaeval.report.cells import cell, lay_out, rank
-from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note, Rank, plain, value_of
+from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note, Rank, TableRow, blocks_of, plain, value_of
 from metaeval.report.notes import differs, settings, standing
 from metaeval.report.result import Column, Result, Row
 from metaeval.report.sheet import Record
@@ -52,12 +52,12 @@ class Frame:
 class Table:
     """Named lines of cells in titled blocks, as they are printed, and the records that they are made of."""
 
-    blocks: dict[str, list[tuple[str, Sequence[Cell]]]] = field(default_factory=dict)
+    rows: list[TableRow] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
 
-    def add(self, block: str, name: str, cells: Sequence[Cell], *records: Record) -> None:
+    def add(self, block: str, name: str, cells: Sequence[Cell | str], *records: Record) -> None:
         """Put a line into a block, and its records behind the others."""
-        self.blocks.setdefault(block, []).append((name, cells))
+        self.rows.append((block, name, cells))
         self.records.extend(records)
 
 
@@ -106,11 +106,7 @@ def scores_grid(frame: Frame, columns: Sequence[Column], entries: Sequence[Entry
 
 def lines_grid(frame: Frame, stub: str, headings: Sequence[str], table: Table, groups: tuple[Group, ...] = ()) -> Grid:
     """Any named lines of cells, in titled blocks."""
-    made = [
-        Block(title, tuple(Line(plain(name), tuple(cells)) for name, cells in rows))
-        for title, rows in table.blocks.items()
-    ]
-    return framed_grid(frame, headings, made, stub, groups)
+    return framed_grid(frame, headings, blocks_of(table.rows) if table.rows else (), stub, groups)
 
 
 def interval_cell(

@@ -145,7 +145,7 @@ def _measures(meta: Meta, around: Provenance) -> Sheet:
                 "sentences_outside_statements": sum(own.outside for own in meta.aligned.get(name, {}).values()),
             }
             means = dict(zip(("mean", "mean_least", "mean_most"), level.mean_ends(name), strict=True))
-            cells = [Cell(f"{one:,}") for one in numbers.values()]
+            cells = [f"{one:,}" for one in numbers.values()]
             title = f"{len(level.ratings.rows):,} rated {level.unit}"
             table.add(title, name, cells, {"level": level.unit, "measure": name, **numbers, **means})
     reading = Note(
@@ -161,8 +161,8 @@ def _annotators(meta: Meta, around: Provenance) -> Sheet | None:
     """Krippendorff's alpha among the annotators; None with one."""
     table = Table()
     for name, (one, number) in alphas(meta.read.human, meta.resampling).items():
-        cells = [interval_cell(one.ends, THREE, signed=True), Cell(f"{number:,}")]
-        table.add("", name, cells, {"what": name, **one.named("alpha"), "statements": number})
+        alpha = interval_cell(one.ends, THREE, signed=True)
+        table.add("", name, [alpha, f"{number:,}"], {"what": name, **one.named("alpha"), "statements": number})
     title = "Agreement between annotators (Krippendorff's alpha)"
     return around.lines("annotators", title, ("of", "alpha", "statements"), table) if table.records else None
 
@@ -197,7 +197,7 @@ def _systems(meta: Meta, around: Provenance, level: Level) -> Sheet:
     """Mean rating and mean values of the systems, and how far their rankings agree."""
     found, systems, table = over_systems(level, meta.resampling), level.systems, Table()
     for name, (own, tau) in {_PEOPLE: (found.people, None), **found.measures}.items():
-        agreed = Cell("") if tau is None else interval_cell(tau.ends, RANKS_DIGITS, signed=True)
+        agreed = "" if tau is None else interval_cell(tau.ends, RANKS_DIGITS, signed=True)
         record = {"measure": name, **dict(zip(systems, own, strict=True)), **(tau or Interval(None)).named("tau")}
         table.add("" if tau is None else "measures", name, [*map(cell, own), agreed], record)
     pairs = len(systems) * (len(systems) - 1) // 2
@@ -226,7 +226,7 @@ def _agreements(meta: Meta, around: Provenance) -> Sheet:
                 cells.append(interval_cell(own.ends, column, signed=True))
                 record |= own.named(column.key)
             table.records.append({**record, "rows": rows, "left_out": left_out})
-        left = Cell(f"{found.statements_left_out:,}, {found.responses_left_out:,}")
+        left = f"{found.statements_left_out:,}, {found.responses_left_out:,}"
         table.add(f"scenario {scenario}", one.name, [*cells, left])
     labels = [f"{column.label}, {unit}" for unit in ("statements", "responses") for column in CORRELATIONS]
     reading = Note(
@@ -257,7 +257,7 @@ def _contexts(meta: Meta, around: Provenance) -> Sheet:
     for forced, name in ((True, "statements with citations need them, as published"), (False, "as the judge says")):
         found = agreement_on_contexts(meta.rated, meta.read.human.people, forced)
         shares = [cell(found[key]) for key in ("precision", "recall", "f1")]
-        table.add("", name, [*shares, Cell(f"{found['statements'] or 0:,.0f}")], {"forced": forced, **found})
+        table.add("", name, [*shares, f"{found['statements'] or 0:,.0f}"], {"forced": forced, **found})
     title = "Does a statement need a citation? The judge against most people"
     headings = ("judge", "precision", "recall", "F1", "statements")
     return around.lines("citebench-contexts", title, headings, table)
@@ -306,7 +306,8 @@ def _within_brief(sheet: Sheet, names: frozenset[str]) -> Grid:
             headings[system] = f"{plain(system)} ({one['of']:,})"
             rows.setdefault(str(one["measure"]), []).append(line.cells[spearman])
     frame = Frame(grid.key, f"{grid.title} (Spearman)", grid.subtitle, grid.footer)
-    return lines_grid(frame, "measure", list(headings.values()), Table({"": [*rows.items()]}))
+    table = Table([("", name, cells) for name, cells in rows.items()])
+    return lines_grid(frame, "measure", list(headings.values()), table)
 
 
 def _lines(sheet: Sheet, kept: Callable[[Record], bool]) -> Grid:
