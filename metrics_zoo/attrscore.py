@@ -16,8 +16,6 @@ from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay
 from metrics_zoo.t5 import T5Metric, ask_prompts
 
 if TYPE_CHECKING:
-    import torch
-
     from metaeval.scoring.backends.seq2seq import Encoded
 
 LABELS = ("Attributable", "Extrapolatory", "Contradictory")
@@ -90,13 +88,8 @@ class AttrScore(T5Metric):
     def _ask(self, batch: Encoded) -> list[ThreeWay]:
         import torch
 
-        said = torch.stack([self._log_probability(batch, label) for label in self.labels], dim=1).log_softmax(1)
-        return [ThreeWay(*row) for row in said.tolist()]
-
-    @staticmethod
-    def _log_probability(batch: Encoded, label: list[int]) -> torch.Tensor:
-        """Natural logarithm of the probability that each prompt's answer is the label, (prompts,) float64."""
-        import torch
-
-        logits = batch.after(range(len(batch)), [label[:-1]] * len(batch)).double().log_softmax(-1)
-        return torch.stack([logits[:, place, piece] for place, piece in enumerate(label)]).sum(0)
+        said = []  # natural logarithms of the probability that each prompt's answer is the label, (prompts,) float64
+        for label in self.labels:
+            logits = batch.after(range(len(batch)), [label[:-1]] * len(batch)).double().log_softmax(-1)
+            said.append(torch.stack([logits[:, place, piece] for place, piece in enumerate(label)]).sum(0))
+        return [ThreeWay(*row) for row in torch.stack(said, dim=1).log_softmax(1).tolist()]

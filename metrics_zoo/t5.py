@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.model_metric import LoadedModelMetric
-from metaeval.scoring.backends.models import load_tokenizer
+from metaeval.scoring.backends.models import load_model, load_tokenizer
 from metaeval.scoring.backends.tokens import Prompt, PromptCut, PromptTokens
 from metaeval.scoring.contract import Status
 
@@ -36,10 +36,14 @@ class T5Metric(LoadedModelMetric):
     @cached_property
     def model(self) -> Seq2Seq:
         """The T5, loaded when first asked for."""
-        from metaeval.scoring.backends.seq2seq import load_seq2seq
+        from transformers import AutoModelForSeq2SeqLM
+
+        from metaeval.scoring.backends.seq2seq import Seq2Seq, lighten
 
         self.check_vocabulary()
-        return load_seq2seq(self.model_folder, self.options.dtype, self.batch_tokens, self.device)
+        found, options = self.model_folder, self.options
+        model = load_model(AutoModelForSeq2SeqLM, found, options.dtype, self.device, change=lighten)
+        return Seq2Seq(model, self.batch_tokens, self.device)
 
     def check_vocabulary(self) -> None:
         """Raise `UserError` if the tokenizer cannot be that of this metric, before gigabytes of weights are loaded."""

@@ -141,13 +141,16 @@ def match_pairs(
         weights = {text: weigh(item) for text, item in texts.items()}
         for source, numbers in by_source.items():
             judged = [pairs[number][1] for number in numbers]
-            sides = match(
-                texts[source].states,
-                [texts[text].states for text in judged],
-                weights[source],
-                [weights[t] for t in judged],
-            )
-            found.update(zip(numbers, sides, strict=True))
+            states, statements = texts[source].states, [texts[text].states for text in judged]
+            lengths = torch.tensor([len(rows) for rows in statements], device=states.device)
+            near = torch.cat(statements) @ states.T
+            theirs = torch.cat([weights[text] for text in judged]).to(states.device)
+            weighted = torch.stack([near.amax(1).double() * theirs, theirs], dim=1)
+            sums = torch.segment_reduce(weighted, "sum", lengths=lengths, axis=0)
+            best = torch.segment_reduce(near, "max", lengths=lengths, axis=0)
+            own = weights[source].to(states.device)
+            sides = torch.stack([sums[:, 0] / sums[:, 1], best.double() @ own / own.sum()], dim=1).tolist()
+            found |= {number: (one, other) for number, (one, other) in zip(numbers, sides, strict=True)}
     return [found[number] for number in range(len(pairs))]
 
 
@@ -180,23 +183,3 @@ def align_tokens(encoder: TextEncoder, texts: Mapping[str, Encoded], source: str
             start, end = places[best]
             spans += [Span("source", start, end, weight, link)] if start < end else []
     return spans
-
-
-def match(
-    source: torch.Tensor,
-    statements: Sequence[torch.Tensor],
-    source_weights: torch.Tensor,
-    statement_weights: Sequence[torch.Tensor],
-) -> list[tuple[float, float]]:
-    """(precision, recall) of each statement against one source: (tokens, dimensions) and (tokens,) each."""
-    import torch
-
-    lengths = torch.tensor([len(rows) for rows in statements], device=source.device)
-    near = torch.cat(list(statements)) @ source.T
-    weights = torch.cat(list(statement_weights)).to(source.device)
-    weighted = torch.stack([near.amax(1).double() * weights, weights], dim=1)
-    sums = torch.segment_reduce(weighted, "sum", lengths=lengths, axis=0)
-    best = torch.segment_reduce(near, "max", lengths=lengths, axis=0)
-    own = source_weights.to(source.device)
-    recalls = best.double() @ own / own.sum()
-    return [(one, other) for one, other in torch.stack([sums[:, 0] / sums[:, 1], recalls], dim=1).tolist()]

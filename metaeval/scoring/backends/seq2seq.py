@@ -12,8 +12,6 @@ import torch
 from transformers.models.t5.modeling_t5 import T5Attention, T5LayerCrossAttention
 
 from metaeval.scoring.backends.batches import least_waste, length_batches, pad, run_batches
-from metaeval.scoring.backends.checkpoint import ModelFolder
-from metaeval.scoring.backends.models import DType, load_model
 
 
 def lighten(model: Any) -> Any:
@@ -94,7 +92,7 @@ class Encoded:
 class Seq2Seq:
     """A transformers encoder-decoder over prompts of token ids; answers do not depend on the batch beyond 1e-5.
 
-    model: settled on `device`, its cross-attention light (`load_seq2seq`). batch_tokens: tokens of a batch,
+    model: settled on `device`, its cross-attention light (`lighten`). batch_tokens: tokens of a batch,
     padding included.
     """
 
@@ -135,11 +133,3 @@ class Seq2Seq:
         output = self._model(encoder_outputs=(states,), attention_mask=mask, decoder_input_ids=ids, use_cache=False)
         logits: torch.Tensor = output.logits
         return logits.float().cpu()
-
-
-def load_seq2seq(found: ModelFolder, dtype: DType, batch_tokens: int, device: str) -> Seq2Seq:
-    """A T5 from a transformers folder; `UserError` when it cannot be loaded."""
-    from transformers import AutoModelForSeq2SeqLM
-
-    model = load_model(AutoModelForSeq2SeqLM, found, dtype, device, change=lighten)
-    return Seq2Seq(model, batch_tokens, device)
