@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,17 +54,12 @@ class Judgements:
         """The same rows with other group codes."""
         return replace(self, group=group)
 
-    def rows(self, keep: NDArray[np.bool_]) -> Judgements:
-        """The rows where `keep` is true; all codes stay as they are."""
-        system = None if self.system is None else self.system[keep]
-        return replace(
-            self,
-            gold=self.gold[keep],
-            score=self.score[keep],
-            group=self.group[keep],
-            pool=self.pool[keep],
-            system=system,
-        )
+    def rows(self, keep: NDArray[np.bool_ | np.int64]) -> Judgements:
+        """The rows where `keep` is true, or those of these numbers; all codes stay as they are."""
+        columns: dict[str, Any] = {
+            name: column[keep] for name, column in vars(self).items() if isinstance(column, np.ndarray)
+        }
+        return replace(self, **columns)
 
 
 @dataclass(frozen=True)

@@ -256,12 +256,8 @@ def _redrawn(pair: Pair, groups: int, generator: np.random.Generator) -> Pair:
     group = np.repeat(np.arange(groups), [len(one) for one in drawn])
     pools = int(pair.rows.pool.max(initial=0)) + 1
     pool = np.unique(group * pools + pair.rows.pool[rows], return_inverse=True)[1].astype(np.int64)
-    system = None if pair.rows.system is None else pair.rows.system[rows]
-    taken = replace(
-        pair.rows, gold=pair.rows.gold[rows], score=pair.rows.score[rows], group=group, pool=pool, system=system
-    )
     one, other = (model.of_rows(rows, group) for model in pair.models)
-    return Pair(taken, (one, other), pair.correlation)
+    return Pair(replace(pair.rows.rows(rows), group=group, pool=pool), (one, other), pair.correlation)
 
 
 @dataclass(frozen=True)
