@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import zip_longest
 from math import isfinite
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -81,7 +81,10 @@ def audit(config: RunConfig, sizes: Sequence[int] = SIZES) -> Audit:
         sizes=list(_whole_sets(corpus, config, sizes)) if evidence.citations else [],
         rules=[_rule(corpus, base, rule) for rule in get_args(Rule)] if evidence.citations else [],
         giveaways=[
-            Giveaway(unit, row.metric, row.metric == LEXICAL_OVERLAP, _by_label(result, row.values))
+            Giveaway(
+                *(unit, row.metric, row.metric == LEXICAL_OVERLAP),
+                {column.label: row.values[column.key] for column in result.columns if column.key in _AUCS},
+            )
             for unit, result in found.items()
             for row in result.rows
         ],
@@ -122,10 +125,6 @@ def _evaluated(job: Job, columns: Sequence[Column], resamples: int | None = None
         config = config.model_copy(update={"interval": config.interval.model_copy(update={"resamples": resamples})})
     ((protocol, options),) = find_protocols(config)
     return evaluate(job.frame(protocol), columns, protocol, options, config)
-
-
-def _by_label(result: Result, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {column.label: values[column.key] for column in result.columns if column.key in _AUCS}
 
 
 def _evidence(citations: Collection[Citation]) -> EvidenceSets:

@@ -31,14 +31,7 @@ from metaeval.experiment.counted_ratings import counted_file, evaluate_counted
 from metaeval.experiment.evaluation import evaluate, find_protocols, named_protocols, readable_protocols, readings_of
 from metaeval.experiment.job_folder import PAIRS, close_job, job_folder, write_pairs
 from metaeval.experiment.metrics import MetricProgress, check_asking, check_windows, score_in, worker_pool
-from metaeval.experiment.prepared_run import (
-    Job,
-    RatedSet,
-    find_dataset,
-    pair_file,
-    prepare,
-    prepare_ratings,
-)
+from metaeval.experiment.prepared_run import Job, RatedSet, find_dataset, pair_file, prepare, prepare_ratings
 from metaeval.experiment.significance import as_one_family
 from metaeval.files import atomic_write, safe_name, write_text
 from metaeval.reading import parquet_library

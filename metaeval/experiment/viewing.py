@@ -248,7 +248,10 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
         metrics.append(
             {
                 **_described(name, metric, name in head["controls"]),
-                "scores": [_rounded(kept[row]["scores"][number]) for row in shown.ids],
+                "scores": [
+                    None if score is None or not math.isfinite(score) else float(f"{score:.{_DIGITS}g}")
+                    for score in (kept[row]["scores"][number] for row in shown.ids)
+                ],
                 "missing": _by_row(kept[row].get("missing", {}).get(name) for row in shown.ids),
                 "cut": _by_row(kept[row].get("cut", {}).get(name) for row in shown.ids),
                 "spans": explained is not None,
@@ -413,12 +416,6 @@ def _replied(metric: Metric | None, job: Job | None, rows: Sequence[UnitRow]) ->
     texts = [[job.texts[number] for number in row.members] for row in rows]
     found = {pair: metric.replies(*pair) for pair in dict.fromkeys(pair for own in texts for pair in own)}
     return [[reply for pair in own for reply in found[pair]] for own in texts] if any(found.values()) else None
-
-
-def _rounded(score: float | None) -> float | None:
-    if score is None or not math.isfinite(score):
-        return None
-    return float(f"{score:.{_DIGITS}g}")
 
 
 def _by_row(values: Iterable[Any]) -> dict[int, Any]:

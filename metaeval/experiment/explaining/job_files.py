@@ -185,7 +185,13 @@ def differences(
         return {"": compare(one, other, metric)}, [[], []]
     if others:
         raise UserError(f"{others[0]!r} is no job, and a job is compared with a job: give the hashes of both.")
-    files = [_by_name(sources_of(job, results)) for job in (one, other)]
+    files = []
+    for job in (one, other):
+        paths = [Path(path) for path in sources_of(job, results)]
+        # By name, in several folders with that of the folder, but for its hash.
+        several = len({path.parent for path in paths}) > 1
+        folders = [f"{path.parent.name.rpartition('-')[0]}/" if several else "" for path in paths]
+        files.append({f"{folder}{path.name}": str(path) for folder, path in zip(folders, paths, strict=True)})
     shared = [name for name in files[0] if name in files[1]]
     if not shared:
         raise UserError(f"The jobs {one} and {other} have no result file of one name: there is nothing to compare.")
@@ -205,12 +211,3 @@ def _beside(of: str) -> str:
     if numbers.is_file() and holds_signatures(numbers):
         return str(numbers)
     return str(Path(of).parent) if (Path(of).parent / NAME).is_file() else of
-
-
-def _by_name(paths: Sequence[str]) -> dict[str, str]:
-    """The files of a job by name, in several folders with that of the folder, but for its hash."""
-    several = len({Path(path).parent for path in paths}) > 1
-    return {
-        f"{Path(path).parent.name.rpartition('-')[0]}/{Path(path).name}" if several else Path(path).name: path
-        for path in paths
-    }
