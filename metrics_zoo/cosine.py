@@ -12,7 +12,7 @@ from metaeval.errors import UserError
 from metaeval.reading import read_json
 from metaeval.scoring.backends import minilm, models
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
-from metaeval.scoring.backends.encoder import JobTexts, Keep, TextEncoder, first_products
+from metaeval.scoring.backends.encoder import JobTexts, Keep, TextEncoder, first_products, words_of
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint
 from metaeval.scoring.backends.tokens import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Status
@@ -220,11 +220,6 @@ class Cosine(ModelMetric):
         ]
         cosines = iter(first_products(list(compress(sides, read))))
         return [
-            PairScore(
-                next(cosines) if known else None,
-                Status.OK if known else Status.EMPTY,
-                one.tokens + other.tokens,
-                one.cut + other.cut,
-            )
+            PairScore(next(cosines) if known else None, Status.OK if known else Status.EMPTY, *words_of(one, other)[1:])
             for known, (one, other) in zip(read, sides, strict=True)
         ]

@@ -54,9 +54,9 @@ class FactCC(LoadedModelMetric):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without words is EMPTY (the official code stops or gives a meaningless number)."""
         judged = [number for number, statement in enumerate(statements) if statement.strip()]
-        answers = [PairScore(None, Status.EMPTY)] * len(statements)
         table = self.model.table([sources[number] for number in judged], [statements[number] for number in judged])
         scores = table.values.reshape(len(judged), 2).double().softmax(-1)[:, 0].tolist()
-        for number, score, tokens, cut in zip(judged, scores, table.tokens, table.cut, strict=True):
-            answers[number] = PairScore(score, tokens=tokens, cut=cut)
-        return answers
+        found = (
+            PairScore(score, Status.OK, *counts) for score, *counts in zip(scores, table.tokens, table.cut, strict=True)
+        )
+        return [next(found) if text.strip() else PairScore(None, Status.EMPTY) for text in statements]

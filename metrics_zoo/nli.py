@@ -96,12 +96,10 @@ class NLI(LoadedModelMetric):
         scores = log_p.exp()[:, self.labels.index("entailment")]
         if self.options.score == "ent-minus-con":
             scores = scores - log_p.exp()[:, self.labels.index("contradiction")]
-        found = iter(zip(scores.tolist(), tokens, cut, strict=True))
-        answers = [PairScore(None, Status.EMPTY)] * len(statements)
-        for number in _with_words(statements):
-            value, read, lost = next(found)
-            answers[number] = PairScore(value, Status.OK, read, lost)
-        return answers
+        found = (
+            PairScore(value, Status.OK, *counts) for value, *counts in zip(scores.tolist(), tokens, cut, strict=True)
+        )
+        return [next(found) if text.strip() else PairScore(None, Status.EMPTY) for text in statements]
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
         """The three classes; `UserError` for a model with two."""
@@ -114,14 +112,10 @@ class NLI(LoadedModelMetric):
 
     def _log_p(self, sources: Sequence[str], statements: Sequence[str]) -> tuple[torch.Tensor, list[int], list[int]]:
         """Log-probabilities, tokens and cut of the pairs whose statement has words."""
-        judged = _with_words(statements)
+        judged = [number for number, statement in enumerate(statements) if statement.strip()]
         table = self.model.table([sources[number] for number in judged], [statements[number] for number in judged])
         values = table.values.reshape(len(judged), len(self.labels))
         return values.double().log_softmax(-1), table.tokens, table.cut
-
-
-def _with_words(statements: Sequence[str]) -> list[int]:
-    return [number for number, statement in enumerate(statements) if statement.strip()]
 
 
 def read_labels(config: Any, given: str, name: str) -> list[Label]:

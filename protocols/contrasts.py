@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -121,11 +121,26 @@ def contrasts(
     if not 0 < alpha < 0.5:
         raise ValueError(f"alpha must lie between 0 and 0.5, got {alpha}")
     found = spreads(protocol, options, resampling, metrics, keys)
-    return [
-        _contrast(measure, pair, spread.get(measure.key), metrics, margin, alpha)
-        for measure in map(protocol.measure, keys)
-        for pair, spread in found.items()
-    ]
+    nothing = Spread(math.nan, None, 0, lambda level: None)  # no row that both scored
+    made = []
+    for measure, ((one, other), by_key) in product(map(protocol.measure, keys), found.items()):
+        spread = by_key.get(measure.key, nothing)
+        error, observed, ends = spread.standard_error, spread.observed, spread.interval(1 - 2 * alpha)
+        told = not math.isnan(observed) and observed != 0
+        contrast = Contrast(
+            measure=measure.key,
+            one=one,
+            other=other,
+            standard_error=error,
+            groups=spread.groups,
+            equivalent=equivalent_within(ends, margin),
+            equal_within=max(abs(end) for end in ends) if ends else None,
+            tost=None if error is None else _known(tost(observed, error, margin)),
+            **closed_forms(measure, metrics[one], metrics[other]),
+            needed=required_groups(observed, error, spread.groups) if told and error else None,
+        )
+        made.append(contrast)
+    return made
 
 
 def closed_forms(measure: Measure, one: Judgements, other: Judgements) -> dict[str, float | None]:
@@ -133,34 +148,6 @@ def closed_forms(measure: Measure, one: Judgements, other: Judgements) -> dict[s
     both = both_scored(one, other)
     found = measure.closed_forms(one.gold[both], one.score[both], other.score[both]) if measure.closed_forms else {}
     return {name: _known(found.get(name, math.nan)) for name in ("delong", "williams", "steiger")}
-
-
-def _contrast(
-    measure: Measure,
-    pair: tuple[str, str],
-    spread: Spread | None,
-    metrics: Mapping[str, Judgements],
-    margin: float,
-    alpha: float,
-) -> Contrast:
-    forms = closed_forms(measure, metrics[pair[0]], metrics[pair[1]])
-    if spread is None:  # no row that both scored
-        spread = Spread(math.nan, None, 0, lambda level: None)
-    error, observed = spread.standard_error, spread.observed
-    ends = spread.interval(1 - 2 * alpha)
-    told = not math.isnan(observed) and observed != 0
-    return Contrast(
-        measure=measure.key,
-        one=pair[0],
-        other=pair[1],
-        standard_error=error,
-        groups=spread.groups,
-        equivalent=equivalent_within(ends, margin),
-        equal_within=max(abs(end) for end in ends) if ends else None,
-        tost=None if error is None else _known(tost(observed, error, margin)),
-        **forms,
-        needed=required_groups(observed, error, spread.groups) if told and error else None,
-    )
 
 
 def _known(value: float) -> float | None:
