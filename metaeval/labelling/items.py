@@ -171,7 +171,9 @@ def _items_of(given: Any, mapping: Mapping[str, str]) -> Items | tuple[Sequence[
     if not isinstance(given, str | Path):
         table = table_of("the items", given)
         first = table.rows[0].cells
-        if isinstance(first.get("text"), str) and _is_list_of_objects(first.get("passages")):
+        passages: Any = first.get("passages")
+        listed = isinstance(passages, Sequence) and bool(passages) and all(isinstance(one, Mapping) for one in passages)
+        if isinstance(first.get("text"), str) and listed:
             return answers_of([row.cells for row in table.rows]), "answers"
         return _of_table(table, "items", mapping)
     path = Path(given)
@@ -186,10 +188,6 @@ def _items_of(given: Any, mapping: Mapping[str, str]) -> Items | tuple[Sequence[
     if not {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys():
         return _of_table(read_table(path), name, mapping)
     return read_answers(path), name
-
-
-def _is_list_of_objects(value: Any) -> bool:
-    return isinstance(value, Sequence) and bool(value) and all(isinstance(one, Mapping) for one in value)
 
 
 def _of_corpus(corpus: Corpus) -> Items:
@@ -269,7 +267,8 @@ def _of_table(table: Table, name: str, mapping: Mapping[str, str]) -> Items | tu
     columns = table.find({**ROLES, "text": ()}, given)
     sources, numbered = _sources(table, columns)
     if "statement" not in columns:
-        marked = next((one for one in (columns.get("text"), *_TEXTS) if one and _has_marks(table, one)), None)
+        named = [one for one in (columns.get("text"), *_TEXTS) if one in table.headings]
+        marked = next((one for one in named if any(_MARK.search(row.text(one)) for row in table.rows)), None)
         if marked is None:
             table.find(ROLES, given, ["statement"])
         answers = [
@@ -303,10 +302,6 @@ def _of_table(table: Table, name: str, mapping: Mapping[str, str]) -> Items | tu
 _TEXTS = ("text", "answer", "response", "output", "Text", "Answer", "Response", "Output")
 _MARK = re.compile(r"\[\d+\]")
 _LISTED = re.compile(r"(?m)^\s*\[\d+\]\s*")
-
-
-def _has_marks(table: Table, heading: str) -> bool:
-    return heading in table.headings and any(_MARK.search(row.text(heading)) for row in table.rows)
 
 
 def _sources(table: Table, columns: Mapping[str, str]) -> tuple[list[str], list[str]]:

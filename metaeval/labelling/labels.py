@@ -352,6 +352,8 @@ def check_sample(items: Items, found: Judged, scores: Mapping[str, Floats]) -> N
     The mean of what is known of every item is estimated from the labelled ones, and held against its true value:
     each metric's score, the place in the file, the words of statement and source, the share of each system.
     """
+    from scipy.special import stdtr
+
     place = np.arange(len(items.rows)) / max(len(items.rows) - 1, 1)
     known: dict[str, Floats] = {f"score of {name}": score for name, score in scores.items()}
     known |= {"place in the file (0 first, 1 last)": place, "distance from the middle of the file": np.abs(place - 0.5)}
@@ -369,7 +371,9 @@ def check_sample(items: Items, found: Judged, scores: Mapping[str, Floats]) -> N
             continue
         guess = share(values[drawn], np.zeros(values.size), sample, np.arange(values.size), level=1 - ODDS / len(known))
         error = abs(guess.value - values.mean())
-        p = 0.0 if guess.variance == 0 and error > 1e-9 else _p(error, guess.variance, guess.df)
+        p = 0.0 if guess.variance == 0 and error > 1e-9 else 1.0
+        if guess.variance > 0:
+            p = float(2 * stdtr(guess.df, -error / np.sqrt(guess.variance)))
         if p < ODDS / len(known):
             raise UserError(
                 f"The {drawn.size:,} labelled {items.what} are no random sample of the {values.size:,}: their mean "
@@ -377,12 +381,6 @@ def check_sample(items: Items, found: Judged, scores: Mapping[str, Floats]) -> N
                 f"{found.said}). Draw items with 'metaeval label', give each its chance of being drawn in a column "
                 "'probability', or add --assume-sample if you know better."
             )
-
-
-def _p(error: float, variance: float, df: float) -> float:
-    from scipy.special import stdtr
-
-    return float(2 * stdtr(df, -error / np.sqrt(variance))) if variance > 0 else 1.0
 
 
 FIELDS = ("id", "answer", "statement", "passage", "level", "probability", "stratum", "unit")
