@@ -31,7 +31,7 @@ from metaeval.experiment.citing.pipeline import AsksChat, Form, Layout, Pipeline
 from metaeval.experiment.citing.provenance import answers_at, data_of, listed, written_out
 from metaeval.files import safe_name
 from metaeval.report.citation.layout import Frame, Table, lines_grid
-from metaeval.report.grid import UNDEFINED, Cell, Note, count, plain
+from metaeval.report.grid import UNDEFINED, Note, count, plain
 from metaeval.report.sheet import Sheet
 from metaeval.signature import signature
 
@@ -159,18 +159,24 @@ def _sheet(written: _Written) -> Sheet:
     marks = int(blocks["marks"]["marks"] or 0)
     data = data_of(written.run.name, strategy, written.questions, len(written.answers), marks)
     made = {"questions": answers_at(data), **fields, "metaeval": version("metaeval")}
-    frame = Frame(
-        ("generation", data.name, strategy),
-        "Answers that were generated",
-        f"{plain(data.name)}, system {plain(written.system)}",
-        _notes(written, data.documents, fields),
-        (signature(made),),
+    lost, title = written.lost, "Answers that were generated"
+    some = ", ".join(f"{plain(one.question.id)} ({one.stage} {one.trouble})" for one in lost[:_SHOWN])
+    more = f", and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
+    notes = (
+        Note("data", f"{count(len(written.results), 'question')}, {count(data.documents, 'document')}"),
+        # A list of settings can be broken into lines behind its commas.
+        Note("settings", listed({name: value.replace(",", ", ") for name, value in fields.items()})),
+        Note("left out", f"{some}{more}; {_LEFT_OUT}" if lost else ""),
+        Note("prompts", "the strategies are named by SCiFi's paper; the wording is ours"),
     )
+    subtitle = f"{plain(data.name)}, system {plain(written.system)}"
+    footer = tuple(note for note in notes if note.text)
+    frame = Frame(("generation", data.name, strategy), title, subtitle, footer, (signature(made),))
     table = Table()
-    for title, counts in blocks.items():
+    for block, counts in blocks.items():
         for name, value in counts.items():
-            record = {"system": written.system, "block": title, "count": name, "value": value}
-            table.add(title, name, [amount(name, value)], record)
+            record = {"system": written.system, "block": block, "count": name, "value": value}
+            table.add(block, name, [amount(name, value)], record)
     return Sheet("generation", data, fields, table.records, lines_grid(frame, "count", ["number"], table))
 
 
@@ -184,26 +190,11 @@ def taken(spent: Spent, chat: ChatOptions) -> _Counts:
     }
 
 
-def _notes(written: _Written, documents: int, fields: dict[str, str]) -> tuple[Note, ...]:
-    lost = written.lost
-    some = ", ".join(f"{plain(one.question.id)} ({one.stage} {one.trouble})" for one in lost[:_SHOWN])
-    more = f", and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
-    notes = (
-        Note("data", f"{count(len(written.results), 'question')}, {count(documents, 'document')}"),
-        # A list of settings can be broken into lines behind its commas.
-        Note("settings", listed({name: value.replace(",", ", ") for name, value in fields.items()})),
-        Note("left out", f"{some}{more}; {_LEFT_OUT}" if lost else ""),
-        Note("prompts", "the strategies are named by SCiFi's paper; the wording is ours"),
-    )
-    return tuple(note for note in notes if note.text)
-
-
-def amount(name: str, value: float | None) -> Cell:
+def amount(name: str, value: float | None) -> str:
     """A count, a mean or money, as it is printed."""
     if value is None:
-        return Cell(UNDEFINED)
-    digits = 4 if name == MONEY else 1 if isinstance(value, float) else 0
-    return Cell(f"{value:.4f}" if name == MONEY else f"{value:,.{digits}f}")
+        return UNDEFINED
+    return f"{value:.4f}" if name == MONEY else f"{value:,.{1 if isinstance(value, float) else 0}f}"
 
 
 GENERATE = Pipeline(
