@@ -130,22 +130,13 @@ def pool_mean(values: Floats, group: Ints, n_groups: int) -> Prepared:
     )
 
 
-@dataclass(frozen=True)
-class _Blocks:
+def _blocks(ranked: RankedPools, relevant: Bools) -> tuple[Ints, Ints, Ints]:
     """Of each row's tie block: rows, relevant rows, and relevant rows ranked above it in the pool; (n,) each."""
-
-    rows: Ints
-    relevant: Ints
-    above: Ints
-
-
-def _blocks(ranked: RankedPools, relevant: Bools) -> _Blocks:
     counted = np.concatenate(([0], np.cumsum(relevant)))
     position = np.arange(ranked.rank.size)
     pool_start = position - ranked.rank + 1
     start, stop = pool_start + ranked.first - 1, pool_start + ranked.last
-    above = counted[start] - counted[pool_start]
-    return _Blocks(ranked.last - ranked.first + 1, counted[stop] - counted[start], above)
+    return ranked.last - ranked.first + 1, counted[stop] - counted[start], counted[start] - counted[pool_start]
 
 
 def reciprocal_rank(ranked: RankedPools) -> Floats:
@@ -154,10 +145,10 @@ def reciprocal_rank(ranked: RankedPools) -> Floats:
     The first of r relevant rows among t shuffled ones is the j-th with chance C(t - j, r - 1) / C(t, r).
     """
     relevant = ranked.gold >= 1
-    blocks = _blocks(ranked, relevant)
+    rows, hits, above = _blocks(ranked, relevant)
     place = ranked.rank - ranked.first + 1
-    reached = (blocks.above == 0) & (blocks.relevant > 0) & (place <= blocks.rows - blocks.relevant + 1)
-    t, r, j = blocks.rows[reached], blocks.relevant[reached], place[reached]
+    reached = (above == 0) & (hits > 0) & (place <= rows - hits + 1)
+    t, r, j = rows[reached], hits[reached], place[reached]
     terms = np.zeros(ranked.rank.size)
     terms[reached] = np.exp(_log_choose(t - j, r - 1) - _log_choose(t, r)) / ranked.rank[reached]
     return _defined(ranked, relevant, ranked.total(terms))
@@ -170,17 +161,17 @@ def average_precision_of_pools(ranked: RankedPools) -> Floats:
     front of it (r - 1) / (t - 1) each.
     """
     relevant = ranked.gold >= 1
-    blocks = _blocks(ranked, relevant)
-    in_front = (ranked.rank - ranked.first) * (blocks.relevant - 1) / np.maximum(blocks.rows - 1, 1)
-    precision = (blocks.above + 1 + in_front) / ranked.rank
-    return _per_relevant(ranked, relevant, blocks.relevant / blocks.rows * precision)
+    rows, hits, above = _blocks(ranked, relevant)
+    in_front = (ranked.rank - ranked.first) * (hits - 1) / np.maximum(rows - 1, 1)
+    precision = (above + 1 + in_front) / ranked.rank
+    return _per_relevant(ranked, relevant, hits / rows * precision)
 
 
 def precision_at_1(ranked: RankedPools) -> Floats:
     """Chance that the first row of each pool is relevant, (n_pools,); NaN without a relevant row."""
     relevant = ranked.gold >= 1
-    blocks = _blocks(ranked, relevant)
-    return _defined(ranked, relevant, ranked.total(np.where(ranked.rank == 1, blocks.relevant / blocks.rows, 0.0)))
+    rows, hits, _ = _blocks(ranked, relevant)
+    return _defined(ranked, relevant, ranked.total(np.where(ranked.rank == 1, hits / rows, 0.0)))
 
 
 def recall_at(ranked: RankedPools, k: int) -> Floats:
@@ -188,8 +179,8 @@ def recall_at(ranked: RankedPools, k: int) -> Floats:
     if k < 1:
         raise ValueError(f"the cut-off k must be at least 1, got {k}")
     relevant = ranked.gold >= 1
-    blocks = _blocks(ranked, relevant)
-    return _per_relevant(ranked, relevant, np.where(ranked.rank <= k, blocks.relevant / blocks.rows, 0.0))
+    rows, hits, _ = _blocks(ranked, relevant)
+    return _per_relevant(ranked, relevant, np.where(ranked.rank <= k, hits / rows, 0.0))
 
 
 def _per_relevant(ranked: RankedPools, relevant: Bools, terms: Floats) -> Floats:
