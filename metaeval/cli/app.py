@@ -18,7 +18,7 @@ from typer import Option
 from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import analyses, cite, data, explain, kept, labelling, metrics, run, suite
+from metaeval.cli import analyses, cite, data, explain, jobs, labelling, metrics, run, suite
 from metaeval.cli.output import say
 from metaeval.errors import UserError
 from metaeval.shown import Shown
@@ -114,13 +114,13 @@ for command in (
 ):
     app.command(command.__name__)(command)
 app.command("generate", help="Answers with citations, written by a chat model.")(lambda: None)
-for command in (kept.view, suite.tables, suite.figures, suite.multiverse):
+for command in (jobs.view, suite.tables, suite.figures, suite.multiverse):
     app.command(command.__name__)(command)
 app.command("check-claim")(analyses.check_claim)
-app.command("slurm")(kept.slurm)
+app.command("slurm")(jobs.slurm)
 for name, group in (
-    *(("cite", cite.app), ("data", data.app), ("metrics", metrics.app), ("results", kept.results)),
-    *(("shards", kept.shards), ("store", kept.stores), ("gate", labelling.gate)),
+    *(("cite", cite.app), ("data", data.app), ("metrics", metrics.app), ("results", jobs.results)),
+    *(("shards", jobs.shards), ("store", jobs.stores), ("gate", labelling.gate)),
 ):
     app.add_typer(group, name=name)
 

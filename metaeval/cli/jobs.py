@@ -1,4 +1,4 @@
-"""Commands about what runs leave behind: jobs (results, view), shards (and slurm, which runs them), stores (store)."""
+"""Commands about jobs and what they leave behind: results and view, shards (and slurm, which runs them), stores."""
 
 from __future__ import annotations
 
