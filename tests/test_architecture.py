@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -291,3 +292,28 @@ def test_the_command_line_starts_without_numbers_or_models():
 def test_a_lexical_metric_does_not_load_torch(tmp_path):
     code = f"import metaeval; metaeval.run(metrics=['overlap'], interval={{'resamples': 5}}, results={str(tmp_path)!r})"
     assert loaded_by(code).isdisjoint({"torch", "transformers"})
+
+
+def named_by_benchmarks():
+    """(file, module of ours, name): what benchmarks import, and what they replace by `mock.patch.object`."""
+    for path in sorted((ROOT / "benchmarks").rglob("*.py")):
+        modules = {}
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in PACKAGES:
+                modules |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+                yield from ((path.name, node.module, one.name) for one in node.names)
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "mock.patch.object":
+                where, name = node.args[:2]
+                if isinstance(where, ast.Name) and where.id in modules and isinstance(name, ast.Constant):
+                    yield path.name, modules[where.id], name.value
+
+
+def test_what_benchmarks_import_and_replace_is_there():
+    gone = []
+    for file, module, name in named_by_benchmarks():
+        where = importlib.import_module(module)
+        if not hasattr(where, name) and not (
+            hasattr(where, "__path__") and importlib.util.find_spec(f"{module}.{name}")
+        ):
+            gone.append(f"{file}: {module}.{name}")
+    assert not gone
