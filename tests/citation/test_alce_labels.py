@@ -121,6 +121,8 @@ def _with(field, value):
             "field 'sentence_recall_score' is 3; allowed: 0, 1",
         ),
         ([1, 2], "should be data set, model, id and item"),
+        ({"id": "a", "text": "It rained [1]."}, "is of another layout: it should be data set, model, id and item"),
+        ({"asqa": {"model_a": 1}}, "is of another layout: it should be data set, model, id and item"),
         ({"asqa": {"model_a": {"overall_results": {}}}}, "holds no labelled answer"),
     ],
 )

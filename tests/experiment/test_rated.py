@@ -81,6 +81,8 @@ def test_controls_are_those_that_need_no_document():
     assert names(RATINGS) == [*four, "statement length", "system"]
     bare = [Rating(row.id, row.group, row.gold) for row in ROWS]
     assert names(Ratings("mine", tuple(bare), {"m": SCORES})) == four
+    both = tuple(Rating(row.id, row.group, row.gold, "ab"[number % 2]) for number, row in enumerate(ROWS))
+    assert names(Ratings("mine", both, {"m": SCORES})) == [*four, "system"]
     # A system with one text would be told its rating.
     lone = (*bare[1:], Rating("r00", "g00", 1.0, "a"))
     assert names(Ratings("mine", lone, {"m": SCORES})) == four

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import t
+from scipy.stats import norm, t
 from statsmodels.stats.meta_analysis import combine_effects
 
 from metaeval.stats.significance import pooled
@@ -52,6 +52,9 @@ def test_agrees_with_statsmodels(studies):
     assert found.weights == pytest.approx(theirs.weights_rel_re, abs=1e-12)
     assert found.normal == pytest.approx(theirs.conf_int(use_t=False)[1], abs=1e-9)
     assert found.hartung_knapp == pytest.approx(theirs.conf_int(use_t=True)[3], abs=1e-9)
+    assert found.p == pytest.approx(2 * norm.sf(abs(theirs.mean_effect_re) / theirs.sd_eff_w_re), rel=1e-9)
+    in_errors = abs(theirs.mean_effect_re) / theirs.sd_eff_w_re_hksj
+    assert found.p_hartung_knapp == pytest.approx(2 * t.sf(in_errors, studies - 1), rel=1e-9)
     assert found.heterogeneity == pytest.approx(theirs.test_homogeneity().pvalue, abs=1e-12)
     assert (found.prediction is None) == (studies == 2)
 

@@ -208,3 +208,13 @@ def test_errors():
             prepare(column, column, codes[:2], codes, 1)
         with pytest.raises(ValueError, match="group codes"):
             prepare(column, column, codes, codes + 1, 1)
+
+
+@pytest.mark.parametrize("far", [2.0**22, -(2.0**24)])
+def test_strata_that_lie_far_apart_hide_no_difference_inside_them(far):
+    # The spread inside the strata is below what rounding could leave of a constant; these sums are exact.
+    gold, stratum = np.array([0.0, 1, 1, 1, 0, 1, 0, 0]), np.repeat([0, 1], 4)
+    inside = np.array([0.0, 1, 0, 1, 0, 1, 0, 1])
+    expected = pearsonr(within_strata(inside, stratum), within_strata(gold, stratum))[0]
+    assert partial_pearson(inside + far * stratum, gold, stratum) == pytest.approx(expected, abs=1e-6)
+    assert np.isnan(partial_pearson(far * stratum, gold, stratum))

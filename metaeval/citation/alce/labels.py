@@ -60,7 +60,11 @@ def read_labels(path: Path) -> list[Labelled]:
 
     Raises `UserError` with item and field where the file is of another layout.
     """
-    content = Row(f"{path}", read_object(path, "it should be data set, model, id and item, one in another"))
+    layout = "it should be data set, model, id and item, one in another"
+    content = Row(f"{path}", read_object(path, layout))
+    for models in content.fields.values():
+        if not isinstance(models, dict) or not all(isinstance(items, dict) for items in models.values()):
+            raise UserError(f"{path} is of another layout: {layout}.")
     found = [
         _labelled(dataset, model, key, content.row(dataset).row(model).row(key))
         for dataset in content.fields
@@ -69,7 +73,7 @@ def read_labels(path: Path) -> list[Labelled]:
         if key != "overall_results"
     ]
     if not found:
-        raise UserError(f"{path} holds no labelled answer: it should be data set, model, id and item, one in another.")
+        raise UserError(f"{path} holds no labelled answer: {layout}.")
     return found
 
 
