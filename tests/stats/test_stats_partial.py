@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import pearsonr, rankdata, spearmanr
 
 from metaeval.stats.correlations import partial_correlation, residual_correlation, within_strata
-from metaeval.stats.resampling import bootstrap, jackknife, replicate, value
+from metaeval.stats.resampling import Draws, bootstrap, jackknife, replicate, value
 
 
 def partial_pearson(score, gold, stratum):
@@ -211,10 +211,12 @@ def test_errors():
 
 
 @pytest.mark.parametrize("far", [2.0**22, -(2.0**24)])
-def test_strata_that_lie_far_apart_hide_no_difference_inside_them(far):
-    # The spread inside the strata is below what rounding could leave of a constant; these sums are exact.
-    gold, stratum = np.array([0.0, 1, 1, 1, 0, 1, 0, 0]), np.repeat([0, 1], 4)
-    inside = np.array([0.0, 1, 0, 1, 0, 1, 0, 1])
-    expected = pearsonr(within_strata(inside, stratum), within_strata(gold, stratum))[0]
-    assert partial_pearson(inside + far * stratum, gold, stratum) == pytest.approx(expected, abs=1e-6)
-    assert np.isnan(partial_pearson(far * stratum, gold, stratum))
+def test_a_group_that_is_not_drawn_hides_no_difference_among_the_others(far):
+    # What is left spreads less than rounding could leave of a constant; these sums are exact.
+    gold, score = np.array([0.0, 1, 1, 1, 0, 0, 1, 1]), np.array([0.0, 1, 0, 1, far, far, far, far])
+    group = np.repeat([0, 1], 4)
+    weights = np.array([[1, 1], [1, 0]], dtype=np.uint8)
+    for kept, expected in ((score, pearsonr(score[:4], gold[:4])[0]), (np.repeat(score[3:5], 4), np.nan)):
+        measure = partial_correlation(kept, gold, np.zeros(8, dtype=np.int64), group, 2, ranks=False)
+        found = replicate(measure, Draws(2, 2, lambda number: weights))
+        assert found[1] == pytest.approx(expected, abs=1e-6, nan_ok=True)
