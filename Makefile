@@ -70,9 +70,9 @@ meta: $(VENV)/.installed
 	@$(BIN)/metaeval cite meta $(answers) $(cited) $(chat) $(if $(pipelines),--pipelines '$(pipelines)') \
 	  $(if $(human),--human '$(human)') $(if $(scores),--scores '$(scores)')
 
-# One process more than there are cores: a test that waits for another process leaves its core to the others.
+# One process a core: one more would fill the waits of the others, and costs all of them more than that.
 # workers=0 runs everything in one process.
-workers ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+workers ?= $(shell getconf _NPROCESSORS_ONLN)
 
 # The commands that tests start read compiled source, whatever the user's own environment says.
 test: $(VENV)/.installed-dev
