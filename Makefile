@@ -1,4 +1,4 @@
-# make                                      the main job on the shipped mini corpus: offline metrics, all protocols
+# make                                      the main job on the shipped demo data: offline metrics, all protocols
 # make test                                 the test suite
 # make tables, figures, multiverse          a paper's tables and figures; ranks under every combination of choices
 # make alce, aliice, scifi input=FILE nli=METRIC    citations of answers, judged by any metric
@@ -13,7 +13,7 @@ extras ?= models,llm,fast,report,parquet,xlsx,citation
 
 # Settings of a run: only those that are given are passed on.
 common = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(protocol)') \
-         $(if $(metric),--metric '$(metric)') $(if $(dataset),--dataset '$(dataset)') \
+         $(if $(metric),--metrics '$(metric)') $(if $(dataset),--dataset '$(dataset)') \
          $(if $(split),--split '$(split)') $(if $(data),--data '$(data)') \
          $(if $(results),--results '$(results)') $(if $(store),--store '$(store)') \
          $(foreach pair,$(set),--set '$(pair)')
@@ -31,10 +31,12 @@ view: $(VENV)/.installed
 	  $(if $(output),--output '$(output)') --open
 
 tables: $(VENV)/.installed
-	@$(BIN)/metaeval tables $(flags)
+	@$(BIN)/metaeval run --suite $(flags)
 
+# The exit code 1 says that a data set could not be had; the others are drawn, and it is said again at the end.
 figures: $(VENV)/.installed
-	@$(BIN)/metaeval figures $(flags) $(if $(cost),--cost)
+	@$(BIN)/metaeval run --suite $(flags) || test $$? = 1
+	@$(BIN)/metaeval results figures latest $(if $(results),--results '$(results)') $(if $(cost),--cost)
 
 # Unit and pool are choices that the multiverse goes through: one that is given is held fixed.
 multiverse: $(VENV)/.installed
@@ -45,9 +47,9 @@ multiverse: $(VENV)/.installed
 answers = $(if $(input),$(input),$(error name the file: make $@ input=answers.json))
 
 # Citations of answers: one file a system, one backend or several (nli="autoais overlap").
-cited = $(foreach name,$(nli),--nli '$(name)') $(if $(format),--format '$(format)') \
-        $(if $(threshold),--threshold '$(threshold)') $(if $(calibration),--calibration '$(calibration)') \
-        $(if $(results),--results '$(results)') $(if $(store),--store '$(store)') $(foreach pair,$(set),--set '$(pair)')
+cited = $(foreach name,$(nli),--nli '$(name)') $(if $(threshold),--threshold '$(threshold)') \
+        $(if $(format),--set 'format=$(format)') $(if $(calibration),--set 'calibration=$(calibration)') \
+        $(if $(results),--results '$(results)') $(if $(store),--set 'store=$(store)') $(foreach pair,$(set),--set '$(pair)')
 
 alce: $(VENV)/.installed
 	@$(BIN)/metaeval cite alce $(answers) $(cited) $(if $(profile),--profile '$(profile)')
@@ -91,7 +93,7 @@ reference: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.reference $(if $(data),--data '$(data)') --cost
 	$(BIN)/python -m benchmarks.which_metric > docs/which-metric.md
 
-# Are the tests able to fail? 100 mutants of the source, drawn by a seed, each held against the tests of its line.
+# Are the tests able to fail? 150 mutants of the source, drawn by a seed, each held against the tests of its line.
 mutants: $(VENV)/.installed-dev
 	$(BIN)/python tests/mutants.py $(if $(count),--count $(count)) $(if $(seed),--seed $(seed))
 
@@ -99,6 +101,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python .ci/house.py --check
 
 # The explorer's own scripts hold types in their comments.
 types-js:
@@ -116,7 +119,7 @@ audit: $(VENV)/.installed-dev
 setup: $(VENV)/.installed
 
 help:
-	@echo "make                 run the main job on the shipped mini corpus (makes $(VENV) first)"
+	@echo "make                 run the main job on the shipped demo data (makes $(VENV) first)"
 	@echo "make view            look at the last job's pairs in the browser (result=JOB output=FILE)"
 	@echo "make tables          a paper's tables, all data sets of config= (config=offline, config=base-paper)"
 	@echo "make figures         its figures (cost=1 measures speed too)"
@@ -128,7 +131,7 @@ help:
 	@echo "make test            run the tests (workers=2) make lint   ruff and mypy; make audit   licences"
 	@echo "make docs            build the docs site into docs/_build, with its tutorials executed"
 	@echo "make reference       make results/reference and docs/which-metric.md anew (data=FOLDER)"
-	@echo "make mutants         change the source in 100 places: does a test notice? (count=100 seed=12)"
+	@echo "make mutants         change the source in 150 places: does a test notice? (count=150 seed=12)"
 	@echo "make test-slow       run the long tests       make setup  only install    make clean  remove $(VENV)"
 	@echo
 	@echo "Settings of a run, as name=value:"

@@ -9,14 +9,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from metaeval.analyses.data import SIZES
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment.auditing import audit
 from metaeval.report.audit import PERCENT, Audit, at_own_size, findings
-from metaeval.report.grid import UNDEFINED, numeral, plain
 from metaeval.report.markdown import escape
 from metaeval.report.measures import LEVELS
 from metaeval.report.result import FULL_SUPPORT
+from metaeval.report.table import UNDEFINED, numeral, plain
 
 _DOCS = """# What the data sets' labels mean
 
@@ -80,7 +81,7 @@ def documentation(data: Path | None) -> str:
     audits, left_out = [], {}
     for name, split in _PUBLISHED:
         try:
-            audits.append(audit(RunConfig(dataset=name, split=split, data=None if name == "mini" else data)))
+            audits.append(audit(RunConfig(dataset=name, split=split, data=None if name == "mini" else data), SIZES))
         except UserError as error:
             left_out[f"{name}, {split}"] = str(error)
     return markdown(audits, left_out)

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from metaeval.config import load_run
-from metaeval.experiment.columns import scored_columns
+from metaeval.experiment.columns import named_metrics, scored_columns
 from metaeval.experiment.labelling.label import uncertain_sizes
 from metaeval.experiment.prepared_run import prepare
 from metaeval.stats.prediction_powered import NEEDED_F, Sample, Share, difference, draw_in_proportion, share
@@ -202,7 +202,7 @@ def further(given: argparse.Namespace, metrics: tuple[str, ...]) -> bool:
         job = prepare(load_run(None, {**settings, "results": given.results}))
         group = np.unique([row.group for row in job.rows], return_inverse=True)[1]
         level = np.array([row.level for row in job.rows])
-        columns = list(scored_columns(job))
+        columns = list(scored_columns(job, named_metrics(job.config)))
         for what, draw in draws.items():
             by = columns[0].score if what == "unequal" else group
             for label in ("full", "none"):
@@ -249,7 +249,7 @@ def main() -> None:
         job = prepare(load_run(None, {**settings, "results": given.results}))
         group = np.unique([row.group for row in job.rows], return_inverse=True)[1]
         level = np.array([row.level for row in job.rows])
-        for column in scored_columns(job):
+        for column in scored_columns(job, named_metrics(job.config)):
             for label, number in LEVELS.items():
                 gold = (level == number) * 1.0
                 for n in LABELS:

@@ -2,9 +2,8 @@
 
     python -m benchmarks.large_files                      100,000 ratings of 9 systems, 3 metrics
     python -m benchmarks.large_files --rows 1000000       minutes
-    python -m benchmarks.large_files --rows --counted 10000000 --resampled
-                                                          Parquet beyond memory: 2 metrics, groups of ten rows, at most
-                                                          10**6, by t and by percentiles of 1,000 resamples
+    python -m benchmarks.large_files --rows --parquet 10000000
+                                                          Parquet: 2 metrics, groups of ten rows, at most 10**6
 
 Each command runs in a process of its own, with one thread. A first run on a small file compiles the loops.
 """
@@ -76,24 +75,18 @@ def main() -> None:
     """Time the commands and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="*", default=[100_000])
-    parser.add_argument("--counted", type=int, nargs="*", default=[])
-    parser.add_argument("--resampled", action="store_true")
+    parser.add_argument("--parquet", type=int, nargs="*", default=[])
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for rows in (1_000, *given.rows):
-            path = Path(folder) / f"ratings-{rows}.jsonl"
-            write_ratings(path, rows)
+        files = [("jsonl", write_ratings, rows) for rows in (1_000, *given.rows)]
+        files += [("parquet", write_parquet, rows) for rows in given.parquet]
+        for ending, write, rows in files:
+            path = Path(folder) / f"ratings-{rows}.{ending}"
+            write(path, rows)
             settings = ("-q", "--data", str(path), "--results", str(Path(folder) / "results"))
             seconds, memory = measured("evaluate", "-d", "ratings", *settings)
             if rows > 1_000:
-                print(f"evaluate -d ratings, {rows:>11,} rows {seconds:9.1f} CPU s {memory:6.2f} GiB", flush=True)
-        for rows in given.counted:
-            path = Path(folder) / f"ratings-{rows}.parquet"
-            write_parquet(path, rows)
-            settings = ("-q", "--data", str(path), "--results", str(Path(folder) / "results"))
-            for method in ("t", "percentile") if given.resampled else ("t",):
-                seconds, memory = measured("evaluate", "-d", "ratings", *settings, "-s", f"interval.method={method}")
-                print(f"counted, {method:<11} {rows:>11,} rows {seconds:9.1f} CPU s {memory:6.2f} GiB", flush=True)
+                print(f"{ending:<8} {rows:>11,} rows {seconds:9.1f} CPU s {memory:6.2f} GiB", flush=True)
 
 
 if __name__ == "__main__":

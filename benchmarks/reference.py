@@ -4,9 +4,10 @@
     python -m benchmarks.reference --data ../shared/data wice-test-page --cost
     python -m benchmarks.reference --check mini-all-chunk              # compare what is kept with what is made now
 
-Each set has a folder: the results of every protocol as files that `metaeval table` prints (compressed), and the scores
-as a table by pair id. No text of any data set is in them. `--cost` measures pairs per second of CPU time anew; no other
-number depends on the machine. `--check` makes the sets anew and ends with exit code 1 where a number differs.
+Each set has a folder: the results of every protocol as files that `metaeval results show` prints (compressed), and
+the scores as a table by pair id. No text of any data set is in them. `--cost` measures pairs per second of CPU time
+anew; no other number depends on the machine. `--check` makes the sets anew and ends with exit code 1 where a number
+differs.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ from metaeval.errors import UserError
 from metaeval.experiment.run import Evaluated, run, run_scores
 from metaeval.experiment.suites.cost import measure, write_costs
 from metaeval.files import atomic_write, csv_text, write_text
-from metaeval.report.result import Result, load_result
-from metaeval.report.sheet import records
+from metaeval.report.result import Result, load_result, records
 
 KEPT = Path("results/reference")
 OFFLINE = ("overlap", "rouge", "bm25", "support-mini")

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.reference import KEPT, METRICS, OFFLINE, PUBLISHED, kept_results
-from metaeval.experiment.evaluation import Published, published_files, read_published
-from metaeval.report.findings import top
-from metaeval.report.grid import numeral
+from metaeval.experiment.evaluation import PublishedPaper, published_files, read_published
+from metaeval.report.findings import above_every_control, top
 from metaeval.report.measures import Headline, listed
 from metaeval.report.result import Column, Result, Row, Value
+from metaeval.report.table import numeral
+from metaeval.scoring.controls import GOLD_CONTROLS
 
 FEW = 30
 """Effective groups below which an interval may hold the true value less often than it says."""
@@ -93,7 +94,7 @@ them, a column of them is evaluated again, and a whole table is printed with its
 
 ```sh
 metaeval evaluate results/reference/wice-test-page/scores.csv --map score=overlap -d wice --unit page -p all
-metaeval table results/reference/wice-test-page/classification.json.gz
+metaeval results show results/reference/wice-test-page/classification.json.gz
 ```
 """
 
@@ -221,8 +222,8 @@ def _beyond_controls(shown: Mapping[str, Result], purpose: Purpose) -> str:
         TITLES[name]: [
             row.metric
             for row in _metrics(result)
-            if row.metric not in OFFLINE and row.clusters.get(purpose.measure)
-            if not row.not_above.get(purpose.measure)
+            if row.metric not in OFFLINE
+            and above_every_control(Headline(result, _column(result, purpose)), row, GOLD_CONTROLS)
         ]
         for name, result in shown.items()
     }
@@ -260,7 +261,7 @@ def _published(results: Mapping[str, Mapping[str, Result]]) -> Iterator[str]:
         yield from _measured_again(pack, results[name]["correlation"]) if name in results else _as_printed(pack)
 
 
-def _as_printed(pack: Published) -> Iterator[str]:
+def _as_printed(pack: PublishedPaper) -> Iterator[str]:
     """The values of a paper whose data do not come with scores."""
     counts = ", ".join(f"{count:,} {level}" for level, count in pack.levels.items())
     yield (
@@ -280,7 +281,7 @@ def _as_printed(pack: Published) -> Iterator[str]:
     yield f"{_table(('metric', *keys.values()), rows)}\n"
 
 
-def _measured_again(pack: Published, result: Result) -> Iterator[str]:
+def _measured_again(pack: PublishedPaper, result: Result) -> Iterator[str]:
     """The values of a paper beside those of its published scores, with intervals and tests that the paper lacks."""
     table = pack.tables["correlation"]
     key = next(iter(next(iter(table.values.values()))))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metaeval import __version__, registry
+from metaeval.analyses.metrics import card_lines, in_words
 from metaeval.declared import option_docs
-from metaeval.groups import card_lines, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,113 +10,50 @@ Everything here is imported when it is first used, so that `import metaeval` cos
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from metaeval.analyses import (
-        annotators,
-        calibrate,
-        certify,
-        check_claim,
-        check_gate,
-        compare,
-        decide,
-        diff,
-        estimate,
-        evaluate,
-        explain,
-        figures,
-        fit_gate,
-        label,
-        multiverse,
-        power,
-        tables,
-        view,
-    )
-    from metaeval.api import cite, evaluate_scores, generate, load_corpus, load_ratings, pairs, run, score
-    from metaeval.config import RunConfig
-    from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Rating, Ratings, Statement, SupportLevel
-    from metaeval.groups import data, metrics, results, shards, slurm, store, table
-    from metaeval.report.result import Result
-    from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
-
 _HOMES = {
-    "metaeval.analyses": (
-        *("annotators", "calibrate", "certify", "check_claim", "check_gate", "compare", "decide", "diff", "estimate"),
-        *("evaluate", "explain", "figures", "fit_gate", "label", "multiverse", "power", "tables", "view"),
-    ),
-    "metaeval.api": ("cite", "evaluate_scores", "generate", "load_corpus", "load_ratings", "pairs", "run", "score"),
+    "metaeval.analyses.arrays": ("evaluate_arrays",),
+    "metaeval.api": ("evaluate_scores", "load_corpus", "load_ratings", "score"),
     "metaeval.config": ("RunConfig",),
-    "metaeval.corpus.model": (
-        *("Citation", "Corpus", "Document", "Evidence", "Rating", "Ratings", "Statement", "SupportLevel"),
-    ),
-    "metaeval.groups": ("data", "metrics", "results", "shards", "slurm", "store", "table"),
+    "metaeval.corpus.model": ("Citation", "Corpus", "Document", "Evidence", "Statement", "SupportLevel"),
+    "metaeval.corpus.ratings": ("Rating", "Ratings"),
     "metaeval.report.result": ("Result",),
     "metaeval.scoring.contract": ("Metric", "MetricCard", "MetricOptions", "PairScore", "Status"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+ANALYSES = {
+    **{"check_gate": "gate.check", "fit_gate": "gate.fit", "gate_action": "gate.action", "score_files": "score"},
+    **{name: name for name in ("cite", "compare", "data", "estimate", "evaluate", "label", "metrics", "multiverse")},
+    **{name: name for name in ("pairs", "plan", "results", "run", "shards", "store", "thresholds", "view")},
+}
+"""Functions, and groups of them, that are made of declarations, with the names under which these are registered."""
+_EARLIER = {
+    **{"calibrate": "thresholds(..., learn=True)", "certify": "plan(..., certify=True)", "decide": "thresholds"},
+    **{"check_claim": "multiverse(scores=..., claim=...)", "diff": "results.diff", "power": "plan"},
+    **{"explain": "results.explain", "figures": "results.figures", "generate": "cite.generate"},
+    **{"slurm": "shards.slurm", "table": "results.show", "tables": "run(..., suite=True)"},
+}
+"""Functions of earlier versions, with what is called now."""
+HOMES = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "Citation",
-    "Corpus",
-    "Document",
-    "Evidence",
-    "Metric",
-    "MetricCard",
-    "MetricOptions",
-    "PairScore",
-    "Rating",
-    "Ratings",
-    "Result",
-    "RunConfig",
-    "Statement",
-    "Status",
-    "SupportLevel",
-    "__version__",
-    "annotators",
-    "calibrate",
-    "certify",
-    "check_claim",
-    "check_gate",
-    "cite",
-    "compare",
-    "data",
-    "decide",
-    "diff",
-    "estimate",
-    "evaluate",
-    "evaluate_scores",
-    "explain",
-    "figures",
-    "fit_gate",
-    "generate",
-    "label",
-    "load_corpus",
-    "load_ratings",
-    "metrics",
-    "multiverse",
-    "pairs",
-    "power",
-    "results",
-    "run",
-    "score",
-    "shards",
-    "slurm",
-    "store",
-    "table",
-    "tables",
-    "view",
-]
+__all__ = ["__version__", *sorted({*HOMES, *ANALYSES})]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name in ANALYSES:
+        from metaeval.analyses.function import function_of
+
+        globals()[name] = function_of(ANALYSES[name], name)
+        return globals()[name]
+    if name in _EARLIER:
+        raise AttributeError(f"metaeval.{name} is now metaeval.{_EARLIER[name]}")
+    if name not in HOMES:
         raise AttributeError(f"module 'metaeval' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_HOME_OF[name]), name)
+    return getattr(importlib.import_module(HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

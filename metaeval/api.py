@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -11,21 +10,20 @@ from typing import Any
 
 from metaeval import registry
 from metaeval.config import load_run
-from metaeval.corpus.model import Corpus, Ratings
-from metaeval.corpus.pairs import Pair
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.ratings import Ratings
 from metaeval.declared import typed
 from metaeval.errors import UserError
 from metaeval.experiment import prepared_run
 from metaeval.experiment import run as runs
-from metaeval.experiment.citing import run as pipelines
-from metaeval.experiment.citing.result import PipelineResult
 from metaeval.experiment.columns import named_apart, published_columns, score_column
 from metaeval.experiment.evaluation import readings_of
-from metaeval.experiment.metrics import able_defaults, check_metric, score_metrics
+from metaeval.experiment.metrics import score_metrics
 from metaeval.experiment.prepared_run import prepare_ratings
 from metaeval.files import sha256_json
 from metaeval.own_tables import table_of
-from metaeval.report.notebook import Results, frame, notebook_progress
+from metaeval.report.frame import frame
+from metaeval.report.notebook import Results
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.scorefile import ScoreFile, scores_of
 
@@ -38,34 +36,10 @@ _WHOLE = 5
 
 
 @typed
-def run(corpus: Corpus | None = None, **settings: Any) -> Results:
-    """Score and evaluate; one result per protocol that can tell metrics apart on the data (others are warned of).
-
-    corpus: judged data of your own, in place of a data set by name. settings: fields of `RunConfig`, for example
-    dataset, data, metrics, protocols, unit, interval={"resamples": 10000}. Scores are kept in the score store
-    (`store`, by default scores.sqlite in `results`) and served from it.
-    """
-    with notebook_progress() as progress:
-        return told(runs.run(able_defaults(load_run(None, settings)), progress, corpus))
-
-
-@typed
 def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
     """The documents, statements and judged citations of a data set. settings: split, data, dataset_options."""
     corpus, _, _ = prepared_run.load_corpus(load_run(None, {"dataset": dataset, **settings}))
     return corpus
-
-
-class Pairs(list[Pair]):
-    """Pairs with a short text, and as a data frame."""
-
-    def to_frame(self) -> Any:
-        """A data frame with a row for each pair; levels are numbers, 2 full, 1 partial, 0 none."""
-        return frame(pair._asdict() for pair in self)
-
-    def __repr__(self) -> str:
-        first = f"; the first is {self[0]!r}" if self else ""
-        return f"<{len(self):,} pairs{first}>"
 
 
 class Answers(list[PairScore]):
@@ -80,18 +54,11 @@ class Answers(list[PairScore]):
 
 
 @typed
-def pairs(corpus: Corpus | None = None, **settings: Any) -> Pairs:
-    """The (statement, chunk) pairs of a run, with ids, gold levels and texts: what a metric has to score."""
-    return Pairs(prepared_run.prepare(load_run(None, settings), corpus).pairs)
-
-
-@typed
 def score(metric: str, sources: Sequence[str], statements: Sequence[str], **options: Any) -> Answers:
     """Score texts of your own with a metric by name, one answer per (source, statement). Nothing is stored."""
     if len(sources) != len(statements):
         raise UserError(f"{len(sources)} sources and {len(statements)} statements: each pair needs one of both.")
     config = load_run(None, {"metrics": (metric,), "metric_options": {metric: options} if options else {}})
-    check_metric(metric, config)
     ((_, _, scored),) = score_metrics(list(zip(sources, statements, strict=True)), [metric], config)
     return Answers(scored.answers)
 
@@ -146,59 +113,6 @@ def evaluate_scores(
         return told(runs.evaluate_rated(rated, columns))
     job = prepared_run.prepare(config, corpus)
     return told(runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files]))
-
-
-@typed
-def cite(
-    pipeline: str,
-    answers: pipelines.Answers,
-    nli: str | Sequence[str] = (),
-    *,
-    threshold: float | str | None = None,
-    results: str | Path = "results",
-    budget: float | None = None,
-    **options: Any,
-) -> PipelineResult:
-    """Judge the citations in answers; nothing is written but the stores of scores and replies.
-
-    pipeline: alce, aliice, scifi, citeeval, or any other that is registered. answers: files, or objects with the fields
-    of the JSONL format: text with marks [1], and passages. nli: metrics that judge, by default minilm-bertscore
-    (citeeval: none, AutoAIS is left out). options: those of the command, by name ('metaeval cite PIPELINE --help'), and
-    whatever --set takes, such as group="joint". results: the folder of the score store.
-    """
-    asked = {"nli": nli or None, "threshold": None if threshold is None else str(threshold), **options}
-    settings = {"results": Path(results), **({} if budget is None else {"budget": budget})}
-    return pipelines.cite(pipeline, answers, asked, settings)
-
-
-@typed
-def generate(
-    questions: pipelines.Answers,
-    model: str,
-    *,
-    strategy: str | None = None,
-    results: str | Path = "results",
-    budget: float | None = None,
-    **options: Any,
-) -> list[dict[str, Any]]:
-    """Answers with citations that a chat model writes; nothing is written but the store of replies.
-
-    questions: a file, or objects with question and passages. strategy: truncated (the default), summary or two-stage.
-    options: those of the command and what --set takes, such as base_url or answer_words=100. The answers are objects
-    that `cite`, `label` and `estimate` take; questions without one are warned of. Raises `UserError` where none came.
-    """
-    from metaeval.experiment.citing.generating import GENERATE
-
-    output = Path("answers.jsonl")
-    asked = {"model": model, "strategy": strategy, "output": output, **options}
-    settings = {"results": Path(results), **({} if budget is None else {"budget": budget})}
-    files = pipelines.call(GENERATE, questions, asked, settings).files
-    for path, text in files.items():
-        if path.name == "left-out.jsonl":
-            for line in text.splitlines():
-                lost = json.loads(line)
-                _log.warning("No answer: question %s, %s at the stage %s", lost["id"], lost["state"], lost["stage"])
-    return [json.loads(line) for line in files[output].splitlines()]
 
 
 def told(found: runs.Evaluated) -> Results:

@@ -3,45 +3,56 @@
 from __future__ import annotations
 
 import re
-import reprlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic.fields import FieldInfo
 
-from metaeval.config_files import read_experiment
+from metaeval.config_files import EARLIER_THRESHOLD, apply_override, file_entries, read_experiment
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.pairs import Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
-from metaeval.declared import kinds_of
-from metaeval.errors import UserError, as_value_error, did_you_mean
-from metaeval.own_tables import run_columns
-from metaeval.reading import MalformedError, parse_yaml, read_yaml
+from metaeval.declared import Flag, Model, kinds_of, validated
+from metaeval.errors import UserError, as_value_error
 
 OFFLINE_METRICS = ("overlap", "rouge", "bm25", "support-mini", "minilm-cosine", "minilm-bertscore")
 
-Model = TypeVar("Model", bound=BaseModel)
 
-
-def _as_list(value: Any) -> Any:
+def as_list(value: Any) -> Any:
+    """A string cut at its commas; anything else as it is."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+Names = Annotated[tuple[str, ...], BeforeValidator(as_list)]
 """A list of names; a string is cut at its commas."""
 
+
+def _as_numbers(value: Any) -> Any:
+    if not isinstance(value, str):
+        return [value] if isinstance(value, int | float) else value
+    try:
+        numbers = [float(part) for part in value.split(",") if part.strip()]
+    except ValueError:
+        numbers = []
+    if not numbers:
+        raise ValueError(f"it takes numbers with commas, for example 1,2; got {value!r}")
+    return numbers
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+"""Texts, each whole; one stands alone."""
+
+Numbers = Annotated[tuple[float, ...], BeforeValidator(_as_numbers)]
+"""Numbers; a string is cut at its commas, and a number stands alone."""
 
 OptionText = Annotated[str, Field(coerce_numbers_to_str=True)]
 """An option's value as text; `--set dataset_options.k=5` is read as YAML, and gives a number."""
@@ -50,7 +61,9 @@ OptionText = Annotated[str, Field(coerce_numbers_to_str=True)]
 class Strict(BaseModel):
     """A model that refuses unknown fields, and never changes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False, defer_build=True
+    )
 
     @field_validator("*", mode="before")
     @classmethod
@@ -58,33 +71,6 @@ class Strict(BaseModel):
         if isinstance(value, bool) and bool not in kinds_of(cls.model_fields[str(info.field_name)].annotation):
             raise ValueError(f"{str(value).lower()} is no value for it")
         return value
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """How a field of a model is typed on the command line; it stands beside the field's type, in Annotated.
-
-    The help text is the first paragraph of the field's description.
-
-    metavar: what stands for the value in a help text. short: the one-letter option. name: the option's name, where it
-    is not the field's. multiple: the option can be given several times. argument: it is an argument, not an option.
-    """
-
-    metavar: str = ""
-    short: str = ""
-    name: str = ""
-    multiple: bool = False
-    argument: bool = False
-
-
-def flag_of(field: FieldInfo) -> Flag:
-    """How a field is typed."""
-    return next((one for one in field.metadata if isinstance(one, Flag)), Flag())
-
-
-def option_of(name: str, field: FieldInfo) -> str:
-    """The option of a field, as --dry-run."""
-    return f"--{(flag_of(field).name or name).replace('_', '-')}"
 
 
 class ChunkConfig(Strict):
@@ -99,9 +85,6 @@ class ChunkConfig(Strict):
     def chunking(self) -> Chunking:
         """The chunking that this describes."""
         return Chunking(self.size, self.mode)
-
-
-_EARLIER_THRESHOLD = "evidence_threshold"
 
 
 class EvidenceConfig(Strict):
@@ -119,14 +102,21 @@ class EvidenceConfig(Strict):
     @classmethod
     def renamed(cls, values: Any) -> Any:
         """A run's settings with what stands under the threshold's earlier name in its place; `UserError` for both."""
-        if not isinstance(values, Mapping) or _EARLIER_THRESHOLD not in values:
+        if not isinstance(values, Mapping) or EARLIER_THRESHOLD not in values:
             return values
         own = values.get("evidence", {})
         own = own.model_dump(exclude_unset=True) if isinstance(own, cls) else own
         if not isinstance(own, Mapping) or "threshold" in own:
             raise UserError("evidence_threshold is the earlier name of evidence.threshold: give one of the two.")
-        rest = {name: value for name, value in values.items() if name != _EARLIER_THRESHOLD}
-        return {**rest, "evidence": {**own, "threshold": values[_EARLIER_THRESHOLD]}}
+        rest = {name: value for name, value in values.items() if name != EARLIER_THRESHOLD}
+        return {**rest, "evidence": {**own, "threshold": values[EARLIER_THRESHOLD]}}
+
+
+EARLIER_INTERVALS: Mapping[str, str] = {
+    "bootstrap-t": "t, with quantiles of a studentised cluster bootstrap",
+    "bca": "bias-corrected and accelerated percentiles of resampled groups",
+}
+"""Methods of intervals that result files of earlier versions name, and what they were."""
 
 
 class IntervalConfig(Strict):
@@ -138,15 +128,21 @@ class IntervalConfig(Strict):
     """Seed from which resamples are drawn."""
     level: float = Field(default=0.95, gt=0, lt=1)
     """Level of the intervals."""
-    method: Literal["t", "bootstrap-t", "percentile", "bca"] = "t"
-    """Method of the intervals: t (a cluster standard error, and Student's t at the effective number of groups),
-    bootstrap-t (the same, with quantiles of a studentised cluster bootstrap), percentile, or bca (bias-corrected and
-    accelerated)."""
+    method: Literal["t", "percentile"] = "t"
+    """Method of the intervals: t (a cluster standard error, and Student's t at the effective number of groups), or
+    percentile (quantiles of the resampled value)."""
     fewest: float = Field(default=6, ge=2)
-    """Effective groups that an interval of t or bootstrap-t needs."""
+    """Effective groups that an interval of t needs."""
     certify: bool = Field(default=False, exclude=True)
     """Simulate under each table, on data built like its own, how often the leading metric's intervals hold the true
     value (seconds to minutes; no other number depends on it)."""
+
+    @field_validator("method", mode="before")
+    @classmethod
+    def _is_computed(cls, value: object) -> object:
+        if isinstance(value, str) and value in EARLIER_INTERVALS:
+            raise ValueError(f"{value} is no longer computed; use t, or percentile to repeat earlier tables")
+        return value
 
     def drawn(self) -> dict[str, int | float]:
         """The resampling as settings of a sheet."""
@@ -169,7 +165,6 @@ class ComparisonConfig(Strict):
     tables of a data set)."""
 
 
-_COLONS = re.compile(r"\d*(:\d*)+")  # of YAML this can be a mapping, or a number to the base of 60
 _WORKERS = re.compile(r"(\d{1,4})(?::([1-9]\d{0,3}))?")
 
 
@@ -217,8 +212,7 @@ class ExecutorConfig(Strict):
             return {"name": values}
         if not isinstance(values, Mapping) or "workers" not in values:
             return values
-        asked = "" if values["workers"] is None else str(values["workers"])
-        found = _WORKERS.fullmatch(asked)
+        found = _WORKERS.fullmatch(asked := "" if values["workers"] is None else str(values["workers"]))
         if found is None:
             raise ValueError(
                 f"executor.workers is {asked!r}: it should be a number (0, 1, 2 ...), or of the executor ray "
@@ -240,21 +234,41 @@ class ExecutorConfig(Strict):
         return self
 
 
-TrustConfig = Annotated[bool, Field(exclude=True, description="Let config files name code, keys and addresses.")]
+TrustConfig = Annotated[
+    bool, Flag(), Field(exclude=True, description="Let config files name code, keys and addresses.")
+]
 """What is typed beside a file alone: neither a file nor what is written of a run holds it."""
 
 
-class RunConfig(Strict):
-    """One run: which data, which pairs, which metrics, which protocols, how intervals are made, where results go."""
+def _columns(value: Any) -> Any:
+    from metaeval.own_tables import run_columns  # it imports NumPy
+
+    return run_columns(value)
+
+
+class DatasetSettings(Strict):
+    """Which data set."""
 
     dataset: Annotated[str, Flag("NAME", "-d")] = "mini"
     """Data set, by name ('metaeval data list')."""
+
+
+class DataSettings(Strict):
+    """How a data set is read."""
+
     split: Annotated[str | None, Flag("NAME")] = None
     """Split of the data set."""
     data: Annotated[Path | None, Flag("PATH")] = None
     """Folder that holds the published files (jsonl, ratings: your file)."""
     dataset_options: dict[str, OptionText] = Field(default_factory=dict)
     """Options of the data set ('metaeval data show NAME')."""
+    columns: Annotated[dict[str, str], BeforeValidator(_columns), Flag("ROLE=COLUMN", "", "map", True)] = {}
+    """Column of your table for a role, as score=Points; also id=, gold=, group=, source= ... Repeatable."""
+
+
+class PairSettings(Strict):
+    """Which pairs are made of the data."""
+
     unit: Annotated[Unit, Flag("UNIT", "-u")] = "chunk"
     """Unit of analysis: chunk, citation, page or evidence.
 
@@ -280,36 +294,6 @@ class RunConfig(Strict):
 
     Chunks: each chunk of the page, and `aggregate` makes one score of theirs. Cut: the page up to the limit. What is
     cut off is counted."""
-    metrics: Annotated[Names, Flag("NAMES", "-m", "metric")] = OFFLINE_METRICS
-    """Metrics, with commas; scores:FILE reads a score file."""
-    metric_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    """Options of each metric ('metaeval metrics show NAME')."""
-    columns: Annotated[dict[str, str], BeforeValidator(run_columns), Flag("ROLE=COLUMN", "", "map", True)] = {}
-    """Column of your table for a role, as score=Points; also id=, gold=, group=, source= ... Repeatable."""
-    controls: bool = True
-    """Add rows of trivial scores, and of one that is learnt, for comparison."""
-    protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = ("all",)
-    """Protocols, with commas: correlation, classification, retrieval (the three of all), binary, decision, preference,
-    systems, verdicts."""
-    protocol_options: dict[str, dict[str, OptionText]] = Field(default_factory=dict)
-    """Options of each protocol."""
-    interval: IntervalConfig = IntervalConfig()
-    """How intervals are made."""
-    comparison: ComparisonConfig = ComparisonConfig()
-    """How metrics are tested."""
-    results: Annotated[Path, Flag("FOLDER")] = Path("results")
-    """Folder for results (default: results)."""
-    store: Annotated[Path | None, Flag("FILE")] = None
-    """Score store (default: RESULTS/scores.sqlite)."""
-    budget: Annotated[float | None, Flag("USD")] = Field(default=None, gt=0)
-    """Most that a paid metric may spend, in USD."""
-    batch: Annotated[Path | None, Flag("FILE", name="replies")] = Field(default=None, exclude=True)
-    """Output of that batch; nothing is sent."""
-    executor: Annotated[ExecutorConfig, Flag("NAME")] = ExecutorConfig()
-    """Where scoring runs: local or ray.
-
-    Processes of this machine, or actors of a Ray cluster. Scores do not depend on it."""
-    trust_config: TrustConfig = False
 
     @model_validator(mode="before")
     @classmethod
@@ -330,121 +314,167 @@ class RunConfig(Strict):
             check_pool(value)
         return value
 
+
+class MetricOptionSettings(Strict):
+    """How metrics score."""
+
+    metric_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Options of each metric ('metaeval metrics show NAME')."""
+
+
+class ControlSettings(Strict):
+    """What metrics are compared with."""
+
+    controls: bool = True
+    """Add rows of trivial scores, and of one that is learnt, for comparison."""
+
+
+class MetricSettings(Strict):
+    """Which metrics."""
+
+    metrics: Annotated[Names, Flag("NAMES", "-m", earlier="metric")] = OFFLINE_METRICS
+    """Metrics, with commas; scores:FILE reads a score file."""
+
+
+class ProtocolOptionSettings(Strict):
+    """How protocols compute."""
+
+    protocol_options: dict[str, dict[str, OptionText]] = Field(default_factory=dict)
+    """Options of each protocol."""
+
+
+class ProtocolSettings(Strict):
+    """Which protocols."""
+
+    protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = ("all",)
+    """Protocols, with commas: correlation, classification, retrieval (the three of all), binary, decision, preference,
+    systems, verdicts."""
+
+
+class StatisticsSettings(Strict):
+    """How intervals and tests are made."""
+
+    interval: IntervalConfig = IntervalConfig()
+    """How intervals are made."""
+    comparison: ComparisonConfig = ComparisonConfig()
+    """How metrics are tested."""
+
+
+class StoreSettings(Strict):
+    """Where scores are kept."""
+
+    store: Annotated[Path | None, Flag("FILE")] = None
+    """Score store (default: RESULTS/scores.sqlite)."""
+
+
+class ExecutorSettings(Strict):
+    """Where scores are made."""
+
+    executor: Annotated[ExecutorConfig, Flag("NAME")] = ExecutorConfig()
+    """Where scoring runs: local or ray.
+
+    Processes of this machine, or actors of a Ray cluster. Scores do not depend on it."""
+
+
+class BudgetSettings(Strict):
+    """What may be paid."""
+
+    budget: Annotated[float | None, Flag("USD"), Field(gt=0)] = None
+    """Most that a paid metric may spend, in USD."""
+
+
+class ScoringSettings(BudgetSettings, ExecutorSettings, StoreSettings):
+    """Where scores are made and kept, and what they may cost."""
+
+
+class BatchSettings(Strict):
+    """Replies of a batch, where a metric's requests are written to a file instead of sent."""
+
+    batch: Annotated[Path | None, Flag("FILE", name="replies")] = Field(default=None, exclude=True)
+    """Output of that batch; nothing is sent."""
+
+
+class ResultsSettings(Strict):
+    """The folder of results."""
+
+    results: Annotated[Path, Flag("FOLDER")] = Path("results")
+    """Folder for results (default: results)."""
+
+
+class TrustSettings(Strict):
+    """What files of settings may name."""
+
+    trust_config: TrustConfig = False
+
+
+class OutputSettings(TrustSettings, ResultsSettings):
+    """Where results go."""
+
+
+class RunConfig(
+    # Fields come in the order of the last base first.
+    OutputSettings,
+    BatchSettings,
+    ScoringSettings,
+    StatisticsSettings,
+    ProtocolOptionSettings,
+    ProtocolSettings,
+    MetricOptionSettings,
+    ControlSettings,
+    MetricSettings,
+    PairSettings,
+    DataSettings,
+    DatasetSettings,
+):
+    """One run: which data, which pairs, which metrics, which protocols, how intervals are made, where results go."""
+
     @property
     def store_path(self) -> Path:
         """Where scores are kept: `store`, else scores.sqlite in the results folder."""
         return self.store or self.results / "scores.sqlite"
 
 
-class MetricVariant(Strict):
-    """A YAML file in configs/metrics: a registered metric with options of its own, under the file's name."""
-
-    metric: str
-    options: dict[str, Any] = Field(default_factory=dict)
-    note: str = ""
-
-
-class DatasetVariant(Strict):
-    """A YAML file in configs/datasets: a registered data set with its own split and options, under the file's name."""
-
-    dataset: str
-    split: str | None = None
-    options: dict[str, OptionText] = Field(default_factory=dict)
-    note: str = ""
-
-
 def load_run(path: Path | None, settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
-    """Build a run: the YAML file's values, then `settings` that are not None, then `key=value` overrides.
+    """Build a run: arguments as of `load_settings`."""
+    return load_settings(RunConfig, path, settings, overrides)
+
+
+def load_settings(
+    model: type[Model], path: Path | None, settings: Mapping[str, Any], overrides: Sequence[str] = ()
+) -> Model:
+    """Build a model of settings: the YAML file's values, then `settings` that are not None, then `key=value` overrides.
 
     An override names a nested key with dots (interval.seed=3); its value is read as YAML. A name without a path is
-    looked for among the shipped experiments. Raises `UserError` with the field, its value and what is allowed.
+    looked for among the shipped experiments; settings of a run in it that the model does not have are left out. Raises
+    `UserError` with the field, its value and what is allowed.
     """
     given = {key: value for key, value in settings.items() if value is not None}
     values = read_experiment(path, given) if path else {}
     if "datasets" in values:
-        raise UserError(f"{path} holds several data sets: type 'metaeval tables -c {path}', which runs each of them.")
-    where = [str(path)] if path else []
-    return changed_run(values, given, overrides, " or ".join([*where, "the settings"] if given or overrides else where))
+        if not given.get("suite"):
+            raise UserError(
+                f"{path} holds several data sets: type 'metaeval run --suite -c {path}', which runs each of them."
+            )
+        values["datasets"] = file_entries(path, values, given, overrides)
+    values = {
+        key: value for key, value in values.items() if key in model.model_fields or key not in RunConfig.model_fields
+    }
+    where = [*([str(path)] if path else []), *(["the settings"] if given or overrides else [])]
+    return changed_settings(model, values, given, overrides, " or ".join(where) or "the settings")
 
 
-def changed_run(values: Mapping[str, Any], given: Mapping[str, Any], overrides: Sequence[str], where: str) -> RunConfig:
-    """Build a run from a file's values with what was typed in their place; arguments else as of `validated`."""
-    executor = values.get("executor")
+def changed_settings(
+    model: type[Model], values: Mapping[str, Any], given: Mapping[str, Any], overrides: Sequence[str], where: str
+) -> Model:
+    """Build a model from a file's values with what was typed in their place; arguments else as of `validated`."""
     changed = {**EvidenceConfig.renamed(values), **given}
     if isinstance(named := changed.get("executor"), str):  # by its name alone
-        own = executor if isinstance(executor, Mapping) else {}
-        if own.get("name", ExecutorConfig().name) != named:  # another's devices or address are not for this one
+        own = values.get("executor", {})
+        if (
+            not isinstance(own, Mapping) or own.get("name", ExecutorConfig().name) != named
+        ):  # another's devices or address are not for this one
             own = {}
         changed["executor"] = {**own, "name": named}
     for override in overrides:
-        _apply(changed, override)
-    return validated(RunConfig, changed, where)
-
-
-def metric_variant(path: Path) -> MetricVariant:
-    """Read a metric variant."""
-    return validated(MetricVariant, read_yaml(path), str(path))
-
-
-def dataset_variant(path: Path) -> DatasetVariant:
-    """Read a data-set variant."""
-    return validated(DatasetVariant, read_yaml(path), str(path))
-
-
-def validated(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
-    """Check values against a model; `UserError` with the first problem in one sentence.
-
-    `where` ends the words "in ...".
-    """
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise UserError(_sentence(model, error, where)) from error
-
-
-def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str:
-    first = error.errors()[0]
-    *parents, last = map(str, first["loc"])
-    field = ".".join([*parents, last])
-    if first["type"] in ("extra_forbidden", "invalid_key"):
-        for name in parents:  # to the model that a nested setting belongs to
-            inner = model.model_fields[name].annotation
-            if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
-                break
-            model = inner
-        known = sorted(model.model_fields)
-        allowed = f"Known: {', '.join(known)}" if known else "It takes none"
-        inside = [
-            f"{name}.{last}"
-            for name in known
-            if last in getattr(model.model_fields[name].annotation, "model_fields", {})
-        ]
-        hint = f" Did you mean {' or '.join(map(repr, inside))}?" if inside else did_you_mean(last, known)
-        return f"Unknown setting {field!r} in {where}.{hint} {allowed}."
-    if first["type"] == "missing":
-        return f"Setting {field!r} is missing in {where}."
-    message = re.sub(r"^(Value error, |Input should be )", "", first["msg"]).rstrip(".")
-    if first["type"] == "value_error":
-        return f"Setting {field!r} in {where}: {message}."
-    if first["type"] in ("model_type", "dict_type"):
-        message = "settings of its own, as NAME: VALUE lines, or --set NAME.NAME=VALUE"
-    if first["type"] == "path_type":
-        message = "a path"
-    value = reprlib.repr(str(first["input"]) if isinstance(first["input"], Path) else first["input"])
-    return f"Setting {field!r} in {where} is {value}: it should be {message}."
-
-
-def _apply(values: dict[str, Any], override: str) -> None:
-    key, equals, text = override.partition("=")
-    if not equals or not key:
-        raise UserError(f"--set takes key=value, for example --set interval.seed=3; got {override!r}.")
-    *parents, last = ("evidence.threshold" if key.strip() == _EARLIER_THRESHOLD else key.strip()).split(".")
-    place = values
-    for parent in parents:
-        place = place.setdefault(parent, {})
-        if not isinstance(place, dict):
-            raise UserError(f"--set {override}: {parent!r} is a single value and has no {last!r} in it.")
-    try:
-        place[last] = text.strip() if _COLONS.fullmatch(text.strip()) else parse_yaml(text)
-    except MalformedError as error:
-        raise UserError(f"--set {override}: not YAML ({error}); text is safe in quotes, 'like this'.") from error
+        apply_override(changed, override)
+    return validated(model, changed, where)

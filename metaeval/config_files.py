@@ -5,14 +5,16 @@ A file runs no code, reads no key and sends none away, unless somebody trusts it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from metaeval import registry
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import read_bytes
-from metaeval.reading import read_yaml
+from metaeval.reading import MalformedError, parse_yaml, read_yaml
 
 
 class UntrustedError(UserError):
@@ -47,6 +49,7 @@ def check_file(where: object, settings: Mapping[str, Any]) -> None:
 
 
 def _untrusted(settings: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"{name}: {shown(settings[name])}" for name in sorted(OPTIONS & settings.keys()) if settings[name])
     for field, kind in _NAMES.items():
         given = settings.get(field)
         # A text is cut at its commas, as it is where it is read.
@@ -59,6 +62,29 @@ def _untrusted(settings: Mapping[str, Any]) -> Iterator[str]:
             members = str(value).split("+") if name == "members" else ()
             if name in OPTIONS or any(registry.is_code("metric", member) for member in members):
                 yield f"metric_options.{owner}.{name}: {shown(value)}"
+
+
+def shown_settings(where: object, settings: Mapping[str, Any], trust: bool) -> dict[str, Any]:
+    """The settings of a job that is done, to show it: without the metrics that only a trusted file may name.
+
+    Their scores stand in the job's files, so that they are not loaded. Raises `UntrustedError` for what else the
+    settings may not name: a data set is read again, and a protocol says how its results are read.
+    """
+    if trust:
+        return dict(settings)
+    options = settings.get("metric_options")
+    options = options if isinstance(options, Mapping) else {}
+    names = settings.get("metrics")
+    owners = {name: {name, name.partition(":")[0]} for name in names or () if isinstance(name, str)}
+    own = {
+        name: {"metrics": [name], "metric_options": {one: options[one] for one in of if one in options}}
+        for name, of in owners.items()
+    }
+    kept = [name for name, found in own.items() if not any(_untrusted(found))]
+    used = {one for name in kept for one in owners[name]}
+    shown = {**settings, "metrics": kept, "metric_options": {one: options[one] for one in options if one in used}}
+    check_file(where, shown)
+    return shown
 
 
 def config_folders(kind: str) -> list[Path]:
@@ -110,3 +136,69 @@ def read_experiment(path: Path, typed: Mapping[str, Any], kind: str = "experimen
     if not typed.get("trust_config"):
         check_file(path, {key: value for key, value in values.items() if key not in typed})
     return values
+
+
+def read_entries(listed: Any) -> list[dict[str, Any]]:
+    """The data sets of a suite, each by the names of a run's settings; `UserError` where one has no name.
+
+    listed: names, or mappings with `dataset` and settings of their own (split, unit, options ...).
+    """
+    if not isinstance(listed, list | tuple) or not listed:
+        raise UserError("'datasets' should be a list of names, or of mappings with 'dataset' in each")
+    entries = [{"dataset": item} if isinstance(item, str) else item for item in listed]
+    for entry in entries:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("dataset"), str):
+            raise UserError(f"a data set of 'datasets' is {entry!r}; it should be a name, or a mapping with 'dataset'")
+    return [{"dataset_options" if key == "options" else str(key): entry[key] for key in entry} for entry in entries]
+
+
+def file_entries(
+    path: Path | None, values: Mapping[str, Any], given: Mapping[str, Any], overrides: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The data sets that a file lists, each with its own settings but those in whose place others were typed."""
+    if "dataset" in values:
+        raise UserError(f"{path}: it names both 'dataset' and 'datasets'; keep one of them.")
+    try:
+        listed = deepcopy(read_entries(values["datasets"]))
+    except UserError as error:
+        raise UserError(f"{path}: {error}.") from error
+    entries = [{key: entry[key] for key in entry if key == "dataset" or key not in given} for entry in listed]
+    for entry in entries:
+        if not given.get("trust_config"):
+            check_file(path, entry)
+        for override in overrides:
+            if _place_of(override)[0] in entry:
+                apply_override(entry, override)
+    return entries
+
+
+EARLIER_THRESHOLD = "evidence_threshold"
+"""The earlier name of evidence.threshold."""
+
+_RANGE = re.compile(r"\d*:\d*")  # of YAML this can be a mapping
+
+
+def apply_override(values: dict[str, Any], override: str) -> None:
+    """Set what `key=value` says in nested settings; `UserError` where it is no such text, or its value no YAML.
+
+    A key has dots between the names that lead to a setting.
+    """
+    key, equals, text = override.partition("=")
+    if not equals or not key:
+        raise UserError(f"--set takes key=value, for example --set interval.seed=3; got {override!r}.")
+    *parents, last = _place_of(override)
+    place = values
+    for parent in parents:
+        place = place.setdefault(parent, {})
+        if not isinstance(place, dict):
+            raise UserError(f"--set {override}: {parent!r} is a single value and has no {last!r} in it.")
+    try:
+        place[last] = text.strip() if _RANGE.fullmatch(text.strip()) else parse_yaml(text)
+    except MalformedError as error:
+        raise UserError(f"--set {override}: not YAML ({error}); text is safe in quotes, 'like this'.") from error
+
+
+def _place_of(override: str) -> list[str]:
+    """The names that lead to the setting of an override, the outermost first."""
+    key = override.partition("=")[0].strip()
+    return ("evidence.threshold" if key == EARLIER_THRESHOLD else key).split(".")

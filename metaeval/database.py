@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from metaeval.errors import UserError
+from metaeval.files import declare
 
 _log = logging.getLogger("metaeval")
 
@@ -168,6 +169,7 @@ class Database(ABC):
             # A flipped bit can break a text's UTF-8, which the row's checksum tells, and not an exception.
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             self._check_tables()
+            declare("input", self.path)
             place = self.path.stat()
             self._place: tuple[int, int] | None = (place.st_dev, place.st_ino)
             self._choose_journal()

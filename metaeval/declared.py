@@ -1,13 +1,15 @@
-"""What annotations declare: the types in one, the values they name, the words of each field, what a call may give."""
+"""What annotations declare: types, the values they name, the words of each field, and what a call or a model takes."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
 import reprlib
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache, wraps
 from itertools import pairwise
 from numbers import Integral, Real
@@ -16,12 +18,53 @@ from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
-from metaeval.errors import UserError
+from metaeval.errors import UserError, did_you_mean
+from metaeval.files import inputs_protected
 
 Params = ParamSpec("Params")
 Returned = TypeVar("Returned")
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """How a field of a model is typed on the command line; it stands beside the field's type, in Annotated.
+
+    The help text is the first paragraph of the field's description.
+
+    metavar: what stands for the value in a help text. short: the one-letter option. name: the option's name, where it
+    is not the field's. multiple: the option can be given several times. argument: it is an argument, not an option.
+    required: the command needs it, while the Python function does not. output: it names a file to write. alias: a
+    second name of the same option. earlier: its name in earlier versions, which is answered with the present one.
+    """
+
+    metavar: str = ""
+    short: str = ""
+    name: str = ""
+    multiple: bool = False
+    argument: bool = False
+    required: bool = False
+    output: bool = False
+    alias: str = ""
+    earlier: str = ""
+
+
+def flag_of(field: FieldInfo) -> Flag:
+    """How a field is typed."""
+    return next((one for one in field.metadata if isinstance(one, Flag)), Flag())
+
+
+def is_typed(field: FieldInfo) -> bool:
+    """Whether a field is an option or an argument of the command line: it says how it is typed."""
+    return any(isinstance(one, Flag) for one in field.metadata)
+
+
+def option_of(name: str, field: FieldInfo) -> str:
+    """The option of a field, as --dry-run."""
+    return f"--{(flag_of(field).name or name).replace('_', '-')}"
 
 
 def kinds_of(annotation: Any) -> Iterator[Any]:
@@ -60,7 +103,8 @@ def _texts_of(owner: type) -> Iterator[tuple[str, str]]:
 def typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
     """The function, with `UserError` for an argument that is not of the type that its parameter declares.
 
-    Types of the standard library and classes of its module's names are checked; `Any` and all others take anything.
+    Types of the standard library and classes of its module's names are checked; `Any` and all others take anything. A
+    call is one job of `inputs_protected`.
     """
     parameters = inspect.signature(function)
 
@@ -72,7 +116,8 @@ def typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
             for value in given if several and name in kinds else (given,):
                 if name in kinds and not _fits(value, kinds[name]):
                     raise UserError(f"{name} is {reprlib.repr(value)}; allowed: {_in_words(kinds[name])}.")
-        return function(*args, **kwargs)
+        with inputs_protected():
+            return function(*args, **kwargs)
 
     return checked
 
@@ -133,3 +178,54 @@ def _in_words(kind: Any) -> str:
     if origin is Mapping:
         return "a mapping"
     return _WORDS.get(kind) or f"a {getattr(kind, '__name__', 'value of another kind')}"
+
+
+def validated(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
+    """Check values against a model; `UserError` with the first problem in one sentence.
+
+    `where` ends the words "in ...".
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise UserError(_sentence(model, error, where)) from error
+
+
+_LISTED = 20
+"""Known names that are listed beside one that is likely to be meant."""
+
+
+def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str:
+    first = error.errors()[0]
+    *parents, last = map(str, first["loc"])
+    field = ".".join([*parents, last])
+    if first["type"] in ("extra_forbidden", "invalid_key"):
+        for name in parents:  # to the model that a nested setting belongs to
+            inner = model.model_fields[name].annotation
+            if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+                break
+            model = inner
+        known = sorted(model.model_fields)
+        allowed = f"Known: {', '.join(known)}" if known else "It takes none"
+        inside = [
+            f"{name}.{last}"
+            for name in known
+            if last in getattr(model.model_fields[name].annotation, "model_fields", {})
+        ]
+        hint = f" Did you mean {' or '.join(map(repr, inside))}?" if inside else did_you_mean(last, known)
+        told = hint if hint and len(known) > _LISTED else f"{hint} {allowed}."
+        return f"Unknown setting {field!r} in {where}.{told}"
+    if first["type"] == "missing":
+        return f"Setting {field!r} is missing in {where}."
+    message = re.sub(r"^(Value error, |Input should be )", "", first["msg"]).rstrip(".")
+    if first["type"] == "value_error":
+        return f"Setting {field!r} in {where}: {message}."
+    if first["type"] in ("model_type", "dict_type"):
+        message = "settings of its own, as NAME: VALUE lines, or --set NAME.NAME=VALUE"
+    if first["type"] == "path_type":
+        message = "a path"
+    hint = ""
+    if first["type"] == "literal_error" and isinstance(first["input"], str):
+        hint = did_you_mean(first["input"], re.findall(r"'([^']*)'", str(first["ctx"]["expected"])))
+    value = reprlib.repr(str(first["input"]) if isinstance(first["input"], Path) else first["input"])
+    return f"Setting {field!r} in {where} is {value}: it should be {message}.{hint}"

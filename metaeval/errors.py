@@ -25,6 +25,11 @@ class RequestsWritten(UserError):  # noqa: N818 (what was asked for is done)
     """The requests of a run are in a file, and the run ends there: it can go on when they are answered."""
 
 
+def install_extra(extra: str) -> str:
+    """What to type for the packages of an extra. No package index has metaeval: a name there could be anybody's."""
+    return f"\"pip install -e '.[{extra}]'\" in metaeval's folder"
+
+
 _ENDLESS = re.compile(r"[^\s'\"]{300,}")
 
 

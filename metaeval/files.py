@@ -15,8 +15,9 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from metaeval.errors import UserError
 from metaeval.shown import visible
@@ -25,19 +26,63 @@ _UNFINISHED = ".unfinished"
 _UNSAFE = re.compile(r"[^\w.-]+")
 _FORMULA = re.compile(r"[=+@\t\r\n＝＋－＠-]")
 _NUMERAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+# What the running command, or call from Python, does with each file: "input", "output" or "written".
+_JOB: ContextVar[dict[tuple[int, int], tuple[str, Path]] | None] = ContextVar("metaeval-job", default=None)
 
 
 @contextlib.contextmanager
-def atomic_write(path: Path) -> Iterator[IO[bytes]]:
+def inputs_protected() -> Iterator[None]:
+    """Make the block a job, or part of one: no file that a job reads is written over, but for those it wrote itself."""
+    token = _JOB.set({}) if _JOB.get() is None else None
+    try:
+        yield
+    finally:
+        if token:
+            _JOB.reset(token)
+
+
+def declare(use: Literal["input", "output", "written"], *paths: Path) -> None:
+    """Say what the job does with files; `UserError` for one that it reads and would write over.
+
+    Every read and write here does so. A command declares its outputs first: it is then refused before it computes.
+    """
+    job = _JOB.get()
+    for path in paths:
+        if job is None or not (file := _file_id(path)):
+            continue
+        known, other = job.get(file, (use, path))
+        if "written" in (known, use):
+            job[file] = "written", path
+        elif known == use or _file_id(other) != file:  # another file has its inode now
+            job[file] = use, path
+        else:
+            output, read = (path, other) if use == "output" else (other, path)
+            job[file] = "both", output  # refused again where the error is not passed on
+            same = "" if output == read else f" (as {read})"
+            raise UserError(f"{output} is read as input{same} and would be overwritten: name another file to write.")
+
+
+def _file_id(path: Path) -> tuple[int, int] | None:
+    """Device and inode of a regular file, the same for every spelling of its path and through links; else None."""
+    with contextlib.suppress(OSError, ValueError):
+        found = path.stat()
+        return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+    return None
+
+
+@contextlib.contextmanager
+def atomic_write(path: Path, update: bool = False) -> Iterator[IO[bytes]]:
     """Open a binary file that appears under `path` only when it is complete.
 
     The bytes go to a temporary file in the same folder, are flushed to disk and then renamed: a reader sees the
     old file or the new one, never half of one. Costs one fsync per file. What a killed run left unfinished of the file
-    is deleted when it is a day old.
+    is deleted when it is a day old. update: the program's own notes, which are read to be written again.
 
-    Raises `UserError` when the folder cannot be written or the disk is full; the old file is then untouched.
+    Raises `UserError` when the folder cannot be written, the disk is full or the job read the file, which then stays.
     """
     temporary = None
+    if not update:
+        declare("output", path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for left in path.parent.glob(f".{glob.escape(path.name)}.*{_UNFINISHED}"):
@@ -54,6 +99,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, path)
+        declare("written", path)
     except OSError as error:
         raise UserError(
             f"Cannot write {path}: {error.strerror or error}. Nothing already computed is lost; "
@@ -88,9 +134,9 @@ def safe_name(text: str) -> str:
     return _UNSAFE.sub("_", text)[:80]
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write `text` as UTF-8, whole or not at all; a lone surrogate, which JSON input may hold, as JSON's escape."""
-    with atomic_write(path) as file:
+def write_text(path: Path, text: str, update: bool = False) -> None:
+    """Write `text` as UTF-8, as `atomic_write` does; a lone surrogate, which JSON input may hold, as JSON's escape."""
+    with atomic_write(path, update) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
@@ -126,6 +172,7 @@ def read_bytes(path: Path, then: str = "") -> bytes:
     Raises `UserError` when it cannot be read, is a device, a pipe into which nothing writes, or larger than
     `MOST_BYTES`; it ends in `then`.
     """
+    declare("input", path)
     try:
         # A pipe opens without waiting for a writer, who may never come; a shell's <(...) has one already.
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:

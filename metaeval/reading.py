@@ -13,16 +13,14 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from metaeval.errors import UserError, shown
-from metaeval.files import MOST_BYTES, ending, read_bytes, read_most
+from metaeval.errors import UserError, install_extra, shown
+from metaeval.files import MOST_BYTES, declare, ending, read_bytes, read_most
 
 DEPTH = 100
 """Most lists and objects that stand in one another. The deepest of the published files has 8."""
@@ -34,7 +32,6 @@ EXPANSION = 200
 """Most bytes that one byte of a gzip file can stand for. The published file that repeats itself most has 49."""
 
 _FREE = 1 << 26  # bytes that any compressed file may grow to
-_NODES = 100_000  # values of a YAML text, each counted wherever an alias repeats it
 _READ_AT_ONCE = 1 << 20  # bytes of a Parquet column; without a limit, all that a row group holds of it
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -225,117 +222,97 @@ def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterat
 
 
 def parse_yaml(text: str) -> Any:
-    """The value of a YAML text, in the safe subset and by the rules of YAML 1.2.
+    """The value of a YAML text, by the rules of YAML 1.2: mappings, lists, text, numbers, truth values and null.
 
-    Raises `MalformedError` for a text that is no YAML, a mapping that names a key twice, a number that YAML 1.1 reads
-    in base 8 or 60 (010, 1:30), an alias within itself, and aliases that stand for more than 100,000 values.
+    Raises `MalformedError` for a text that is no YAML, a mapping that names a key twice, a whole number that begins
+    with 0 (YAML 1.1 reads it in base 8), anchors, aliases and tags, and what is over a limit.
     """
     if len(text) > _MOST_YAML:
         raise MalformedError(f"{len(text):,} characters; allowed: {_MOST_YAML:,}")
+    from ruamel.yaml import YAML  # most commands read no YAML, and are spared its start
+    from ruamel.yaml.error import YAMLError
+
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Constructor = _yaml_constructor()
     try:
-        loader = _Loader(text)
-        node = loader.get_single_node()
-        if node is None:
-            return None
-        _count_nodes(node, {}, frozenset())
-        return loader.construct_document(node)
-    except yaml.YAMLError as error:
+        _check_events(yaml.parse(text))
+        return yaml.load(text)
+    except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise MalformedError(_short(reason), mark.line + 1 if mark else None) from error
-    except RecursionError:
-        raise MalformedError(_TOO_DEEP) from None
     except MalformedError:
         raise
-    except ValueError as error:  # an impossible date, 2024-13-45
+    except ValueError as error:  # what the library takes for a number, 0x_
         raise MalformedError(_short(str(error))) from error
 
 
 _MOST_YAML = 1 << 20
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
+
+
+def _check_events(events: Iterable[Any]) -> None:
+    """Refuse a YAML text that nests too deep, stands for more than it holds, or for values of other types."""
+    from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
+
+    depth = 0
+    for event in events:
+        line = event.start_mark.line + 1
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > DEPTH:
+            raise MalformedError(_TOO_DEEP, line)
+        if getattr(event, "anchor", None):
+            raise MalformedError("anchors and aliases (&name, *name) are not read: write the value at each place", line)
+        if tag := getattr(event, "tag", None):
+            raise MalformedError(f"tags ({_short(str(tag))}) are not read: text stands in quotes", line)
+
+
+@cache
+def _yaml_constructor() -> Any:
+    """The library's constructor of Python's values, which takes dates as text and refuses what `parse_yaml` refuses."""
+    from ruamel.yaml.constructor import SafeConstructor
+    from ruamel.yaml.nodes import ScalarNode
+
+    class Constructor(SafeConstructor):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            for key, _ in node.value:
+                if not isinstance(key, ScalarNode):
+                    raise MalformedError("a key is a list or a mapping", key.start_mark.line + 1)
+            return super().construct_mapping(node, deep)
+
+    for kinds, construct in {"str timestamp value": _yaml_text, "int": _yaml_integer, "float": _yaml_float}.items():
+        for kind in kinds.split():
+            Constructor.add_constructor(f"tag:yaml.org,2002:{kind}", construct)
+    return Constructor
+
+
+def _yaml_text(constructor: Any, node: Any) -> str:
+    if _NO_TEXT.search(node.value):
+        raise MalformedError("NUL, or half of a character, is no text", node.start_mark.line + 1)
+    return str(node.value)
+
+
+def _yaml_integer(constructor: Any, node: Any) -> int:
+    if _LEADING_ZERO.fullmatch(node.value):  # 010 is 8 in YAML 1.1
+        number = _short(node.value)
+        reason = f"{number} can be read as two numbers; text stands in quotes, '{number}'"
+        raise MalformedError(reason, node.start_mark.line + 1)
+    digits = node.value.replace("_", "")
+    return _integer(digits if digits.lstrip("+-").isdecimal() else str(int(digits, 0)))
+
+
+def _yaml_float(constructor: Any, node: Any) -> float:
+    number = float(constructor.construct_yaml_float(node))
+    if not math.isfinite(number):
+        raise MalformedError(f"{_short(node.value)} is no finite number", node.start_mark.line + 1)
+    return number
 
 
 def _short(text: str) -> str:
     """One line of at most 100 characters: the texts of a parser's errors repeat what was read."""
     line = "".join(one if one.isprintable() else "�" for one in " ".join(text.split()))
     return line if len(line) <= 100 else f"{line[:99]}…"
-
-
-class _Loader(yaml.SafeLoader):
-    """Plain words are read as YAML 1.2 does: true and false alone are truth values, and dates are text."""
-
-
-_Loader.yaml_implicit_resolvers = {}  # instead of those of YAML 1.1
-
-
-_NUMBER = list("-+.0123456789")
-_RESOLVERS = (
-    ("tag:yaml.org,2002:merge", r"<<", ["<"]),
-    ("tag:yaml.org,2002:null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("tag:yaml.org,2002:bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("!doubtful", r"[-+]?(?:0[0-9_]+|[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?)", _NUMBER),
-    ("tag:yaml.org,2002:int", r"[-+]?(?:0|[1-9][0-9_]*|0x[0-9a-fA-F]{1,15})", _NUMBER),
-    (
-        "tag:yaml.org,2002:float",
-        r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9]+(?:[eE][-+]?[0-9]+)?|\.(?:inf|Inf|INF))"
-        r"|\.(?:nan|NaN|NAN)",
-        _NUMBER,
-    ),
-)
-for _tag, _words, _first in _RESOLVERS:
-    _Loader.add_implicit_resolver(_tag, re.compile(rf"(?:{_words})\Z"), _first)
-
-
-def _yaml_integer(loader: _Loader, node: yaml.ScalarNode) -> int:
-    text = str(node.value).replace("_", "")
-    return _integer(str(int(text, 16)) if "x" in text else text)
-
-
-def _yaml_float(loader: _Loader, node: yaml.ScalarNode) -> float:
-    number = float(loader.construct_yaml_float(node))
-    if not math.isfinite(number):
-        raise MalformedError(f"{_short(node.value)} is no finite number", node.start_mark.line + 1)
-    return number
-
-
-def _doubtful(loader: _Loader, node: yaml.ScalarNode) -> None:
-    text = _short(node.value)
-    raise MalformedError(
-        f"{text} can be read as two numbers; text stands in quotes, '{text}'", node.start_mark.line + 1
-    )
-
-
-_Loader.add_constructor("tag:yaml.org,2002:int", _yaml_integer)
-_Loader.add_constructor("tag:yaml.org,2002:float", _yaml_float)
-_Loader.add_constructor("!doubtful", _doubtful)
-
-
-def _count_nodes(node: yaml.Node, counted: dict[yaml.Node, int], around: frozenset[yaml.Node]) -> int:
-    """The values that a node holds, an alias counted as what it stands for."""
-    line = node.start_mark.line + 1
-    if node in around:
-        raise MalformedError("an alias stands within what it names", line)
-    if len(around) >= DEPTH:
-        raise MalformedError(_TOO_DEEP, line)
-    if node in counted:
-        return counted[node]
-    within = around | {node}
-    children: list[yaml.Node] = []
-    if isinstance(node, yaml.ScalarNode) and _NO_TEXT.search(node.value):
-        raise MalformedError("NUL, or half of a character, is no text", line)
-    if isinstance(node, yaml.MappingNode):
-        keys = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and (key.tag, key.value) in keys:
-                raise MalformedError(f"key {shown(key.value)} stands twice", key.start_mark.line + 1)
-            keys.add((key.tag, str(key.value)))
-        children = [child for pair in node.value for child in pair]
-    elif isinstance(node, yaml.SequenceNode):
-        children = node.value
-    counted[node] = total = 1 + sum(_count_nodes(child, counted, within) for child in children)
-    if total > _NODES:
-        raise MalformedError(f"aliases stand for more than {_NODES:,} values", line)
-    return total
 
 
 def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -383,14 +360,19 @@ def parquet_library() -> Any:
         import pyarrow.parquet
     except ImportError as error:
         raise UserError(
-            "Parquet needs pyarrow, not installed here: type \"pip install 'metaeval[parquet]'\", or use .jsonl."
+            f"Parquet needs pyarrow, not installed here: type {install_extra('parquet')}, or use .jsonl."
         ) from error
     return pyarrow
 
 
-def parquet_rows(path: Path) -> list[dict[str, Any]]:
+def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet file. Raises `UserError` for another file, and for one that holds over `MOST_BYTES`."""
-    return [row for batch in _parquet_batches(path, 1024) for row in batch.to_pylist()]
+    return (row for batch in _parquet_batches(path, 1024) for row in batch.to_pylist())
+
+
+def parquet_parts(path: Path) -> Iterator[Any]:
+    """The record batches of a Parquet file, one after the other. Raises `UserError` as `parquet_rows` does."""
+    yield from _parquet_batches(path, 65_536)
 
 
 def parquet_columns(path: Path, names: Sequence[str]) -> list[list[Any]]:
@@ -418,12 +400,6 @@ def parquet_schema(path: Path) -> dict[str, str]:
     return {name: "number" if types.is_floating(kind) or types.is_integer(kind) else str(kind) for name, kind in fields}
 
 
-def parquet_size(path: Path) -> int:
-    """The rows of a Parquet file, as its footer says; `UserError` for another file."""
-    with _parquet(path) as parquet:
-        return int(parquet.metadata.num_rows)
-
-
 def parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any]:
     """Columns of a Parquet file of any size, at most `rows` rows at a time; `UserError` for another file."""
     with _parquet(path) as parquet:
@@ -444,6 +420,7 @@ def _parquet_batches(path: Path, rows: int) -> Iterator[Any]:
 def _parquet(path: Path, whole: bool = False) -> Iterator[Any]:
     """An open Parquet file; whole: it is read into memory first."""
     pyarrow = parquet_library()
+    declare("input", path)
     try:
         # A path with a colon in it is an address to pyarrow.
         with (

@@ -1,4 +1,4 @@
-"""Names to things: metrics, data sets, protocols and pipelines are entry points, imported when they are asked for."""
+"""Names to things: metrics, data sets, protocols, pipelines and analyses are entry points, imported when asked for."""
 
 from __future__ import annotations
 
@@ -14,18 +14,24 @@ from typing import Any, Literal
 
 from metaeval.errors import UserError, unknown
 
-Kind = Literal["metric", "dataset", "protocol", "pipeline"]
+Kind = Literal["metric", "dataset", "protocol", "pipeline", "analysis"]
 _GROUPS: dict[Kind, str] = {
     "metric": "metaeval.metrics",
     "dataset": "metaeval.datasets",
     "protocol": "metaeval.protocols",
     "pipeline": "metaeval.pipelines",
+    "analysis": "metaeval.analyses",
 }
+_ADAPTED: dict[Kind, tuple[str, Kind, str]] = {
+    "analysis": ("cite.", "pipeline", "metaeval.analyses.citing:analysis_of"),
+}
+"""A kind whose things are also made of those of another kind: the prefix of their names, that kind, and the adapter."""
 LIST_COMMAND: dict[Kind, str] = {
     "metric": "Type 'metaeval metrics list'.",
     "dataset": "Type 'metaeval data list'.",
     "protocol": "Or 'all'.",
     "pipeline": "",
+    "analysis": "",
 }
 """What a sentence about an unknown name ends with."""
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -33,7 +39,8 @@ _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 def names(kind: Kind) -> list[str]:
     """Every registered name of a kind, sorted, without importing what they stand for."""
-    return sorted(_entries(kind))
+    prefix, other, _ = _ADAPTED.get(kind, ("", None, ""))
+    return sorted({*_entries(kind), *(f"{prefix}{name}" for name in (_entries(other) if other else ()))})
 
 
 def is_code(kind: Kind, name: str) -> bool:
@@ -72,6 +79,10 @@ def check_typed(kind: Kind, name: str) -> None:
 
 def _find(kind: Kind, name: str, code: bool) -> Any:
     entry = _entries(kind).get(name)
+    prefix, other, adapter = _ADAPTED.get(kind, ("", None, ""))
+    if entry is None and other and name.startswith(prefix) and name in names(kind):
+        module, _, function = adapter.partition(":")
+        return getattr(importlib.import_module(module), function)(_find(other, name.removeprefix(prefix), code))
     if entry is None and _OBJECT.fullmatch(name):
         if not code:
             check_typed(kind, name)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Generic, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, cast, get_args
+
+from pydantic_core import CoreSchema, core_schema
 
 # Control characters with tab and line breaks, line and paragraph separators, direction overrides, lone surrogates.
 _UNSEEN = "\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
@@ -31,6 +34,11 @@ class ShownField(Generic[Given, Kept]):
 
     def __init__(self, default: Given) -> None:
         self._default = _all_shown(default)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], CoreSchema]) -> CoreSchema:
+        """Files hold the text as it was given."""
+        return core_schema.no_info_after_validator_function(_all_shown, handler(get_args(source)[0]))
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name

@@ -54,16 +54,16 @@ FACTS: Mapping[str, tuple[str, str]] = {
     "file": ("the file of scores, and the SHA-256 of its content", "metrics=scores:FILE; cite meta --scores"),
     "score-column": ("column of the file that holds the scores", "--map score=COLUMN"),
     "scores": ("SHA-256 of the scores that were published with the data", ""),
-    "thresholds-from": ("data from which the thresholds were learnt", "metaeval decide --to"),
+    "thresholds-from": ("data from which the thresholds were learnt", "metaeval thresholds --to"),
     "target": (
         "lowest level at which a citation counts as supporting",
-        "metaeval calibrate --target; gate fit --target",
+        "metaeval thresholds --learn --target; gate fit --target",
     ),
     "calibration": ("regression that turns scores into probabilities, fitted on other folds", ""),
     "labels": ("SHA-256 of people's labels and of how their items were drawn", "--labels"),
     "design": ("what was drawn as one: item, or whole answer", ""),
     "estimand": ("what shares are of: this set of answers, or the process that makes such answers", "--estimand"),
-    "candidates": ("metrics of a gate, in the order in which they are tried", "metaeval gate fit --metric"),
+    "candidates": ("metrics of a gate, in the order in which they are tried", "metaeval gate fit --metrics"),
     "promise": ("what a gate promises: a confidence, or a mean", "metaeval gate fit --promise"),
     "max-missed": ("most unsupported citations that a gate may miss", "metaeval gate fit --max-missed"),
     "max-flagged": ("most supported citations that a gate may flag", "metaeval gate fit --max-flagged"),
@@ -72,8 +72,11 @@ FACTS: Mapping[str, tuple[str, str]] = {
     "gate": ("the gate, by its hash", "metaeval gate check FILE GATE"),
     "analysis": ("what is looked at, beyond the protocols", "metaeval compare; evaluate --annotators"),
     "by-part": ("parts that the rows are divided into", "metaeval compare --by"),
-    "samples": ("samples of the simulation", "metaeval certify --runs"),
-    "planned": ("value and correlation inside a group of a metric without scores", "metaeval certify --value, --alike"),
+    "samples": ("samples of the simulation", "metaeval plan --certify --set runs"),
+    "planned": (
+        "value and correlation inside a group of a metric without scores",
+        "metaeval plan --value, --set icc",
+    ),
     "partitions": ("partitions into folds, over which values are averaged", ""),
     "gain-resamples": ("resamples of the gain's interval, everything learnt anew in each", ""),
     "gold": ("rating that is the gold", "dataset_options.gold"),
@@ -106,8 +109,8 @@ FACTS: Mapping[str, tuple[str, str]] = {
         "",
     ),
     "answered_as": ("name that the replies came under; a server may answer by another model", "--model"),
-    "claims": ("claims that are rewritten: those cut out of a sentence, or all of the tree's", "--whole"),
-    "mauve": ("model behind MAUVE, and the hash of its files", "--mauve-model"),
+    "claims": ("claims that are rewritten: those cut out of a sentence, or all of the tree's", "whole"),
+    "mauve": ("model behind MAUVE, and the hash of its files", "mauve_model"),
     "folds": ("folds of groups on which coefficients are tried", ""),
 }
 """Fields that say what was read and done, and name no option; or that of a command's own option."""
@@ -122,8 +125,14 @@ def resampled_fields(
     level: float, resamples: int, seed: int, method: str = "percentile", fewest: float = 6
 ) -> dict[str, object]:
     """The fields that pin cluster intervals; fewest: effective groups that one needs, where the method counts them."""
-    least = {"fewest": f"{fewest:g}"} if method in ("t", "bootstrap-t") else {}
+    least = {"fewest": f"{fewest:g}"} if method == "t" else {}
     return {"interval": f"cluster-{method}-{level}", **least, "by": "group", "B": resamples, "seed": seed}
+
+
+def interval_parts(value: str) -> tuple[str, str]:
+    """Method and level of an `interval` field (cluster-METHOD-LEVEL); no method where it holds the level alone."""
+    method, _, level = value.rpartition("-")
+    return method.removeprefix("cluster-"), level
 
 
 def versions(*packages: str) -> dict[str, str]:

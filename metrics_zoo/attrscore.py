@@ -16,7 +16,7 @@ from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay
 from metrics_zoo.t5 import T5Metric, ask_prompts
 
 if TYPE_CHECKING:
-    from metaeval.scoring.backends.seq2seq import Encoded
+    from metaeval.scoring.backends.seq2seq import EncodedPrompts
 
 LABELS = ("Attributable", "Extrapolatory", "Contradictory")
 
@@ -85,7 +85,7 @@ class AttrScore(T5Metric):
         prompts = self.prompts.encode(sources, statements)
         return ask_prompts(prompts, statements, lambda asked: self.model.ask(asked, self._ask))
 
-    def _ask(self, batch: Encoded) -> list[ThreeWay]:
+    def _ask(self, batch: EncodedPrompts) -> list[ThreeWay]:
         import torch
 
         said = []  # natural logarithms of the probability that each prompt's answer is the label, (prompts,) float64

@@ -14,7 +14,7 @@ from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetr
 from metrics_zoo.t5 import YesNoMetric, ask_prompts
 
 if TYPE_CHECKING:
-    from metaeval.scoring.backends.seq2seq import Encoded
+    from metaeval.scoring.backends.seq2seq import EncodedPrompts
 
 _MOST_PIECES = 10  # ALCE generates no more
 
@@ -92,7 +92,7 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
             answers.append(PairScore(value, seen.status, seen.tokens, seen.cut))
         return answers
 
-    def _ask(self, batch: Encoded) -> list[tuple[float, float, bool]]:
+    def _ask(self, batch: EncodedPrompts) -> list[tuple[float, float, bool]]:
         logits = batch.first().double()
         yes, no = self.answers
         full = logits.log_softmax(-1)[:, yes].tolist()
@@ -102,7 +102,7 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
         two_way = [-(max(gap, 0.0) + log1p(exp(-abs(gap)))) for gap in apart]
         return [(one, other, row in spelled) for row, (one, other) in enumerate(zip(full, two_way, strict=True))]
 
-    def _spelled(self, batch: Encoded, firsts: Sequence[int]) -> set[int]:
+    def _spelled(self, batch: EncodedPrompts, firsts: Sequence[int]) -> set[int]:
         """The rows whose greedy answer is "1"; a row is decoded for as long as it may become that."""
         spelled: set[int] = set()
         given = {row: [first] for row, first in enumerate(firsts)}

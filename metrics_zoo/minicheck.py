@@ -18,7 +18,7 @@ from metaeval.scoring.contract import MetricCard, PairScore, Span, Status
 from metrics_zoo.t5 import YesNoMetric
 
 if TYPE_CHECKING:
-    from metaeval.scoring.backends.seq2seq import Encoded
+    from metaeval.scoring.backends.seq2seq import EncodedPrompts
 
 
 class MiniCheckOptions(ModelOptions):
@@ -110,7 +110,7 @@ class MiniCheck(YesNoMetric):
         """P(1) against P(0) for each prompt."""
         return self.model.ask([prompt.ids for prompt in prompts], self._ask)
 
-    def _ask(self, batch: Encoded) -> list[float]:
+    def _ask(self, batch: EncodedPrompts) -> list[float]:
         found: list[float] = batch.first().double()[:, [*reversed(self.answers)]].softmax(-1)[:, 1].tolist()
         return found
 

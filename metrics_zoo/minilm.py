@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from metaeval.scoring.backends import minilm
-from metaeval.scoring.backends.encoder import Encoded, JobTexts, align_tokens, first_products, match_pairs, words_of
+from metaeval.scoring.backends.encoder import EncodedText, JobTexts, align_tokens, first_products, match_pairs, words_of
 from metaeval.scoring.backends.model_metric import MODULES, calibrated
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Span, Status, TwoStepMetric
 
@@ -147,7 +147,7 @@ class MiniLMCosine(_MiniLM):
     side = "cosine"
 
 
-def _token_vectors(texts: Mapping[str, Encoded]) -> dict[str, Encoded]:
+def _token_vectors(texts: Mapping[str, EncodedText]) -> dict[str, EncodedText]:
     return {text: replace(item, states=item.states[1:]) for text, item in texts.items()}
 
 
@@ -160,7 +160,7 @@ def mean_and_tokens(states: torch.Tensor) -> torch.Tensor:
     return unit
 
 
-def _own(text: Encoded) -> torch.Tensor:
+def _own(text: EncodedText) -> torch.Tensor:
     """Weight 1 for each token but the two special ones around them."""
     import torch
 

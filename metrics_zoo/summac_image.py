@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, fetch_file
-from metaeval.scoring.backends.classifier import Table
+from metaeval.scoring.backends.classifier import LogitTable
 from metaeval.scoring.contract import Status
 
 Granularity = Literal["sentence", "paragraph", "document", "2sents"]
@@ -186,7 +186,7 @@ class Passes:
     """The model's answers, looked up by the two units of each pass."""
 
     def __init__(
-        self, compared: Iterable[tuple[str, str]], found: Table, labels: Order, sizes: Mapping[str, int]
+        self, compared: Iterable[tuple[str, str]], found: LogitTable, labels: Order, sizes: Mapping[str, int]
     ) -> None:
         self._row = {pair: row for row, pair in enumerate(compared)}
         self._probabilities = found.values.softmax(-1).numpy()[:, list(labels) if self._row else []]

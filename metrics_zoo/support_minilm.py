@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from metaeval.scoring.backends.encoder import Encoded
+from metaeval.scoring.backends.encoder import EncodedText
 from metaeval.scoring.backends.model_metric import calibrated, probability
 from metaeval.scoring.contract import MetricCard, PairScore, Status
 from metrics_zoo.cover import WORD, Floats, Statement, sentence_places
@@ -174,7 +174,7 @@ def support_of(features: Sequence[float]) -> Support:
 class Matched(NamedTuple):
     """Texts as MiniLM encodes them, a mean vector and one for each token, and where in the text their tokens stand."""
 
-    texts: Mapping[str, Encoded]
+    texts: Mapping[str, EncodedText]
     places: Mapping[str, list[tuple[int, int]]]
 
     def match(self, windows: Sequence[Window], text: str, statement: Statement) -> tuple[float, float, float]:

@@ -46,7 +46,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, 
 from metaeval.errors import UserError
 from metaeval.reading import MalformedError, parse_json
 from metaeval.scoring.backends.checkpoint import ModelFolder
-from metaeval.scoring.backends.line_process import EndedError, LineProcess, SilentError
+from metaeval.scoring.backends.line_process import LineProcess, ProgramEndedError, SilentError
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 
 PROTOCOL: Literal["metaeval-worker/1"] = "metaeval-worker/1"
@@ -214,7 +214,7 @@ class Worker(Metric):
         """The next line, parsed as `kind`; `UserError` if there is none, or if it is malformed."""
         try:
             line = self._process.read(self.options.timeout)
-        except EndedError:
+        except ProgramEndedError:
             self._fail(f"{self._process.ending()} {when}", "run it by hand to see why")
         except SilentError:
             self._fail(

@@ -51,10 +51,10 @@ def compare(
 
     given: the two metrics' scores on the same rows. outcomes: what the protocol's `evaluate` made of each, whose
     replicates and influence values are used again when both scored the same rows. The interval is that of the paired
-    differences, by the method of the tables; by percentiles where that is BCa. The test exchanges the two metrics'
-    scores group by group: scores brought to one scale first, as ranks over all rows for measures that read order only,
-    as z-scores for Pearson's r; p = (1 + exchanges at least as far apart as the input) / (1 + permutations), so never
-    0. Measures that are not tested (`Measure.normal`) have no p.
+    differences, by the method of the tables. The test exchanges the two metrics' scores group by group: scores brought
+    to one scale first, as ranks over all rows for measures that read order only, as z-scores for Pearson's r; p = (1 +
+    exchanges at least as far apart as the input) / (1 + permutations), so never 0. Measures that are not tested
+    (`Measure.normal`) have no p.
     """
     one, other = given
     both = both_scored(one, other)
@@ -83,12 +83,12 @@ def compare(
             found[key] = Difference(int(both.sum()), None, note="undefined for one of the two")
             continue
         if key in drawn[0] and key in drawn[1]:
-            interval, note = replicated_interval(drawn[0][key] - drawn[1][key], None, n, resampling.level)
+            interval, note = replicated_interval(drawn[0][key] - drawn[1][key], n, resampling.level)
         elif resampling.studentised:
             apart = minus(moved[0].get(key), moved[1].get(key))
-            interval, note, _ = studentised_interval(apart, n, codes.size, resampling)
+            interval, note, _ = studentised_interval(apart, n, resampling)
         else:
-            interval, note = replicated_interval(mine[key] - theirs[key], None, n, resampling.level)
+            interval, note = replicated_interval(mine[key] - theirs[key], n, resampling.level)
         p = p_values.get(key, np.nan)
         low, high = interval or (None, None)
         found[key] = Difference(int(both.sum()), value, low, high, None if np.isnan(p) else p, note)
@@ -305,7 +305,7 @@ def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Differe
 def _tested(apart: Influence, rows: int, resampling: Resampling) -> Difference:
     """A test with few effective groups stands, with few degrees of freedom; an interval is not given there."""
     by_t = replace(resampling, method="t")
-    interval, note, _ = studentised_interval(apart, apart.groups, apart.groups, by_t)
+    interval, note, _ = studentised_interval(apart, apart.groups, by_t)
     low, high = interval or (None, None)
     p = t_test(apart)
     return Difference(rows, apart.value, low, high, None if np.isnan(p) else p, note)

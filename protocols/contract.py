@@ -182,7 +182,7 @@ class Protocol:
     that it depends on the setting `pool`. tie_orders: whether its estimates hold the values under the worst and the
     best order of tied scores (`Estimate.ties`), which `multiverse` takes as choices; an option `ties` is then held at
     its default. takes_levels: its scores have to be levels, as the gold is; of others nothing is defined. no_plan: why
-    `power` cannot plan for it, in one sentence; "": it can.
+    `plan` cannot plan for it, in one sentence; "": it can.
 
     figure: what is drawn of a result: "bars", a group of bars for each metric, or nothing. figure_name: how the names
     of its files begin; "": figure-NAME. table_number: the number of its table in a paper; 0: it has none and comes

@@ -96,7 +96,7 @@ def spread_of(differences: Floats, influence: Influence | None, groups: int, res
         error = influence.standard_error if influence else np.nan
 
         def interval(level: float) -> tuple[float, float] | None:
-            return studentised_interval(influence, groups, groups, replace(resampling, level=level))[0]
+            return studentised_interval(influence, groups, replace(resampling, level=level))[0]
     else:
         defined = differences[1:][~np.isnan(differences[1:])]
         enough = defined.size > 1 and 2 * defined.size >= differences.size - 1

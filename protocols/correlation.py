@@ -22,7 +22,7 @@ MOST_LEFT_OUT = 1000
 """Groups up to which a measure without a one-pass jackknife is made anew without each."""
 
 OF_COPIES = (
-    "Percentile and BCa intervals of Pearson's r and Spearman's rho are too narrow with few or unequal groups, since a "
+    "Percentile intervals of Pearson's r and Spearman's rho are too narrow with few or unequal groups, since a "
     "resample compares rows with their copies; interval.method=t has no resamples."
 )
 BY_RANKS = {"partial_spearman": partial_spearman_by_row, "residual_spearman": residual_spearman_by_row}

@@ -66,14 +66,12 @@ def outcome(
     """
     drawn = 0 if resampling.studentised else resampling.n
     values = run(bootstrap(n_groups, drawn, resampling.seed))
-    left_out = run(jackknife(n_groups)) if resampling.method == "bca" and resampling.n else {}
     moved: Influences = {}
     if resampling.studentised and resampling.n:
         moved = influence() if influence else jackknifed(run, used.group, n_groups)
     return Outcome(
         estimates={
-            key: estimate(values[key], left_out.get(key), moved.get(key), one, n_groups, resampling)
-            for key, one in qualities.items()
+            key: estimate(values[key], moved.get(key), quality, resampling) for key, quality in qualities.items()
         },
         total=judgements.score.size,
         scored=used.score.size,
@@ -119,24 +117,19 @@ def opened(judgements: Judgements, resampling: Resampling) -> tuple[Judgements, 
 
 
 def estimate(
-    values: NDArray[np.float64],
-    left_out: NDArray[np.float64] | None,
-    influence: Influence | None,
-    quality: Qualities,
-    n_groups: int,
-    resampling: Resampling,
+    values: NDArray[np.float64], influence: Influence | None, quality: Qualities, resampling: Resampling
 ) -> Estimate:
     """A measure's estimate: its value, the first of `values`, and its interval by the resampling's method.
 
-    values: (1 + R,) with the resamples, if any. left_out: (1 + G,) without each group, for BCa. influence: for t.
+    values: (1 + R,) with the resamples, if any. influence: for t.
     """
     if np.isnan(values[0]):
         return Estimate(None, bounds=quality.bounds, note=quality.undefined)
     effective = None
     if resampling.studentised:
-        interval, note, effective = studentised_interval(influence, quality.groups, n_groups, resampling)
+        interval, note, effective = studentised_interval(influence, quality.groups, resampling)
     else:
-        interval, note = replicated_interval(values, left_out, quality.groups, resampling.level)
+        interval, note = replicated_interval(values, quality.groups, resampling.level)
     low, high = interval or (None, None)
     return Estimate(float(values[0]), low, high, quality.ties, quality.bounds, quality.ceiling, note, effective)
 

@@ -20,7 +20,7 @@ from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.influence import Influence, t_test
 from metaeval.stats.intervals import studentised_interval
 from metaeval.stats.resampling import bootstrap
-from metaeval.stats.score_model import ScoreModel, correlation_of, draw, fit_scores
+from metaeval.stats.score_model import ScoreModel, correlations_of, draw, fit_scores
 from metaeval.stats.significance import power_at, required_groups
 from protocols.comparison import exchange_p_values, influence_of, minus
 from protocols.contract import Judgements, Protocol, Resampling
@@ -108,11 +108,11 @@ class Coverage:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two metrics on the same rows: the models of their scores, and the correlation of what they err by."""
+    """Two metrics on the same rows: the models of their scores, and the correlations of the parts of their errors."""
 
     rows: Judgements
     models: tuple[ScoreModel, ScoreModel]
-    correlation: float
+    correlations: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 def class_of(effective: float) -> int:
@@ -176,7 +176,7 @@ def coverage(
     while len(values) < runs or (own is not None and len(values) < _EXTENDED * runs and 4 * likewise < runs):
         scores = draw(task.generator("at the value", len(values)), [model])[0]
         found = influence_of_one(task, rows.with_score(scores), np.arange(n_groups))
-        interval, _, behind = studentised_interval(found, n_groups, n_groups, asked)
+        interval, _, behind = studentised_interval(found, n_groups, asked)
         values.append(math.nan if found is None else found.value)
         ends.append(interval or (math.nan, math.nan))
         groups.append(math.nan if behind is None else behind)
@@ -211,7 +211,7 @@ def paired(task: Task, one: Judgements, other: Judgements, values: tuple[float, 
     Both scored all rows. Their levels stand apart alike, but for one factor each. Raises ValueError as `calibrated`.
     """
     mine, theirs = (fit_scores(rows.score, rows.gold, rows.group) for rows in (one, other))
-    correlation = correlation_of((one.score, mine), (other.score, theirs))
+    correlations = correlations_of((one.score, mine), (other.score, theirs))
     # A difference that is asked for may be small, and is met more closely.
     tries = _TRIES if values is None else 4 * _TRIES
     if values is None:
@@ -222,7 +222,7 @@ def paired(task: Task, one: Judgements, other: Judgements, values: tuple[float, 
         calibrated(task, one, replace(model, mean=means), value, tries)
         for model, value in zip((mine, theirs), values, strict=True)
     )
-    return Pair(one, (first, second), correlation)
+    return Pair(one, (first, second), correlations)
 
 
 def p_values(task: Task, pair: Pair, permutations: int, runs: int, groups: int | None = None) -> Floats:
@@ -234,7 +234,7 @@ def p_values(task: Task, pair: Pair, permutations: int, runs: int, groups: int |
     found = []
     for run in range(runs):
         sample = pair if groups is None else _redrawn(pair, groups, task.generator("designs", run))
-        scores = draw(task.generator("tests", run), sample.models, sample.correlation)
+        scores = draw(task.generator("tests", run), sample.models, sample.correlations)
         rows = [sample.rows.with_score(score) for score in scores]
         if task.protocol.measure(task.key).normal:
             one, other = map(task.compared, rows)
@@ -257,7 +257,7 @@ def _redrawn(pair: Pair, groups: int, generator: np.random.Generator) -> Pair:
     pools = int(pair.rows.pool.max(initial=0)) + 1
     pool = np.unique(group * pools + pair.rows.pool[rows], return_inverse=True)[1].astype(np.int64)
     one, other = (model.of_rows(rows, group) for model in pair.models)
-    return Pair(replace(pair.rows.rows(rows), group=group, pool=pool), (one, other), pair.correlation)
+    return Pair(replace(pair.rows.rows(rows), group=group, pool=pool), (one, other), pair.correlations)
 
 
 @dataclass(frozen=True)

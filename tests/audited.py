@@ -37,6 +37,8 @@ OURS = ("uname",)
 if __name__ == "__main__":
     commands = json.load(sys.stdin)["commands"]
     sys.path[:] = [path for path in sys.path if path not in ("", HERE)]
+    with contextlib.suppress(ImportError):
+        import torch  # noqa: F401  (its CUDA build runs `ldconfig` when it is imported, whatever data name)
     sys.addaudithook(note)
     import typer.main
 

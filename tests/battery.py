@@ -5,6 +5,7 @@
     python -m tests.battery record FOLDER --python PYTHON --root PROJECT      # another checkout, with its interpreter
     python -m tests.battery record FOLDER --only compare,power,cite-alce      # steps by the beginning of their names
     python -m tests.battery compare BEFORE AFTER
+    python -m tests.battery compare BEFORE AFTER --numbers       # tables' numbers alone, wherever they stand, to 1e-12
     python -m tests.battery list
 
 A step is a command, run in a folder of its own; `../NAME/` names the folder of another step, which runs before it.
@@ -18,9 +19,11 @@ command line.
 from __future__ import annotations
 
 import argparse
+import csv
 import difflib
 import hashlib
 import json
+import math
 import os
 import re
 import shlex
@@ -103,7 +106,7 @@ except Exception as error:
 STEPS: dict[str, str] = {
     # run and its files
     "run": f"run -m {OFFLINE},minilm-cosine {SHORT} -s comparison.permutations=200",
-    "run-decision": f"run -m overlap,rouge -p correlation,decision {QUICK} -s interval.method=bca",
+    "run-decision": f"run -m overlap,rouge -p correlation,decision {QUICK} -s interval.method=percentile",
     "run-citation": f"run -m overlap,rouge -u citation -s aggregate=mean -s chunk.size=60 {QUICK}",
     "run-own-metric": f"run -m my_metric:Longest,overlap,ensemble:overlap+rouge -q {QUICK}",
     "run-worker": f"run -m 'worker:python ../inputs/my_worker.py,overlap' -s controls=false -p classification {QUICK}",
@@ -139,10 +142,10 @@ STEPS: dict[str, str] = {
     "evaluate-frank": "evaluate -d frank --split validation -p correlation --data DATA -s interval.resamples=20 "
     "-s comparison.permutations=10",
     "evaluate-xsum": f"evaluate -d xsum_hallucination --data DATA {QUICK}",
-    "table": "table ../run/results/latest/classification.json",
-    "table-markdown": "table ../run/results/latest/retrieval.json --format markdown",
-    "table-latex": "table ../run/results/latest/correlation.json --format latex",
-    "table-csv": "table ../run/results/latest/correlation.json --format csv",
+    "table": "results show ../run/results/latest/classification.json",
+    "table-markdown": "results show ../run/results/latest/retrieval.json --format markdown",
+    "table-latex": "results show ../run/results/latest/correlation.json --format latex",
+    "table-csv": "results show ../run/results/latest/correlation.json --format csv",
     # between metrics
     "compare": f"compare overlap rouge bm25 {QUICK}",
     "compare-full": f"compare overlap rouge ../own-scores/mine-pairs.jsonl -p classification,decision --full {QUICK}",
@@ -152,42 +155,44 @@ STEPS: dict[str, str] = {
     "compare-by-position": f"compare overlap bm25 --by position -p correlation {QUICK}",
     "compare-by-dataset": "compare overlap rouge --by dataset -d mini,factcheck_gpt -u citation -p classification "
     f"--data DATA {QUICK}",
-    "compare-alone": f"compare overlap rouge --agreement --complementarity -q --margin 0.05 {QUICK}",
+    "compare-alone": f"compare overlap rouge --agreement --complementarity -q -s margin=0.05 {QUICK}",
     "compare-frank": f"compare FactCC DAE -d frank --split validation --data DATA {QUICK}",
     "compare-wice": f"compare overlap rouge --by length --bias -d jsonl --data ../slice-wice/slice.jsonl {QUICK}",
-    "power": f"power overlap rouge --difference 2,5 {QUICK}",
-    "power-spearman": f"power overlap ../own-scores/mine-pairs.jsonl --measure spearman {QUICK}",
-    "power-graded": f"power FactCC DAE -d frank --split validation --difference 1,2 --data DATA {QUICK}",
-    "certify": f"certify overlap rouge --runs 50 {QUICK}",
-    "certify-plan": f"certify --value 75,97 --alike 0.5 --groups 40 --sizes 1,2,9 --levels 30,70 --runs 50 {QUICK}",
-    "decide": f"decide overlap rouge bm25 {QUICK}",
-    "decide-to": "decide overlap rouge -u citation --to jsonl -s protocol_options.decision.folds=3 "
-    f"-d jsonl --data ../inputs/systems.jsonl --to-unit chunk {QUICK}",
-    "decide-to-real": f"decide overlap -u citation --to factcheck_gpt --data DATA {QUICK}",
-    "calibrate": f"calibrate overlap minilm-cosine {SHORT}",
-    "calibrate-partial": f"calibrate overlap --target partial --objective balanced-accuracy --folds 3 -u chunk {SHORT}",
+    "power": f"plan overlap rouge --difference 2,5 {QUICK}",
+    "power-spearman": f"plan overlap ../own-scores/mine-pairs.jsonl --measure spearman {QUICK}",
+    "power-graded": f"plan FactCC DAE -d frank --split validation --difference 1,2 --data DATA {QUICK}",
+    "certify": f"plan overlap rouge --certify -s runs=50 {QUICK}",
+    "certify-plan": "plan --certify --value 75,97 -s icc=0.5 -s groups=40 -s sizes=1,2,9 -s levels=30,70 "
+    f"-s runs=50 {QUICK}",
+    "decide": f"thresholds overlap rouge bm25 {QUICK}",
+    "decide-to": "thresholds overlap rouge -u citation --to jsonl -s protocol_options.decision.folds=3 "
+    f"-d jsonl --data ../inputs/systems.jsonl -s to_unit=chunk {QUICK}",
+    "decide-to-real": f"thresholds overlap -u citation --to factcheck_gpt --data DATA {QUICK}",
+    "calibrate": f"thresholds overlap minilm-cosine --learn {SHORT}",
+    "calibrate-partial": "thresholds overlap --learn --target partial -s objective=balanced-accuracy -s folds=3 "
+    f"-u chunk {SHORT}",
     # suites
-    "tables": f"tables {QUICK}",
-    "tables-suite": f"tables -c ../inputs/suite.yaml {QUICK}",
-    "tables-real": f"tables -d mini,factcheck_gpt,wiec -m overlap,autoais -u citation --data DATA {QUICK}",
-    "figures": f"figures -m overlap,rouge,bm25 {QUICK}",
-    "figures-from-files": "figures -c ../inputs/suite.yaml --results ../tables-suite/results " + QUICK,
+    "tables": f"run --suite {QUICK}",
+    "tables-suite": f"run --suite -c ../inputs/suite.yaml {QUICK}",
+    "tables-real": f"run --suite -d mini,factcheck_gpt,wiec -m overlap,autoais -u citation --data DATA {QUICK}",
+    "figures": "results figures latest --results ../tables/results",
+    "figures-from-files": "results figures suite --results ../tables-suite/results",
     "multiverse": f"multiverse -m overlap,bm25 {QUICK}",
     "multiverse-axes": "multiverse -m overlap,rouge -a pool=own -a chunk.size=60,150 -a aggregate=max,mean "
     f"-a evidence_threshold=0.5 -p correlation {QUICK}",
     "multiverse-wice": "multiverse -m overlap,bm25 -a unit=chunk -a chunk.size=100,150 -d jsonl "
     f"--data ../slice-wice/slice.jsonl {QUICK}",
     # what made a number
-    "explain": "explain ../run/results/latest/retrieval.json",
-    "explain-row": "explain ../run/results/latest/classification.json overlap",
-    "explain-cite": "explain ../alce/results/latest/answers.json",
-    "explain-citeeval": "explain ../citeeval/results/latest/citeeval.json",
-    "explain-calibration": "explain ../calibrate/results/latest/calibration.json",
-    "explain-compare": "explain ../compare/results/latest/agreement.json",
-    "diff": "diff ../run/results/latest/classification.json ../run-config/own/latest/classification.json",
-    "diff-row": "diff ../run/results/latest/classification.json "
+    "explain": "results explain ../run/results/latest/retrieval.json",
+    "explain-row": "results explain ../run/results/latest/classification.json overlap",
+    "explain-cite": "results explain ../alce/results/latest/answers.json",
+    "explain-citeeval": "results explain ../citeeval/results/latest/citeeval.json",
+    "explain-calibration": "results explain ../calibrate/results/latest/calibration.json",
+    "explain-compare": "results explain ../compare/results/latest/agreement.json",
+    "diff": "results diff ../run/results/latest/classification.json ../run-config/own/latest/classification.json",
+    "diff-row": "results diff ../run/results/latest/classification.json "
     "../run-served/results/latest/classification.json -m overlap",
-    "diff-sheets": "diff ../alce/results/latest/answers.json ../aliice/results/latest/answers.json",
+    "diff-sheets": "results diff ../alce/results/latest/answers.json ../aliice/results/latest/answers.json",
     # data and metrics
     "data-list": "data list",
     "data-show": "data show wice",
@@ -249,11 +254,11 @@ STEPS: dict[str, str] = {
     "agreement": f"cite agreement ../inputs/human.json --nli overlap {QUICK}",
     "cite-tables": "cite tables ASQA=../inputs/alce.json,../inputs/worse.json -c aliice --nli rouge --parser small "
     + QUICK,
-    "generate": f"generate ../inputs/answers.jsonl -o made.jsonl {MODEL} --record replies.jsonl",
-    "generate-summary": f"generate ../inputs/answers.jsonl -o made.jsonl --strategy summary {MODEL}",
-    "generate-two-stage": f"generate ../inputs/answers.jsonl -o made.jsonl --strategy two-stage -q {MODEL}",
-    "generate-replay": "generate ../inputs/answers.jsonl -o made.jsonl --replay ../generate/replies.jsonl",
-    "generate-dry": f"generate ../inputs/answers.jsonl -o made.jsonl --dry-run {MODEL}",
+    "generate": f"cite generate ../inputs/answers.jsonl -o made.jsonl {MODEL} --record replies.jsonl",
+    "generate-summary": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy summary {MODEL}",
+    "generate-two-stage": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy two-stage -q {MODEL}",
+    "generate-replay": "cite generate ../inputs/answers.jsonl -o made.jsonl --replay ../generate/replies.jsonl",
+    "generate-dry": f"cite generate ../inputs/answers.jsonl -o made.jsonl --dry-run {MODEL}",
     "python-run": FROM_PYTHON,
     "python-cite": "NEEDS ../inputs/ ../citeeval/" + CITE_FROM_PYTHON,
     # wrong inputs: exit code 2 and a sentence
@@ -263,21 +268,21 @@ STEPS: dict[str, str] = {
     "wrong-value": "run -m overlap --unit page -s chunk.size=none",
     "wrong-scores": "evaluate ../inputs/answers.jsonl",
     "wrong-protocol": "compare overlap rouge -p corelation",
-    "wrong-measure": "power overlap rouge --measure ndgc",
-    "wrong-target": "calibrate overlap --target ful",
-    "wrong-result": "table ../inputs/answers.jsonl",
-    "wrong-signature": "explain nothing",
+    "wrong-measure": "plan overlap rouge --measure ndgc",
+    "wrong-target": "thresholds overlap --learn --target ful",
+    "wrong-result": "results show ../inputs/answers.jsonl",
+    "wrong-signature": "results explain nothing",
     "wrong-axis": "multiverse -m overlap -a chunk.sise=10",
     "wrong-answers": "cite alce ../inputs/wrong.jsonl --nli overlap",
     "wrong-backend": "cite aliice ../inputs/answers.jsonl --nli overlpa",
     "wrong-judge": "cite citeeval ../inputs/answers.jsonl",
     "wrong-replies": "cite scifi ../inputs/samples.jsonl --replay none.jsonl",
-    "wrong-option": "run --metrics overlap",
+    "wrong-option": "run --metrixs overlap",
     "wrong-command": "rnu",
 }
 COMMANDS = (
-    *("", "run", "pairs", "score", "evaluate", "table", "explain", "diff", "compare", "power", "certify", "decide"),
-    *("calibrate", "generate", "tables", "figures", "multiverse", "data", "metrics", "store", "cite"),
+    *("", "run", "pairs", "score", "evaluate", "results explain", "compare", "plan", "thresholds", "results show"),
+    *("results diff", "results figures", "cite generate", "multiverse", "data", "metrics", "store", "cite"),
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
     *(f"metrics {name}" for name in ("list", "show", "verify", "doctor", "serve")),
     *("store verify", "store compact"),
@@ -731,6 +736,104 @@ def compare(before: Path, after: Path, lines: int) -> int:
     return int(bool(differ) or not both)
 
 
+HASH = re.compile(r"-[0-9a-f]{8}(?=/|$)")
+NAMES_A_ROW = ("metric", "name", "key", "id", "measure", "label", "one", "other")
+EARLIER_NAMES: dict[str, str] = {
+    **{"results/power/": "results/plan/", "results/certify/": "results/plan/"},
+    **{"results/decide/": "results/thresholds/", "results/calibrate/": "results/thresholds/"},
+}
+"""Parts of a number's name (of a step, a file, a field) that were others in earlier recordings: earlier -> present."""
+
+RETIRED: dict[str, str] = {}
+"""Steps, or files of steps (STEP/FILE), whose numbers are gone on purpose, with the reason."""
+
+
+def numbers_of(folder: Path) -> dict[str, float]:
+    """Every number in a step's tables, by file, row and column; a job's hash is no part of the name."""
+    numbers: dict[str, float] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix not in (".json", ".csv") or "manifest" in path.name:
+            continue
+        if path.suffix == ".csv" and any(path.with_suffix(end).is_file() for end in (".json", ".jsonl")):
+            continue  # the same numbers, as jobs of earlier versions wrote them and `results export` does
+        name = HASH.sub("", path.relative_to(folder).as_posix())
+        text = path.read_text(encoding="utf-8")
+        try:
+            rows = dict(leaves(json.loads(text))) if path.suffix == ".json" else dict(cells(text))
+        except ValueError:  # no table of ours
+            continue
+        numbers |= {f"{name}: {key}": value for key, value in rows.items()}
+    return numbers
+
+
+def leaves(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
+    """The numbers of a JSON text, each under its path; an entry of a list is named by its texts, else its place."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from leaves(part, f"{name}.{key}")
+    elif isinstance(value, list):
+        seen: dict[str, int] = {}
+        for place, part in enumerate(value):
+            named = [str(part[key]) for key in NAMES_A_ROW if key in part] if isinstance(part, dict) else []
+            label = ",".join(named) or str(place)
+            seen[label] = seen.get(label, -1) + 1
+            yield from leaves(part, f"{name}[{label}{f'#{seen[label]}' if seen[label] else ''}]")
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield name, float(value)
+
+
+def cells(text: str) -> Iterator[tuple[str, float]]:
+    """The numbers of a CSV text, each under its row's texts and its column."""
+    seen: dict[str, int] = {}
+    for row in csv.DictReader(text.splitlines()):
+        numbers = {}
+        texts = []
+        for column, cell in row.items():
+            try:
+                numbers[column] = float(cell or "")
+            except ValueError:
+                texts += [cell] if cell and column not in ("signature", "note") else []
+        label = ",".join(map(str, texts))
+        seen[label] = seen.get(label, -1) + 1
+        for column, number in numbers.items():
+            yield f"{label}#{seen[label]} {column}", number
+
+
+def compare_numbers(before: Path, after: Path, lines: int) -> int:
+    """Compare the numbers of two recordings by step, file, row and column; 1 where one differs or is gone."""
+    wrong = total = 0
+    for folder in sorted(path for path in before.iterdir() if path.is_dir()):
+        step = EARLIER_NAMES.get(folder.name, folder.name)
+        if step in RETIRED or not (after / step).is_dir():
+            print(f"{folder.name}: left out ({RETIRED.get(step, 'not in the other recording')})")
+            continue
+        earlier = {renamed(name): value for name, value in numbers_of(folder).items()}
+        present = numbers_of(after / step)
+        total += len(earlier)
+        apart = [
+            f"{name}: {value!r} -> {present[name]!r}"
+            for name, value in earlier.items()
+            if name in present and not math.isclose(value, present[name], rel_tol=1e-12, abs_tol=1e-12)
+        ]
+        gone = [name for name in earlier.keys() - present.keys() if f"{step}/{name.partition(':')[0]}" not in RETIRED]
+        added = present.keys() - earlier.keys()
+        if apart or gone or added:
+            print(f"=== {step}: {len(apart)} differ, {len(gone)} gone, {len(added)} new, of {len(earlier)}")
+            print(
+                "\n".join(f"  {line[:300]}" for line in [*apart[:lines], *(f"gone: {x}" for x in sorted(gone)[:lines])])
+            )
+        wrong += len(apart) + len(gone)
+    print(f"{total:,} numbers before: {wrong:,} differ or are gone")
+    return int(bool(wrong))
+
+
+def renamed(name: str) -> str:
+    """A number's name with the present names of its parts."""
+    for earlier, present in EARLIER_NAMES.items():
+        name = name.replace(earlier, present)
+    return name
+
+
 def difference(contents: list[bytes | None], lines: int) -> str:
     """How a file differs: on one side only, or its first different lines."""
     one, other = contents
@@ -758,6 +861,7 @@ def main() -> int:
     two = commands.add_parser("compare", help="say what differs between two recordings")
     two.add_argument("before", type=Path)
     two.add_argument("after", type=Path)
+    two.add_argument("--numbers", action="store_true", help="compare the numbers of tables alone")
     two.add_argument("--lines", type=int, default=12, help="lines of a difference to show (default: 12)")
     commands.add_parser("list", help="print the steps and their commands")
     commands.add_parser("_run").add_argument("stage", type=Path)
@@ -765,7 +869,8 @@ def main() -> int:
     if given.command == "record":
         return record(given.folder, given.python, given.root, given.only)
     if given.command == "compare":
-        return compare(given.before, given.after, given.lines)
+        both = compare_numbers if given.numbers else compare
+        return both(given.before, given.after, given.lines)
     if given.command == "_run":
         return run_steps(given.stage)
     for name, command in STEPS.items():

@@ -329,13 +329,16 @@ def rows_stored():
 
 @pytest.fixture
 def citebench(tmp_path):
-    """Write two files as CiteBench does, from {response: [(citations, three people's contexts, their ratings)]}."""
+    """Write two files as CiteBench does, from {response: [(citations, three people's contexts, their ratings)]}.
+
+    Responses whose names differ behind a # answer the same query.
+    """
 
     def write(responses, passages, about=""):
         statements = [
             {
                 "sample_idx": name,
-                "query": "q",
+                "query": f"What does {name.partition('#')[0]} say?",
                 "passages": [{"id": number, **passage} for number, passage in enumerate(passages, start=1)],
                 "prediction": "as cut",
                 "prediction_sentences_and_citations": [

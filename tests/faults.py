@@ -124,20 +124,12 @@ WICE = [
         **{"supporting_sentences": [[0, 1]], "meta": {"id": "w1", "claim_title": "River", "claim_section": "a"}},
     }
 ]
-EXPERTQA = [
-    {
-        **{"question": "Why?", "annotator_id": "a1", "metadata": {"field": "Law"}},
-        "answers": {
-            "gpt4": {
-                "answer_string": "It rose. It fell.",
-                "claims": [
-                    {"claim_string": "It rose.", "support": "Complete", "evidence": ["https://u\n\nIt rose a lot."]},
-                    {"claim_string": "It fell.", "support": "Incomplete", "evidence": ["https://v\n\nSnow."]},
-                ],
-            }
-        },
-    }
-]
+EXPERTQA = json.loads(r"""
+[{"question": "Why?", "annotator_id": "a1", "metadata": {"field": "Law"},
+"answers": {"gpt4": {"answer_string": "It rose. It fell.", "claims": [{"claim_string": "It rose.",
+"support": "Complete", "evidence": ["https://u\n\nIt rose a lot."]}, {"claim_string": "It fell.",
+"support": "Incomplete", "evidence": ["https://v\n\nSnow."]}]}}}]
+""")
 FACTCHECK = [
     {"claim": "It rose.", "stance": "completely-support", "evidence": "It rose a lot."},
     {"claim": "It rose.", "stance": "refute", "evidence": "It fell."},
@@ -155,25 +147,12 @@ JUDGEMENTS = [
         **{"source_localized_evidence": "rose"},
     }
 ]
-RESPONSES = [
-    {
-        **{"id": "r1", "system_name": "bing", "query": "Why?", "response": "It rose [1]."},
-        "citations": [{"text": "[1]", "link_target": "https://u", "start_index": 8}],
-        "annotation": {
-            "statement_to_annotation": {
-                "It rose [1].": {
-                    "citation_annotations": [
-                        {
-                            "citation_text": "[1]",
-                            "citation_supports": "Citation Completely Supports Statement",
-                            "evidence": "rose",
-                        }
-                    ]
-                }
-            }
-        },
-    }
-]
+RESPONSES = json.loads(r"""
+[{"id": "r1", "system_name": "bing", "query": "Why?", "response": "It rose [1].", "citations": [{"text": "[1]",
+"link_target": "https://u", "start_index": 8}],
+"annotation": {"statement_to_annotation": {"It rose [1].": {"citation_annotations": [{"citation_text": "[1]",
+"citation_supports": "Citation Completely Supports Statement", "evidence": "rose"}]}}}}]
+""")
 FRANK = [
     {"hash": "h1", "model_name": "bart", "dataset": "cnndm", "split": "test", "Factuality": 0.5},
     {"hash": "h2", "model_name": "bart", "dataset": "bbc", "split": "valid", "Factuality": 1.0},
@@ -239,7 +218,6 @@ LABELS = {
     }
 }
 PARSES = {"It rose.": [{"text": "It", "dep": "nsubj", "head": 1}, {"text": "rose.", "dep": "ROOT", "head": 1}]}
-CONLLU = b"# text = It rose\n1\tIt\tit\tPRON\tPRP\t_\t2\tnsubj\t_\t_\n2\trose\trise\tVERB\tVBD\t_\t0\troot\t_\t_\n\n"
 COMPLETION = {
     **{"id": "c", "model": "m", "system_fingerprint": "f"},
     "choices": [{"index": 0, "message": {"role": "assistant", "content": "2"}, "finish_reason": "stop"}],
@@ -333,29 +311,22 @@ def readers() -> list[Reader]:
     from metaeval.citation.citeeval.editing import read_coefficients
     from metaeval.citation.human.readers import read_given, read_human, read_human_set, read_statements
     from metaeval.citation.model import Answer
-    from metaeval.citation.parsers.parse import find_parser, read_parses
+    from metaeval.citation.parsers.parse import read_parses
     from metaeval.citation.readers.answers import gather, read_answers, read_questions
-    from metaeval.config import dataset_variant, load_run, metric_variant
+    from metaeval.config import load_run
     from metaeval.corpus.jsonl import read_corpus
-    from metaeval.corpus.loaders import (
-        expertqa,
-        factcheck_gpt,
-        frank,
-        gensearch,
-        qasem,
-        wice,
-        xsum_hallucination,
-    )
+    from metaeval.corpus.loaders import expertqa, factcheck_gpt, frank, gensearch, qasem, wice, xsum_hallucination
     from metaeval.corpus.loaders.ratings import read_ratings
     from metaeval.experiment.citing.aliice_paper import read_paper
     from metaeval.experiment.explaining.explain import read_source
     from metaeval.experiment.explaining.job_files import compare
-    from metaeval.experiment.suites.suite import read_suite
     from metaeval.llm.exchange import read_prompt, read_reply
+    from metaeval.report.formats import load_table
     from metaeval.report.result import load_result
-    from metaeval.report.sheet import load_sheet
     from metaeval.scoring.backends.checkpoint import _unmet
     from metaeval.scoring.scorefile import read_scores
+    from metaeval.variants import dataset_variant, metric_variant
+    from tests.experiment.suites import read_suite
 
     def loader(module: Any, split: str, *names: str) -> Callable[[Path], Any]:
         options = {name: option.default for name, option in module.DATASET.options.items()}
@@ -432,7 +403,6 @@ def readers() -> list[Reader]:
         Reader("CiteBench judgements", "b.json", PEOPLE, read_human, "json", free=("edits",)),
         Reader("ALCE's human labels", "l.json", LABELS, read_labels, "json"),
         Reader("stored parses", "p.json", PARSES, read_parses, "json"),
-        Reader("CoNLL-U", "p.conllu", CONLLU, lambda path: find_parser(f"ud:{path}").parse(["It rose"]), "text"),
         Reader("recording", "r.jsonl", RECORDING, replies_of, free=("request", "messages"), halves=True),
         Reader("prompt", "p.txt", PROMPT, lambda path: read_prompt(path, ("statement", "source")), "text"),
         Reader("experiment", "e.yaml", CONFIG, lambda path: load_run(path, {}), "yaml", empty=True),
@@ -440,7 +410,7 @@ def readers() -> list[Reader]:
         Reader("experiment of ALiiCE", "a.yaml", PAPER, lambda path: read_paper(path, {}), "yaml", empty=True),
         Reader("metric variant", "v.yaml", METRIC_VARIANT, metric_variant, "yaml"),
         Reader("data-set variant", "v.yaml", DATASET_VARIANT, dataset_variant, "yaml"),
-        Reader("calibration", "c.json", SHEET, load_sheet, "json", free=("settings", "records")),
+        Reader("calibration", "c.json", SHEET, load_table, "json", free=("settings", "records")),
         Reader("coefficients", "c.json", COEFFICIENTS, read_coefficients, "json", free=("made",)),
         Reader("result", "r.json", RESULT, load_result, "json", free=("settings",)),
         Reader("result, explained", "r.json", RESULT, lambda path: read_source(str(path)), "json"),
@@ -683,18 +653,9 @@ EITHER = frozenset(("id", "sample_idx", "hash", "source_id", "output"))
 """A number or a text; a text or a list of texts."""
 
 OF_ANOTHER_TYPE: Mapping[str, Any] = {
-    "null": None,
-    "true": True,
-    "number": 17,
-    "fraction": 1.5,
-    "negative": -1,
-    "text": "qq",
-    "empty text": "",
-    "empty list": [],
-    "empty object": {},
-    "list of lists": [[1]],
-    "object": {"a": [1]},
-}
+    "null": None, "true": True, "number": 17, "fraction": 1.5, "negative": -1, "text": "qq", "empty text": "",
+    "empty list": [], "empty object": {}, "list of lists": [[1]], "object": {"a": [1]},
+}  # fmt: skip
 RAW_NUMBERS = {"1e999": "1e999", "NaN": "NaN", "Infinity": "-Infinity", "6,000 digits": "9" * 6000, "1e400": "-1e400"}
 
 
@@ -838,32 +799,15 @@ MERGES = "a: &a {x: 1}\n" + "".join(
     for before, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
 YAML_VALUES = {
-    "minutes": "1:30",
-    "octal": "010",
-    "1e999": "1e999",
-    "not a number": ".nan",
-    "6,000 digits": "9" * 6000,
-    "deep": "[" * DEEP,
-    "tag": "!!python/object/apply:os.system [ls]",
-    "alias of itself": "&x [*x]",
-    "alias of nothing": "*nothing",
-    "open": "[1",
-    "NUL": '"a\\0b"',
-    "half of a character": '"\\ud83d"',
-}
+    "octal": "010", "1e999": "1e999", "not a number": ".nan", "6,000 digits": "9" * 6000, "deep": "[" * DEEP,
+    "tag": "!!python/object/apply:os.system [ls]", "alias of itself": "&x [*x]", "alias of nothing": "*nothing",
+    "open": "[1", "NUL": '"a\\0b"', "half of a character": '"\\ud83d"',
+}  # fmt: skip
 YAML_TYPES = {
-    "true": "true",
-    "null": "~",
-    "negative": "-1",
-    "fraction": "0.3333",
-    "text": "qqq",
-    "list": "[[1]]",
-    "mapping": "{1: 2}",
-    "huge text": LONG,
-    "huge key": f"{{? {LONG} : 1}}",
-    "date": "2024-13-45",
+    "true": "true", "null": "~", "negative": "-1", "fraction": "0.3333", "text": "qqq", "list": "[[1]]",
+    "mapping": "{1: 2}", "huge text": LONG, "huge key": f"{{? {LONG} : 1}}", "date": "2024-13-45", "minutes": "1:30",
     "control characters": '"\\e]52;c;eA==\\a\\u202e"',
-}
+}  # fmt: skip
 
 
 def of_yaml(reader: Reader) -> Iterator[Case]:
@@ -891,32 +835,10 @@ def of_yaml(reader: Reader) -> Iterator[Case]:
 
 
 def of_text(reader: Reader) -> Iterator[Case]:
-    """CoNLL-U and prompts."""
-    if reader.name == "prompt":
-        yield Case("field missing", "no place for the source", as_bytes(b"{statement}"))
-        yield Case("field missing", "capital letters", as_bytes(b"{Statement} {SOURCE}"))
-        yield Case("huge text", "2 MB", as_bytes(reader.sound + LONG.encode() * 20), None)
-        return
-    line = b"1\tIt\tit\tPRON\tPRP\t_\t%s\tnsubj\t_\t_\n"
-    for label, head in {
-        "far": b"9",
-        "itself": b"1",
-        "text": b"x",
-        "negative": b"-1",
-        "none": b"_",
-        "huge": b"9" * 6000,
-        "other digits": "²".encode(),
-        "Arabic digits": "٣".encode(),
-    }.items():
-        yield Case("wrong type", f"head: {label}", as_bytes(b"# text = It rose\n" + line % head + b"\n"))
-    for label, content in {
-        "spaces": CONLLU.replace(b"\t", b" "),
-        "a column less": CONLLU.replace(b"\t_\t_\n", b"\t_\n"),
-        "no root": CONLLU.replace(b"\t0\t", b"\t1\t"),
-        "another text": CONLLU.replace(b"It rose", b"Other"),
-    }.items():
-        yield Case("wrong type", label, as_bytes(content))
-    yield Case("huge text", "a form", as_bytes(CONLLU.replace(b"\tit\t", b"\t" + LONG.encode() + b"\t")), None)
+    """Prompts."""
+    yield Case("field missing", "no place for the source", as_bytes(b"{statement}"))
+    yield Case("field missing", "capital letters", as_bytes(b"{Statement} {SOURCE}"))
+    yield Case("huge text", "2 MB", as_bytes(reader.sound + LONG.encode() * 20), None)
 
 
 FAMILIES: Mapping[str, Sequence[Callable[[Reader], Iterator[Case]]]] = {

@@ -75,13 +75,9 @@ def check_svg(text):
 
 
 CHECKS = {
-    ".txt": check_stream,
-    ".csv": check_csv,
-    ".tex": check_tex,
-    ".md": check_markdown,
-    ".html": check_html,
+    ".txt": check_stream, ".csv": check_csv, ".tex": check_tex, ".md": check_markdown, ".html": check_html,
     ".svg": check_svg,
-}
+}  # fmt: skip
 
 
 def check_files(folder):

@@ -1,10 +1,11 @@
-"""Mutants: are the tests able to fail? `make mutants` changes the source in 100 places, one at a time, and counts.
+"""Mutants: are the tests able to fail? `make mutants` changes the source in 150 places, one at a time, and counts.
 
-The places are drawn by a seed from every comparison, operator, number, truth value, condition, return and statement of
-the rooms below. Each mutant lives in a copy of the tree, never in the working tree. Against it run the tests that
-execute its line, the fastest first, until one fails. Which test executes which line is recorded by test file, kept in
-.mutants/, and recorded again for the test files that changed or that execute a source file that did.
-mutants_equivalent.txt lists mutants that no test can kill, each with its reason.
+The places are drawn by a seed from every comparison, operator, number, truth value, condition, return and statement.
+Each room (a folder of the package, the protocols, the metrics) has a share of them as large as its share of the lines.
+Each mutant lives in a copy of the tree, never in the working tree. Against it run the tests that execute its line, the
+fastest first, until one fails. Which test executes which line is recorded by test file, kept in .mutants/, and recorded
+again for the test files that changed or that execute a source file that did. mutants_equivalent.txt lists mutants that
+no test can kill, each with its reason.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("metaeval/stats", "protocols", "metaeval/scoring", "metaeval/citation")
+PACKAGES = ("metaeval", "protocols", "metrics_zoo")
 EXTRAS = {"metaeval/scoring/executors/ray.py": "ray"}
 """Files whose tests are skipped where a package is missing: no mutants of them are drawn there."""
 EQUIVALENT = Path(__file__).with_name("mutants_equivalent.txt")
@@ -190,19 +191,40 @@ def _header(statement):
     return next(line for line in ast.unparse(statement).split("\n") if not line.startswith("@"))
 
 
-def draw(count: int, seed: int, rooms: tuple[str, ...]) -> list[Mutant]:
-    """`count` mutants of the rooms, the same for the same seed and source, and hardly others after a change elsewhere.
+def room_of(file: str) -> str:
+    """The folder of the package that a file lies in, the package itself for the files above these folders."""
+    return "/".join(Path(file).parent.parts[:2])
+
+
+def quotas(lines: dict[str, int], count: int) -> dict[str, int]:
+    """How many of `count` each room gets, by its lines: whole numbers by the largest remainders."""
+    exact = {room: count * own / sum(lines.values()) for room, own in lines.items()}
+    left = count - sum(int(share) for share in exact.values())
+    first = sorted(exact, key=lambda room: (int(exact[room]) - exact[room], room))[:left]
+    return {room: int(share) + (room in first) for room, share in exact.items()}
+
+
+def draw(count: int, seed: int, folders: tuple[str, ...]) -> list[Mutant]:
+    """`count` mutants of folders, the same for the same seed and source, and hardly others after a change elsewhere.
 
     Each mutant has a random number of its own, which its seed, its key and its rank among equal keys give.
     """
-    files = sorted(path.relative_to(ROOT).as_posix() for room in rooms for path in (ROOT / room).rglob("*.py"))
+    files = sorted(path.relative_to(ROOT).as_posix() for folder in folders for path in (ROOT / folder).rglob("*.py"))
     tested = [file for file in files if file not in EXTRAS or importlib.util.find_spec(EXTRAS[file])]
+    lines: Counter[str] = Counter()
     seen: Counter[tuple[str, str, str]] = Counter()
-    numbered = []
-    for mutant in (mutant for file in tested for mutant in mutants_of(file)):
-        numbered.append((random.Random(repr((seed, mutant.key, seen[mutant.key]))).random(), mutant))
-        seen[mutant.key] += 1
-    return [mutant for _, mutant in sorted(numbered, key=lambda pair: pair[0])[:count]]
+    numbered = defaultdict(list)
+    for file in tested:
+        lines[room_of(file)] += len((ROOT / file).read_text(encoding="utf-8").splitlines())
+        for mutant in mutants_of(file):
+            number = random.Random(repr((seed, mutant.key, seen[mutant.key]))).random()
+            numbered[room_of(file)].append((number, mutant))
+            seen[mutant.key] += 1
+    quota = quotas(dict(lines), count)
+    drawn = [
+        pair for room, mutants in numbered.items() for pair in sorted(mutants, key=lambda pair: pair[0])[: quota[room]]
+    ]
+    return [mutant for _, mutant in sorted(drawn, key=lambda pair: pair[0])]
 
 
 def equivalents() -> set[tuple[str, str, str]]:
@@ -232,7 +254,7 @@ def copied(folder: Path) -> Path:
 
 
 # Processes of tests are forked from one that has imported what is not ours: no mutant waits for that.
-PRELOADED = ["_pytest.main", "hypothesis", "numpy", "pyarrow", "pydantic", "pytest", "scipy.stats", "typer", "yaml"]
+PRELOADED = "_pytest.main hypothesis numpy pyarrow pydantic pytest ruamel.yaml scipy.stats typer".split()
 FORKS = multiprocessing.get_context("forkserver")
 
 
@@ -269,14 +291,14 @@ def _run_pytest(tree: Path, out: Path, arguments: list[str], environment: dict[s
 
 
 class Lines:
-    """Records per test the lines of the rooms that it executes, and its time. One file a process."""
+    """Records per test the lines of the packages that it executes, and its time. One file a process."""
 
     def __init__(self, folder: Path) -> None:
         """Start at once: lines that run on import belong to no test."""
         from coverage import Coverage
 
         self.folder, self.seconds, self.failed = folder, {}, set()
-        self.coverage = Coverage(data_file=None, config_file=False, include=[f"{room}/*" for room in ROOMS])
+        self.coverage = Coverage(data_file=None, config_file=False, include=[f"{package}/*" for package in PACKAGES])
         self.coverage.start()
 
     def pytest_runtest_logstart(self, nodeid):
@@ -358,7 +380,7 @@ def recorded(tests: list[str], workers: int):
 
 def tests_for(mutant: Mutant, lines, seconds) -> list[str]:
     """Tests that execute the line, fastest first; where it runs on import or none is seen to execute it, those that
-    execute anything of the file. A compiled line is seen by nobody: all tests of the rooms that run loops are added."""
+    execute anything of the file. A compiled line is seen by nobody: all tests of statistics and protocols are added."""
     own = lines.get(mutant.file, {})
     found = set() if mutant.on_import else set(own.get(str(mutant.line), ()))
     found = found or {test for tests in own.values() for test in tests}
@@ -386,7 +408,8 @@ def outcome(mutant: Mutant, tests: list[str], seconds, tree: Path) -> str:
             if ended is None:
                 return "killed (it ran too long)"
             code, out = ended
-            if code == USAGE_ERROR:
+            # With errors of collection the mutant keeps a file of tests from being imported.
+            if code == USAGE_ERROR and "errors in" not in out:
                 raise RuntimeError(f"the recorded tests cannot be run: {out[-500:]}")
             if code not in (0, 5):
                 failed = [line for line in out.splitlines() if line.startswith(("FAILED", "ERROR"))]
@@ -398,16 +421,16 @@ def outcome(mutant: Mutant, tests: list[str], seconds, tree: Path) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--count", type=int, default=100, help="number of mutants")
+    parser.add_argument("--count", type=int, default=150, help="number of mutants")
     parser.add_argument("--seed", type=int, default=12, help="seed of the draw")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="mutants tested at a time")
     parser.add_argument("--least", type=float, default=0.95, help="share that must be killed; exit code 1 below it")
-    parser.add_argument("--rooms", nargs="+", default=ROOMS, help="folders of source")
+    parser.add_argument("--folders", nargs="+", default=PACKAGES, help="folders of source")
     parser.add_argument("--tests", nargs="+", default=["tests"], help="files or folders of tests")
     parser.add_argument("--only", nargs="+", type=int, help="numbers of the draw, the others are left out")
     parser.add_argument("--list", action="store_true", help="print the draw and stop")
     options = parser.parse_args()
-    drawn = list(enumerate(draw(options.count, options.seed, tuple(options.rooms)), 1))
+    drawn = list(enumerate(draw(options.count, options.seed, tuple(options.folders)), 1))
     if options.only:
         drawn = [pair for pair in drawn if pair[0] in options.only]
     listed = equivalents()

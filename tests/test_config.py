@@ -5,14 +5,16 @@ from pathlib import Path
 import pytest
 
 from metaeval import registry
-from metaeval.config import RunConfig, dataset_variant, load_run, metric_variant, validated
+from metaeval.config import RunConfig, load_run
 from metaeval.config_files import config_file, config_folders, variants
+from metaeval.declared import validated
 from metaeval.errors import UserError
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.prepared_run import find_dataset
-from metaeval.experiment.suites.suite import read_suite
 from metaeval.scoring.contract import Metric
+from metaeval.variants import dataset_variant, metric_variant
+from tests.experiment.suites import read_suite
 
 SHIPPED = Path(__file__).parents[1] / "configs"
 
@@ -300,7 +302,7 @@ def test_a_shipped_experiment_names_things_that_exist(path):
 
 
 def test_a_run_of_several_data_sets_says_which_command_takes_them():
-    with pytest.raises(UserError, match="metaeval tables -c offline"):
+    with pytest.raises(UserError, match="metaeval run --suite -c offline"):
         load_run(Path("offline"), {})
 
 

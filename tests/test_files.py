@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.errors import UserError
-from metaeval.files import atomic_write, canonical_json, sha256_file, sha256_json, write_text
+from metaeval.files import atomic_write, canonical_json, declare, inputs_protected, sha256_file, sha256_json, write_text
 from metaeval.reading import read_text
 
 JSON = st.recursive(
@@ -155,3 +155,65 @@ def test_what_a_killed_run_left_unfinished_is_deleted_when_it_is_old(tmp_path):
         os.utime(left, (0, 0))
     write_text(tmp_path / "a.json", "whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([young.name, other.name, "a.json"])
+
+
+def test_what_a_job_reads_is_not_written_over_until_it_ends(tmp_path):
+    path, link = tmp_path / "file", tmp_path / "link"
+    path.write_text("read")
+    link.hardlink_to(path)
+
+    with inputs_protected():
+        with inputs_protected():  # a part of the job
+            assert read_text(path) == "read"
+        for name in (path, link):
+            with pytest.raises(UserError, match="is read as input"):
+                write_text(name, "new")
+        write_text(tmp_path / "other", "new")
+    assert (path.read_text(), link.read_text()) == ("read", "read")
+
+    write_text(path, "new")
+    assert path.read_text() == "new"
+
+
+def test_an_output_is_refused_as_input_also_where_the_refusal_is_not_heard(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("read")
+
+    with inputs_protected():
+        declare("output", path)
+        for use in (lambda: read_text(path), lambda: read_text(path), lambda: write_text(path, "new")):
+            with pytest.raises(UserError, match="is read as input"):
+                use()
+
+    assert path.read_text() == "read"
+
+
+def test_what_a_job_wrote_it_may_read_and_write_again(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+
+    with inputs_protected():
+        for text in ("first", "second"):
+            write_text(path, text)
+            assert read_text(path) == text
+
+
+def test_notes_that_are_kept_up_to_date_are_read_and_written(tmp_path):
+    path = tmp_path / "notes"
+    path.write_text("1")
+
+    with inputs_protected():
+        write_text(path, read_text(path) + "2", update=True)
+        assert read_text(path) == "12"
+
+
+def test_the_inode_of_a_file_that_is_gone_protects_no_other(tmp_path):
+    gone, path = tmp_path / "gone", tmp_path / "file"
+    gone.write_text("read")
+
+    with inputs_protected():
+        read_text(gone)
+        gone.rename(path)  # the same inode under another name, as a reused one is
+        write_text(path, "new")
+
+    assert path.read_text() == "new"

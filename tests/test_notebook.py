@@ -5,7 +5,6 @@ from __future__ import annotations
 import html.parser
 import inspect
 import json
-import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -17,11 +16,6 @@ import metaeval
 from metaeval.errors import UserError
 
 QUICK = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}}
-COMMANDS = {
-    *("run", "evaluate", "pairs", "score", "compare", "power", "certify", "decide", "calibrate", "tables", "figures"),
-    *("multiverse", "explain", "diff", "view", "label", "estimate", "check_claim"),
-}
-"""Commands that have a function of their name."""
 
 
 @pytest.fixture(scope="module")
@@ -64,25 +58,9 @@ def test_every_name_can_be_completed_and_imported():
         assert getattr(metaeval, name) is not None
 
 
-def test_commands_are_functions_of_their_names():
-    from metaeval.cli.app import app
-
-    names = {one.name or one.callback.__name__ for one in app.registered_commands}
-    assert {name.replace("-", "_") for name in names} >= COMMANDS
-    assert set(metaeval.__all__) >= COMMANDS
-
-
-def test_the_groups_of_commands_have_functions_of_their_names():
-    from metaeval.cli.app import app
-
-    def names_of(group):
-        return {one.name or one.callback.__name__ for one in group.registered_commands}
-
-    groups = {one.name: names_of(one.typer_instance) for one in app.registered_groups}
-    apart = {"cite", "gate"}  # one function `cite`; fit_gate, check_gate and `gate action`, which prints a file
-    for name in groups.keys() - apart:
-        functions = {one for one in dir(getattr(metaeval, name)) if not one.startswith("_")}
-        assert functions == groups[name] - {"serve"}, name
+def test_a_function_that_a_group_lacks_is_told_with_those_it_has():
+    with pytest.raises(AttributeError, match="has no function 'lst': it has audit, convert, "):
+        getattr(metaeval.data, "lst")  # noqa: B009
 
 
 def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
@@ -104,47 +82,42 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
     assert {"overlap", "worker"} <= set(metaeval.metrics.list().to_frame().name)
     assert dict(metaeval.metrics.show("overlap", content_only=False))["state"] == "ready"
 
-    latex, text = (metaeval.table(ran[0], form) for form in ("latex", "terminal"))
+    latex, text = (metaeval.results.show(ran[0], form) for form in ("latex", "terminal"))
     assert "overlap &" in latex
     assert repr(text) == str(text)
-    assert metaeval.table(ran[0], "csv").count("\n") == 1 + len(ran[0].to_frame())
+    assert metaeval.results.show(ran[0], "csv").count("\n") == 1 + len(ran[0].to_frame())
     for store, found in metaeval.store.verify(results=settings["results"]).items():
         assert found.sound, store
 
 
 def test_jobs_and_shards_from_python(tmp_path, settings, ran):
-    from metaeval.config import RunConfig, load_run
+    from metaeval.config import RunConfig
+    from metaeval.experiment.evaluation import named_protocols
     from metaeval.experiment.run import Evaluated, write_run
     from metaeval.experiment.sharding import export_shard
     from metaeval.scoring.shards import read_shard
 
     folder = tmp_path / "results"
-    config = RunConfig(metrics=("overlap",), results=folder)
-    write_run(config, Evaluated(None, (), ran, {}))
+    config = RunConfig(**settings | {"metrics": ("overlap",), "results": folder})
+    write_run(config, Evaluated(None, (), ran, named_protocols(config), {}))
     (job,) = metaeval.results.list(folder)
     assert "overlap" in repr(metaeval.results.show(results=folder))
     with pytest.raises(UserError, match="Unknown job '11664634'"):  # a hash can be typed as a number
         metaeval.results.show(11664634, results=folder)
-    assert metaeval.table(job["job"], "csv", results=folder).count("protocol,") == 3
-    assert [*metaeval.results.rm("latest", results=folder).values()] == [17]
+    assert metaeval.results.show(job["job"], "csv", results=folder).count("protocol,") == 3
+    assert [*metaeval.results.rm("latest", results=folder).values()] == [5]
     assert metaeval.results.list(folder) == []
 
-    script = metaeval.slurm("overlap", tasks=3, chunk={"size": 60}, out=tmp_path, data="a: b", executor="local")
-    typed = ['metrics=["overlap"]', 'chunk={"size": 60}', 'data="a: b"', 'executor="local"']
-    assert " ".join(f"--set '{one}'" for one in typed) + " --out" in script
-    assert load_run(None, {}, ['executor="local"']).executor.name == "local"
+    script = metaeval.shards.slurm(
+        metrics=["overlap"], tasks=3, chunk={"size": 60}, output=tmp_path, data="a: b", executor="local"
+    )
+    assert "metaeval score --data 'a: b' --set chunk.size=60 --metrics overlap --out" in script
     assert [*export_shard(config, read_shard("0/1"), tmp_path / "shards")]
     (state,) = metaeval.shards.status(tmp_path / "shards")
     assert (state.missing, state.note.metric) == ([], "overlap")
     (merged,) = metaeval.shards.merge(tmp_path / "shards", store=str(tmp_path / "own.sqlite"))
     assert merged.new == merged.rows == state.rows
     assert all(one.agrees for one in metaeval.shards.verify(tmp_path / "shards", blocks=1))
-
-
-def test_completing_and_importing_load_nothing_heavy():
-    code = "import metaeval, sys; dir(metaeval); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert {"torch", "numpy", "pandas", "pydantic", "matplotlib"}.isdisjoint(loaded)
 
 
 def test_results_are_a_list_that_says_what_was_found(ran):
@@ -170,9 +143,9 @@ def test_what_functions_return_is_short_and_a_list_of_records_is_a_table(setting
     scores = {pair.pair_id: float(len(pair.source)) for pair in metaeval.pairs()}
     found = [
         drawn,
-        metaeval.explain("data:mini/all@ac743a5d0949|unit:chunk|metric:overlap@v1(content_only=True)"),
+        metaeval.results.explain("data:mini/all@ac743a5d0949|unit:chunk|metric:overlap@v1(content_only=True)"),
         metaeval.fit_gate(corpus, metrics=["overlap"], **settings),
-        metaeval.check_claim(scores, "0.71 AUC on mini"),
+        metaeval.multiverse(scores=scores, claim="0.71 AUC on mini"),
         metaeval.multiverse("chunk.size=150", metrics=["overlap", "rouge"], protocols=["classification"], **settings),
     ]
     assert {type(one).__name__: len(repr(one)) for one in found if len(repr(one)) > 4000} == {}
@@ -235,9 +208,9 @@ def test_texts_of_data_are_short():
 @pytest.mark.usefixtures("quick_plan")
 def test_compare_power_calibrate_and_decide_give_tables(settings):
     compared = metaeval.compare("overlap", "rouge", protocols=["classification"], **settings)
-    planned = metaeval.power("overlap", "rouge", difference=2, **settings)
-    learnt = metaeval.calibrate("overlap", **settings)
-    decided = metaeval.decide("overlap", **settings)
+    planned = metaeval.plan("overlap", "rouge", difference=2, **settings)
+    learnt = metaeval.thresholds("overlap", learn=True, **settings)
+    decided = metaeval.thresholds("overlap", **settings)
 
     for tables in (compared, planned, learnt, decided):
         assert is_html(tables._repr_html_())
@@ -251,21 +224,6 @@ def test_compare_power_calibrate_and_decide_give_tables(settings):
     assert drawn >= {(one["low"], one["high"]) for one in records} | {(one["difference"],) for one in records}
     with pytest.raises(UserError, match="there are none in these tables: to_frame"):
         planned.plot()
-
-
-def test_the_same_numbers_as_the_command_line(settings, tmp_path, monkeypatch, capsys):
-    from metaeval.cli.app import main
-
-    argv = ["metaeval", "compare", "overlap", "rouge", "-p", "classification", "-q", "--results", str(tmp_path)]
-    argv += ["-s", "interval.resamples=20", "-s", "comparison.permutations=20"]
-    monkeypatch.setattr(sys, "argv", argv)
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert not end.value.code
-    compared = metaeval.compare("overlap", "rouge", protocols=["classification"], **settings)
-    for name, sheet in compared.items():
-        (file,) = tmp_path.rglob(f"{name}.json")
-        assert json.loads(file.read_text())["records"] == [dict(record) for record in sheet.records]
 
 
 def test_labels_lead_to_an_estimate_and_a_gate(settings):
@@ -293,15 +251,10 @@ def test_labels_lead_to_an_estimate_and_a_gate(settings):
     assert is_html(fitted._repr_html_())
     assert metaeval.check_gate(rows, fitted.gate, max_unsupported=0.4, columns=columns, **settings).passed
     assert not metaeval.check_gate(rows, fitted.gate, max_unsupported=0.1, columns=columns, **settings).passed
-    with pytest.raises(UserError, match=r"give the \.gate of what fit_gate found"):
+    with pytest.raises(UserError, match=r"give the \.gate of what fit_gate returned"):
         metaeval.check_gate(rows, fitted, columns=columns, **settings)
     with pytest.raises(UserError, match="--max-unsupported is 2; allowed"):
         metaeval.check_gate(rows, fitted.gate, max_unsupported=2, columns=columns, **settings)
-
-
-def test_a_claim_is_checked(settings):
-    scores = {one.pair_id: float(one.level) for one in metaeval.pairs(dataset="mini", **settings)}
-    assert metaeval.check_claim(scores, "1 AUC on mini", **settings).giving
 
 
 def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):
@@ -309,38 +262,33 @@ def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):
     (tmp_path / "mine.jsonl").write_text("\n".join(lines) + "\n")
 
     mine = metaeval.evaluate(tmp_path / "mine.jsonl", **settings)
-    suite = metaeval.tables("mini", metrics=["overlap", "bm25"], protocols=["retrieval"], **settings)
+    suite = metaeval.run(suite=True, dataset="mini", metrics=["overlap", "bm25"], protocols=["retrieval"], **settings)
 
     assert [row.metric for row in mine[0].rows if row.kind == "metric"] == ["mine"]
     assert [result.protocol for result in suite] == ["retrieval"]
-    assert set(metaeval.figures(suite)) == {"figure-forest", "figure-3-ndcg-mini-all-chunk"}
+    assert list(suite.tables) == ["table-1-levels", "table-retrieval"]
+    drawn = {"figure-forest", "figure-3-ndcg-mini-all-chunk"}
+    assert set(metaeval.results.figures(suite)) == set(metaeval.results.figures(*suite)) == drawn
+    with pytest.raises(UserError, match="There is no job"):
+        metaeval.results.figures("latest", results=tmp_path / "none")
+    with pytest.raises(UserError, match="Results are drawn by themselves"):
+        metaeval.results.figures(suite, cost=True)
+    with pytest.raises(UserError, match="is for one data set"):
+        metaeval.run(metaeval.load_corpus("mini"), suite=True)
     with pytest.raises(UserError, match="No score file is given"):
         metaeval.evaluate(**settings)
 
 
-def test_explain_and_diff_take_the_hash_of_a_job(ran, settings):
-    from metaeval.config import RunConfig
-    from metaeval.experiment.run import Evaluated, write_run
-
-    config = RunConfig(metrics=("overlap", "rouge"), **settings)
-    folder = write_run(config, Evaluated(None, (), ran[1:2], {}))[0].parent
-    code, results = folder.name.rpartition("-")[2], settings["results"]
-
-    assert {line["row"] for line in metaeval.explain(code, results=results)} >= {"overlap", "rouge", "oracle"}
-    assert {line["row"] for line in metaeval.explain(code, "rouge", results=results)} == {"rouge"}
-    assert not any(metaeval.diff(code, code, results=results).values())
-
-
 def test_explain_and_diff_take_signatures(ran):
     one, other = (row.signature for row in ran[0].rows[:2])
-    fields = {line["field"]: line["value"] for line in metaeval.explain(one)}
+    fields = {line["field"]: line["value"] for line in metaeval.results.explain(one)}
     assert fields["protocol"] == "classification"
-    changed = metaeval.diff(one, other)
+    changed = metaeval.results.diff(one, other)
     assert [change.name for changes in changed.values() for change in changes] == ["metric"]
     assert repr(changed) == f"signatures: metric {fields['metric']} -> {changed[''][0].other}"
     assert list(changed.to_frame()["name"]) == ["metric"]
     assert is_html(changed._repr_html_())
-    assert repr(metaeval.diff(one, one)) == "<Changes: none in 1 row>"
+    assert repr(metaeval.results.diff(one, one)) == "<Changes: none in 1 row>"
 
 
 def test_answers_are_short_however_many_there_are():
@@ -411,15 +359,21 @@ def test_a_citation_result_has_a_short_text_a_table_and_frames(settings):
 
 def test_an_argument_of_another_type_is_one_sentence(tmp_path):
     for call, says in [
-        (lambda: metaeval.shards.verify(tmp_path, blocks="x"), "blocks is 'x'; allowed: a whole number."),
-        (lambda: metaeval.shards.status(None), "folder is None; allowed: a text or a path."),
-        (lambda: metaeval.table("latest", format="word"), "format is 'word'; allowed: 'terminal', 'markdown', "),
-        (lambda: metaeval.data.audit("mini", sizes=[50, "x"]), "sizes is [50, 'x']; allowed: a list, each a whole"),
-        (lambda: metaeval.data.show(5), "name is 5; allowed: a text."),
-        (lambda: metaeval.slurm("overlap", 7), "metrics is 7; allowed: a text."),
-        (lambda: metaeval.fit_gate([], metrics="overlap"), "metrics is 'overlap'; allowed: a list, each a text."),
-        (lambda: metaeval.label([], n=numpy.float32(0.5)), "n is np.float32(0.5); allowed: a whole number."),
-        (lambda: metaeval.run(5), "corpus is 5; allowed: a Corpus or None."),
+        (lambda: metaeval.shards.verify(tmp_path, blocks="x"), "Setting 'blocks' in the settings is 'x': it should be"),
+        (lambda: metaeval.shards.status(None), "Setting 'folder' is missing in the settings."),
+        (
+            lambda: metaeval.results.show("latest", format="word"),
+            "Setting 'format' in the settings is 'word': it",
+        ),
+        (lambda: metaeval.data.audit("mini", sizes=[50, "x"]), "Setting 'sizes.1' in the settings is 'x': it should"),
+        (lambda: metaeval.data.show(5), "Setting 'name' in the settings is 5: it should be a valid string."),
+        (
+            lambda: metaeval.shards.slurm(metrics=["overlap", 7]),
+            "Setting 'metrics.1' in the settings is 7: it should be",
+        ),
+        (lambda: metaeval.fit_gate([], metrics=[5]), "Setting 'metrics.0' in the settings is 5: it should be a valid"),
+        (lambda: metaeval.label([], n=numpy.float32(0.5)), "Setting 'n' in the settings is np.float32(0.5): it should"),
+        (lambda: metaeval.run(corpus=5), "Setting 'corpus' in the settings is 5: it should be an instance of Corpus."),
         (lambda: metaeval.store.verify(store=5), "Setting 'store' in the settings is 5: it should be a path."),
     ]:
         with pytest.raises(UserError) as raised:
@@ -428,8 +382,6 @@ def test_an_argument_of_another_type_is_one_sentence(tmp_path):
 
 
 def test_every_function_checks_its_arguments():
-    groups = [getattr(metaeval, name) for name in ("data", "metrics", "results", "shards", "store")]
     functions = [one for name in metaeval.__all__ if inspect.isfunction(one := getattr(metaeval, name))]
-    functions += [one.__func__ for group in groups for one in vars(group).values() if isinstance(one, staticmethod)]
-    assert len(functions) > 30
-    assert [one.__qualname__ for one in functions if not hasattr(one, "__wrapped__")] == []
+    assert len(functions) > 20
+    assert {one.__qualname__ for one in functions if not hasattr(one, "__wrapped__")} <= metaeval.ANALYSES.keys()

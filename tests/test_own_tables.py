@@ -5,8 +5,9 @@ import re
 
 import pytest
 
+from metaeval.data_tables import warn_of_swap
 from metaeval.errors import UserError
-from metaeval.own_tables import read_mapping, read_table, table_of, warn_of_swap
+from metaeval.own_tables import read_mapping, read_table, table_of
 
 ROLES = {"id": ("id", "item id"), "level": ("level", "verdict")}
 

@@ -30,10 +30,7 @@ DEEP = "more than 100 lists and objects in one another"
 ALIASES = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
-MERGES = "a: &a {x: 1}\n" + "".join(
-    f"{name}: &{name} {{<<: [{','.join([f'*{before}'] * 10)}]}}\n"
-    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
-)
+ANCHORS = "anchors and aliases (&name, *name) are not read"
 
 
 @pytest.mark.parametrize(
@@ -87,22 +84,32 @@ def test_what_a_reader_may_ask_for():
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ("a: 1\nb: 2\na: 3", 3, 'key "a" stands twice'),
-        ("a:\n  b: 1\n  b: 2", 3, 'key "b" stands twice'),
+        ("a: 1\nb: 2\na: 3", 3, 'found duplicate key "a"'),
+        ("a:\n  b: 1\n  b: 2", 3, 'found duplicate key "b"'),
         ("a: 010", 1, "010 can be read as two numbers; text stands in quotes, '010'"),
-        ("a: 1:30", 1, "1:30 can be read as two numbers"),
         ("a: 08", 1, "08 can be read as two numbers"),
         ("a: .nan", 1, ".nan is no finite number"),
         ("a: 1e999", 1, "1e999 is no finite number"),
         ("a: " + "9" * 5000, None, "a whole number of 5,000 digits"),
-        ("a: &x [*x]", 1, "an alias stands within what it names"),
+        ("a: &x [*x]", 1, ANCHORS),
+        ("a: 1\nb: &x {c: 1}\nd: *x", 2, ANCHORS),
+        ("a: *x", 1, ANCHORS),
         ("- " * 5000 + "a", None, DEEP),
         ("[" * 150 + "]" * 150, 1, DEEP),
-        (ALIASES, 5, "aliases stand for more than 100,000 values"),
-        (MERGES, 6, "aliases stand for more than 100,000 values"),
-        ("a: !!python/object/apply:os.system [ls]", 1, "could not determine a constructor"),
+        (ALIASES, 1, ANCHORS),
+        ("a: !!python/object/apply:os.system [ls]", 1, "tags (tag:yaml.org,2002:python/object/apply:os.system)"),
+        ("a: !!bool x", 1, "tags (tag:yaml.org,2002:bool) are not read"),
+        ("a: 1\nb:\n\tc: 2", 3, "cannot start any token"),
+        ('a: "\\0"', 1, "NUL, or half of a character, is no text"),
+        ('"\\ud83d": 1', 1, "NUL, or half of a character, is no text"),
+        (f"a: {LARGEST + 1}", None, f"the largest is {LARGEST}"),
+        (f"a: 0x1{'0' * 16}", None, f"the largest is {LARGEST}"),
+        (f"a: 0x{'f' * 5000}", None, "Exceeds the limit"),
+        ("a: 0x_", None, "invalid literal for int()"),
+        ("a: -010", 1, "-010 can be read as two numbers"),
+        ("a: 1\n---\na: 2", 2, "but found another document"),
         ("a: [1", 1, ""),
-        ("? [1]\n: 2", 1, "found unhashable key"),
+        ("? [1]\n: 2", 1, "a key is a list or a mapping"),
         ("\x00", None, "special characters are not allowed"),
         ("a: " + "x" * (1 << 20), None, "characters; allowed: 1,048,576"),
     ],
@@ -124,10 +131,10 @@ def test_yaml_that_is_refused(text, line, says):
         ("[yes, no, on, off, y]", ["yes", "no", "on", "off", "y"]),
         ("[0, 12, -3, +4, 1_000, 0x1F]", [0, 12, -3, 4, 1000, 31]),
         ("[0.30, .5, 1., 1.5e3, 1e5, -0.25]", [0.3, 0.5, 1.0, 1500.0, 100000.0, -0.25]),
-        ("2024-01-02", "2024-01-02"),
+        ("[2024-01-02, 2024-13-45, 2024-01-02T03:04:05Z]", ["2024-01-02", "2024-13-45", "2024-01-02T03:04:05Z"]),
+        ("[1:30, 12:30:45, =, 1.2.3, '010']", ["1:30", "12:30:45", "=", "1.2.3", "010"]),
+        ("[0o17, 0b11, -0x1F]", [15, 3, -31]),
         ("llama:30", "llama:30"),
-        ("a: &x {c: 1, d: 2}\nb: {<<: *x, c: 3}", {"a": {"c": 1, "d": 2}, "b": {"c": 3, "d": 2}}),
-        ("a: &x [1]\nb: *x", {"a": [1], "b": [1]}),
     ],
 )
 def test_yaml_is_read_by_the_rules_of_version_1_2(text, value):
@@ -192,7 +199,7 @@ def test_a_parquet_file_is_read_within_its_limit(tmp_path, monkeypatch):
     path = tmp_path / "made.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"a": ["x" * 1000] * 5000}), path)
     assert path.stat().st_size < 100_000
-    assert parquet_rows(path) == [{"a": "x" * 1000}] * 5000
+    assert list(parquet_rows(path)) == [{"a": "x" * 1000}] * 5000
     monkeypatch.setattr(reading, "MOST_BYTES", 1_000_000)
     with pytest.raises(UserError, match="holds more than 1,000,000 bytes: cut it into several files"):
-        parquet_rows(path)
+        list(parquet_rows(path))

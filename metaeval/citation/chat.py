@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
-from metaeval.corpus.loaders.rows import Row, read_rows
-from metaeval.errors import RequestsWritten, UserError
+from metaeval.corpus.loaders.rows import DataRow, read_rows
+from metaeval.errors import RequestsWritten, UserError, install_extra
 from metaeval.files import canonical_json, write_text
 from metaeval.llm.batch import BatchSession, open_session, write_batch
 from metaeval.llm.budget import Estimate, estimate
@@ -102,7 +102,7 @@ def _key(request: ChatRequest) -> bytes:
     return request.key("")
 
 
-def _request(row: Row) -> ChatRequest:
+def _request(row: DataRow) -> ChatRequest:
     attempt = row.number("attempt") if "attempt" in row.fields else 0
     request = ChatRequest(row.row("request").fields, row.number("sample"), attempt)
     try:
@@ -112,7 +112,7 @@ def _request(row: Row) -> ChatRequest:
     return request
 
 
-def _answer(row: Row) -> Answer:
+def _answer(row: DataRow) -> Answer:
     if "failure" in row.fields:
         failure = row.row("failure")
         return Failure(failure.choice("cause", {str(cause): cause for cause in Cause}), failure.optional_text("detail"))
@@ -405,7 +405,7 @@ class _Asker:
         missing = [name for name in ("openai", "aiohttp") if importlib.util.find_spec(name) is None]
         if missing and self._options.batch is None:
             raise UserError(
-                f"Asking a model needs {', '.join(missing)}, not installed here: type \"pip install 'metaeval[llm]'\"."
+                f"Asking a model needs {', '.join(missing)}, not installed here: type {install_extra('llm')}."
             )
         self.session = open_session(self._options, self._store)
         return self.session

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metaeval.citation.model import Answer, Entails, Pair, Verdict
+from metaeval.citation.model import Answer, Entails, Pair, Verdict, group_of
 from metaeval.citation.table import Line, Untitled, Zero, claims_of, find_place, premise, unjudged_claim, verdicts_on
 from metaeval.stats.arrays import Floats, Ints, codes_of, group_totals, ratio, weighted_sums
 from metaeval.stats.influence import COUNTS, SHARES, Ends
@@ -238,10 +238,10 @@ def bounds(
 def group_codes(answers: Sequence[Answer]) -> tuple[Ints, int]:
     """Code of each answer's group, (n,), in order of first appearance, and how many groups there are.
 
-    An answer without a group is one by itself, under its id.
+    Answers to the same question share one, unless their files name groups (see `group_of`).
     """
     codes: dict[str, int] = {}
-    column = [codes.setdefault(answer.group or answer.id, len(codes)) for answer in answers]
+    column = [codes.setdefault(group_of(answer), len(codes)) for answer in answers]
     return np.array(column, dtype=np.int64), len(codes)
 
 

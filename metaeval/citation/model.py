@@ -28,9 +28,10 @@ class Passage:
 class Answer:
     """One model answer with the passages that its marks point into.
 
-    group: what resampling draws (the question). system: the generator. reference: what correctness is measured
-    against, by the published field names (answer, qa_pairs, annotations, claims, answers), unchanged. first: the
-    number that the text cites the first passage by; 0 in some published sets. Numbers everywhere else are from 1.
+    group: what resampling draws, where the file names it; empty: the question (see `group_of`). system: the generator.
+    reference: what correctness is measured against, by the published field names (answer, qa_pairs, annotations,
+    claims, answers), unchanged. first: the number that the text cites the first passage by; 0 in some published sets.
+    Numbers everywhere else are from 1.
     """
 
     id: str
@@ -43,9 +44,19 @@ class Answer:
     first: int = 1
 
 
+def group_of(answer: Answer) -> str:
+    """The group that resampling draws with an answer: the one that its file names, else its question, else its id."""
+    return writable(answer.group or answer.question.strip() or answer.id)
+
+
+def writable(text: str) -> str:
+    """A text as files can hold it: a lone surrogate, which JSON input may hold, as its escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def answer_cells(answer: Answer) -> dict[str, Any]:
     """What a row about an answer begins with."""
-    return {"answer": answer.id, "system": answer.system, "group": answer.group or answer.id}
+    return {"answer": answer.id, "system": answer.system, "group": group_of(answer)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +131,7 @@ def fingerprint(answers: Sequence[Answer]) -> str:
     """A hash of everything that is read of the answers."""
     return sha256_json(
         [
-            [one.id, one.group, one.system, one.question, one.text, one.first, dict(one.reference)]
+            [one.id, one.group or one.id, one.system, one.question, one.text, one.first, dict(one.reference)]
             + [[passage.title, passage.text] for passage in one.passages]
             for one in answers
         ]

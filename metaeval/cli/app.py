@@ -6,22 +6,39 @@ import contextlib
 import logging
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
 from typer import Option
-from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.cli import analyses, cite, data, explain, jobs, labelling, metrics, run, suite
+from metaeval.cli.declared import DeclaredGroup, group_of
 from metaeval.cli.output import say
 from metaeval.errors import UserError
 from metaeval.shown import Shown
+
+EARLIER: Mapping[str, str] = {
+    "calibrate": "thresholds --learn",
+    "certify": "plan --certify",
+    "check-claim": "multiverse SCORES --claim CLAIM",
+    "decide": "thresholds",
+    "diff": "results diff",
+    "explain": "results explain",
+    "figures": "results figures JOB",
+    "generate": "cite generate",
+    "power": "plan",
+    "slurm": "shards slurm",
+    "table": "results show",
+    "tables": "run --suite",
+}
+"""Commands of earlier versions, with what is typed now: a word in capitals stands for what has to be filled in."""
 
 
 class _StopSignal(KeyboardInterrupt):
@@ -52,24 +69,18 @@ class _LogLine(logging.Formatter):
         return Shown(super().format(record))
 
 
-class _Commands(TyperGroup):
+class _Commands(DeclaredGroup):
     """The commands, with an interrupt and a broken pipe carried past typer, which would end on them in its own way."""
 
-    _listing = False
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the commands; the line of `generate` needs nothing of what it is made of."""
-        self._listing = True
-        super().format_commands(ctx, formatter)
-        self._listing = False
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of this name; `generate` is made of its declaration when it is asked for."""
-        if cmd_name == "generate" and not self._listing:
-            from metaeval.experiment.citing.generating import GENERATE
-
-            return cite.typed(GENERATE)
-        return super().get_command(ctx, cmd_name)
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that was typed; `UserError` with the present name for an earlier one, or for one like it."""
+        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            nearest = get_close_matches(args[0], [*EARLIER, *self.list_commands(ctx)], n=1)
+            for earlier in EARLIER.keys() & nearest:
+                words = [] if re.search("[A-Z]", EARLIER[earlier]) else args[1:]
+                typed = f"metaeval {' '.join([EARLIER[earlier], *map(shlex.quote, words)])}"
+                raise UserError(f"'metaeval {earlier}' is now 'metaeval {EARLIER[earlier]}': type {typed}")
+        return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Read what was typed."""
@@ -102,27 +113,20 @@ app = typer.Typer(
     name="metaeval",
     cls=_Commands,
     help="How far can a faithfulness metric be trusted? Score citation-support metrics against human labels.",
-    epilog="Start with: metaeval run   (the shipped mini corpus, the offline metrics, all three protocols)",
+    epilog="Start with: metaeval run   (the shipped demo data, the offline metrics, all three protocols)",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (
-    *(run.run, run.pairs, run.score, run.evaluate, run.table, explain.explain, explain.diff),
-    *(analyses.compare, analyses.power, analyses.certify, analyses.decide, analyses.calibrate),
-    *(labelling.label, labelling.estimate),
-):
-    app.command(command.__name__)(command)
-app.command("generate", help="Answers with citations, written by a chat model.")(lambda: None)
-for command in (jobs.view, suite.tables, suite.figures, suite.multiverse):
-    app.command(command.__name__)(command)
-app.command("check-claim")(analyses.check_claim)
-app.command("slurm")(jobs.slurm)
-for name, group in (
-    *(("cite", cite.app), ("data", data.app), ("metrics", metrics.app), ("results", jobs.results)),
-    *(("shards", jobs.shards), ("store", jobs.stores), ("gate", labelling.gate)),
-):
-    app.add_typer(group, name=name)
+for name in ("run", "score", "pairs", "evaluate", "compare", "plan", "thresholds", "multiverse", "view"):
+    app.command(name)(lambda: None)  # its place in the list; it is made of its declaration
+app.add_typer(group_of("cite"), name="cite")
+for name in ("label", "estimate"):
+    app.command(name)(lambda: None)
+for name in ("gate", "data", "metrics", "results"):
+    app.add_typer(group_of(name), name=name)
+for name in ("shards", "store"):  # for clusters and for repairs
+    app.add_typer(group_of(name), name=name, hidden=True)
 
 
 def _version(wanted: bool) -> None:

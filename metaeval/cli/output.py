@@ -8,7 +8,7 @@ import shlex
 import sys
 import textwrap
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,23 +16,19 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from metaeval.files import safe_name
 from metaeval.shown import Shown, visible
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
-    from metaeval.cli.options import Given
-    from metaeval.config import RunConfig
-    from metaeval.experiment.metric_scores import Panel
     from metaeval.experiment.metrics import MetricProgress
-    from metaeval.report.grid import Grid
-    from metaeval.report.measures import Readings
-    from metaeval.report.result import Result
-    from metaeval.report.sheet import Sheet
+    from metaeval.report.table import Table
 
 ASKING = "asking "
 """What the name of a chat model begins with, of which replies are counted (see `metaeval.citation.chat`)."""
+
+COMBINATIONS = "combinations"
+"""What is counted where metrics are ranked under every combination of choices."""
 
 _EVERY = 10.0  # seconds between plain lines
 
@@ -124,7 +120,9 @@ def _rate(metric: str, wave: _Wave) -> str:
 
 
 def _unit(metric: str) -> str:
-    """What is counted: pairs that a metric scores, or replies of a chat model."""
+    """What is counted: pairs that a metric scores, replies of a chat model, or nothing that has another name."""
+    if metric == COMBINATIONS:
+        return "done"
     return "replies" if metric.startswith(ASKING) else "pairs"
 
 
@@ -146,14 +144,50 @@ def say_text(text: str, end: str = "\n") -> None:
     typer.echo("\r\n".join(lines), nl=False)  # noqa: TID251
 
 
-def show_grids(grids: Sequence[Grid]) -> None:
-    """Print grids one below the other. A note that is the same in several stands under the last of them."""
+def show(value: object, whole: bool = False) -> None:
+    """Print a value by its type: a list of grids as tables, records under headings, a card, a text, others by line.
+
+    whole: tables with their signatures, and each with all of its notes.
+    """
+    from metaeval.report.notebook import Card, Fields, Records
+    from metaeval.report.table import Table
+
+    if isinstance(value, Fields):
+        if value:
+            show_described(list(value[0]), [tuple(row.values()) for row in value])
+    elif isinstance(value, Records):
+        if value:
+            show_list(list(value[0]), [list(map(str, row.values())) for row in value])
+    elif isinstance(value, Card):
+        show_card(value)
+    elif isinstance(value, str):
+        say_text(value, end="" if not value or value.endswith("\n") else "\n")
+    elif isinstance(value, Sequence):
+        if grids := [part for part in value if isinstance(part, Table)]:
+            show_grids(grids, whole)
+        for part in value:
+            if not isinstance(part, Table):
+                show(part)
+    elif value is not None:
+        say(value)
+
+
+def show_grids(grids: Sequence[Table], whole: bool = False) -> None:
+    """Print grids one below the other, without signatures; a note of several stands under the last of them.
+
+    whole: with signatures, and each with all of its notes.
+    """
     from rich.console import Console
 
     from metaeval.report.terminal import show_grid
 
     console = Console()
     for number, grid in enumerate(grids):
+        if whole:
+            if number:
+                console.rule()
+            show_grid(grid, console)
+            continue
         later = {note for other in grids[number + 1 :] for note in other.footer}
         if number:
             console.print()
@@ -161,34 +195,18 @@ def show_grids(grids: Sequence[Grid]) -> None:
         show_grid(replace(grid, footer=footer, signatures=()), console)
 
 
-def show_findings(results: Sequence[Result], readings: Readings) -> None:
-    """Print the headline table of results, and what they mean in sentences."""
-    from rich.console import Console
-
-    from metaeval.report.cautions import cautions
-    from metaeval.report.cells import headline_grid
-    from metaeval.report.findings import findings
-    from metaeval.report.terminal import show_grid, show_sentences
-
-    console = Console()
-    show_grid(headline_grid(results, readings), console)
-    console.print()
-    said = [(f"{number}.", text) for number, text in enumerate(findings(results, readings), start=1)]
-    careful = cautions(results)
-    more = [f"{len(careful) - _CAUTIONS} more notes stand in the tables."] if len(careful) > _CAUTIONS + 1 else []
-    kept = careful[:_CAUTIONS] if more else careful
-    show_sentences([*said, *(("!", text) for text in [*kept, *more])], console)
-
-
-def show_sentences(sentences: Sequence[str]) -> None:
-    """Print numbered sentences, below an empty line."""
+def show_sentences(sentences: Sequence[str], cautions: Sequence[str] = ()) -> None:
+    """Print numbered sentences and the first notes of caution, below an empty line."""
     from rich.console import Console
 
     from metaeval.report.terminal import show_sentences as show
 
     console = Console()
     console.print()
-    show(((f"{number}.", text) for number, text in enumerate(sentences, start=1)), console)
+    more = [f"{len(cautions) - _CAUTIONS} more notes stand in the tables."] if len(cautions) > _CAUTIONS + 1 else []
+    kept = cautions[:_CAUTIONS] if more else cautions
+    numbered = [(f"{number}.", text) for number, text in enumerate(sentences, start=1)]
+    show([*numbered, *(("!", text) for text in [*kept, *more])], console)
 
 
 def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> None:
@@ -198,63 +216,11 @@ def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> N
     """
     code = folder.name.rpartition("-")[2]
     where = "" if results == Path("results") else f" --results {shlex.quote(str(results))}"
-    asked = [*([] if whole else ["results show"]), *(["view"] if pairs else []), "explain"]
-    say(f"More: metaeval {' | '.join(asked)} {code}{where}")
+    commands = ["results show"] * (not whole) + ["results export"] + ["view"] * pairs + ["results explain"]
+    say(f"More: metaeval {' | '.join(commands)} {code}{where}")
 
 
-def write_sheets(sheets: Sequence[Sheet], folder: Path) -> list[Path]:
-    """Write every sheet in every format; the paths."""
-    from metaeval.report.sheet import write_sheet
-
-    return [path for sheet in sheets for path in write_sheet(sheet, folder)]
-
-
-def sheet_folder(results: Path, command: str, sheets: Sequence[Sheet]) -> Path:
-    """RESULTS/COMMAND/DATASET-SPLIT-UNIT-HASH, named by the first sheet; the hash is of all their signatures."""
-    from metaeval.experiment.job_folder import job_folder
-
-    first = sheets[0]
-    parts = [first.data.name, first.data.split, str(first.settings["unit"])]
-    return job_folder(results / command, parts, [line for sheet in sheets for line in sheet.grid.signatures])
-
-
-def close(panels: Sequence[Panel], command: str, sheets: Sequence[Sheet], written: Sequence[Path]) -> None:
-    """Write what an analysis judged, a file for each of its panels, and its manifest; say what was written."""
-    from metaeval.experiment.job_folder import PAIRS, close_job, write_pairs
-
-    folder = written[0].parent
-    every = list(written)
-    for panel in panels:
-        of = "-".join(map(safe_name, ("pairs", panel.source.name, panel.source.split, panel.config.unit)))
-        every.append(folder / (PAIRS if len(panels) == 1 else f"{of}.jsonl"))
-        write_pairs(panel.source, panel.columns, every[-1])
-    close_job(panels[0].config, command, folder, [sheet.data for sheet in sheets], every)
-    say_written(sorted(every))
-
-
-def finish(given: Given, panel: Panel, command: str, *sheets: Sheet) -> Path:
-    """Write and print the sheets of a command about a panel; returns their folder."""
-    folder = sheet_folder(panel.config.results, command, sheets)
-    written = write_sheets(sheets, folder)
-    if not given.quiet:
-        show_grids([sheet.grid for sheet in sheets])
-    close([panel], command, sheets, written)
-    return folder
-
-
-def finish_alone(given: Given, config: RunConfig, command: str, sheet: Sheet) -> None:
-    """Write and print a sheet that is of no panel, in RESULTS/COMMAND/DATA-HASH."""
-    from metaeval.experiment.job_folder import close_job, job_folder
-
-    folder = job_folder(config.results / command.replace(" ", "-"), [sheet.data.name], sheet.grid.signatures)
-    written = write_sheets([sheet], folder)
-    if not given.quiet:
-        show_grids([sheet.grid])
-    close_job(config, command, folder, [sheet.data], written)
-    say_written(sorted(written))
-
-
-def say_written(written: Sequence[Path]) -> None:
+def say_written(written: Sequence[Path], err: bool = False) -> None:
     """One line a folder, with the files' names; a name in several formats is said once."""
     for folder in dict.fromkeys(path.parent for path in written):
         kinds: dict[str, list[str]] = {}
@@ -262,30 +228,27 @@ def say_written(written: Sequence[Path]) -> None:
             if path.parent == folder:
                 kinds.setdefault(path.stem, []).append(path.suffix.removeprefix("."))
         names = [f"{stem}.{' .'.join(suffixes)}" for stem, suffixes in kinds.items()]
-        say(f"Written: {folder}/ ({', '.join(names)})")
+        say(f"Written: {folder}/ ({', '.join(names)})", err)
 
 
 def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under headings; in a pipe one line a row, unless the variable COLUMNS says how wide."""
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
-    table = Table(box=None, padding=(0, 2, 0, 0))
+    table = RichTable(box=None, padding=(0, 2, 0, 0))
     for number, heading in enumerate(headings):
         table.add_column(heading, no_wrap=number == 0, overflow="fold")
     _show(table, rows, None if os.environ.get("COLUMNS") else headings)
 
 
-def show_records(records: Sequence[Mapping[str, str]], **headings: str) -> None:
-    """Print mappings of the same fields as a list. headings: of fields whose name is not what stands above them."""
-    show_list([headings.get(name, name) for name in records[0]], [[*one.values()] for one in records])
-
-
-def show_described(headings: Sequence[str], rows: Sequence[tuple[str, str, str, str]]) -> None:
+def show_described(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
     """Print fields, each with its value, what it says and what sets it; on a terminal the words stand below.
 
     In a pipe one line a field, under the headings; a row of the same length as them.
     """
     from rich.console import Console
+
+    from metaeval.report.terminal import aligned
 
     console = Console()
     if not console.is_terminal:
@@ -302,18 +265,20 @@ def show_described(headings: Sequence[str], rows: Sequence[tuple[str, str, str, 
 
 def show_card(lines: Sequence[tuple[str, str]]) -> None:
     """Print labelled texts; a line without text is left out."""
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
-    table = Table.grid(padding=(0, 2, 0, 0))
+    table = RichTable.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     _show(table, [line for line in lines if line[1]], ())
 
 
-def _show(table: Table, rows: Sequence[Sequence[str]], aligned_under: Sequence[str] | None) -> None:
+def _show(table: RichTable, rows: Sequence[Sequence[str]], aligned_under: Sequence[str] | None) -> None:
     """Print rows in the table; where the output is no terminal, as unbroken lines under these headings if given."""
     from rich.console import Console
     from rich.text import Text
+
+    from metaeval.report.terminal import aligned
 
     console = Console()
     if not console.is_terminal and aligned_under is not None:
@@ -329,14 +294,3 @@ def _show(table: Table, rows: Sequence[Sequence[str]], aligned_under: Sequence[s
         console.print(table)
     for line in printed.get().splitlines():
         say(line.rstrip())
-
-
-def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), indent: str = "") -> list[str]:
-    """Lines of equally wide columns; `right` are the columns whose cells end at one place."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = enumerate(zip(row, widths, strict=True))
-        padded = (cell.rjust(width) if number in right else cell.ljust(width) for number, (cell, width) in cells)
-        lines.append(indent + "  ".join(padded).rstrip())
-    return lines

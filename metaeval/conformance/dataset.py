@@ -22,7 +22,8 @@ from metaeval.conformance.sentences import (
 )
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loading import load_dataset
-from metaeval.corpus.model import Corpus, Ratings
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
 
 _KINDS: Mapping[str, type[Corpus | Ratings]] = {"corpus": Corpus, "ratings": Ratings}

@@ -11,8 +11,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from metaeval.config import validated
 from metaeval.conformance.sentences import NotCheckedError, checks_of, instance_of, need, need_name, refuse, runs
+from metaeval.declared import validated
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineOptions, ReadsAnswers
 from metaeval.experiment.citing.result import PipelineResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-KINDS = ("metric", "dataset", "protocol", "pipeline")
+KINDS = ("metric", "dataset", "protocol", "pipeline", "analysis")
 
 
 @pytest.hookimpl
@@ -19,9 +19,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
             action="append",
             default=[],
             metavar="NAME",
-            help=f"A {kind} to check: module:NAME, or a registered name. Repeatable.",
+            help=f"The {kind} to check: module:NAME, or a registered name. Repeatable.",
         )
-    group.addoption(
-        "--option", action="append", default=[], metavar="KEY=VALUE", help="An option of the metric or pipeline."
-    )
+    group.addoption("--option", action="append", default=[], metavar="KEY=VALUE", help="An option of what is checked.")
     group.addoption("--data", metavar="PATH", help="What the data set or the pipeline reads.")

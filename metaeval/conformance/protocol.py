@@ -259,7 +259,7 @@ def influence_agrees_with_evaluate(subject: ProtocolSubject) -> None:
 
 
 def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
-    """A metric against a worse one and against itself, as `compare` and `power` do."""
+    """A metric against a worse one and against itself, as `compare` and `plan` do."""
     protocol, one = subject.protocol, subject.taken(EDGES["plain"])
     noise = np.random.default_rng(5).normal(size=one.score.size)
     other = subject.taken(one.with_score(one.score + noise))

@@ -45,7 +45,8 @@ def refuse(sentence: str, cause: BaseException | None = None) -> NoReturn:
 def instance_of(found: Any, kind: type[Found], what: str) -> Found:
     """What a name stands for, where it is of this kind; `ContractError` else."""
     if not isinstance(found, kind):
-        refuse(f"{found!r} is not a {what}: give an instance of {kind.__module__}.{kind.__name__}.")
+        article = "an" if what.startswith("a") else "a"
+        refuse(f"{found!r} is not {article} {what}: give an instance of {kind.__module__}.{kind.__name__}.")
     return found
 
 

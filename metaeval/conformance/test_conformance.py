@@ -1,4 +1,4 @@
-"""The contract checks of what `--metric`, `--dataset`, `--protocol` and `--pipeline` name, one test each."""
+"""The contract checks of what `--metric`, `--analysis` and the options of other kinds name, one test each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from metaeval import registry
-from metaeval.conformance import dataset, metric, pipeline, protocol
+from metaeval.conformance import analysis, dataset, metric, pipeline, protocol
 from metaeval.conformance.sentences import ContractError, NotCheckedError
 from metaeval.errors import UserError
 
@@ -22,7 +22,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     cases = list(_cases(metafunc.config))
     if not cases:
         pytest.exit(
-            "Nothing to check: give --metric, --dataset, --protocol or --pipeline, as module:NAME.", returncode=4
+            "Nothing to check: give --metric, --dataset, --protocol, --pipeline or --analysis, as module:NAME.",
+            returncode=4,
         )
     metafunc.parametrize(("checks", "subject"), [case[1:] for case in cases], ids=[case[0] for case in cases])
 
@@ -37,6 +38,7 @@ def _cases(config: pytest.Config) -> Iterator[tuple[str, Checks, Any]]:
         ("dataset", dataset.CHECKS, dataset.DatasetSubject, (data,)),
         ("pipeline", pipeline.CHECKS, pipeline.PipelineSubject, (options, data)),
         ("protocol", protocol.CHECKS, protocol.ProtocolSubject, ()),
+        ("analysis", analysis.CHECKS, analysis.AnalysisSubject, (options,)),
     )
     for kind, checks, subject_of, given in kinds:
         for name in config.getoption(kind):

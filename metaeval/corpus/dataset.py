@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from metaeval.corpus.model import Corpus, Ratings
+from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
+
+if TYPE_CHECKING:
+    from metaeval.corpus.ratings import Ratings
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,8 @@ class Dataset:
     kind: Literal["corpus", "ratings"] = "corpus"
     options: Mapping[str, Option] = field(default_factory=dict)
     note: str = ""
+    # The labels are made up, to show what the program does: no result says how good a metric is.
+    demo: bool = False
 
 
 def own_file(

@@ -8,7 +8,8 @@ file is; the lines after it may stand in any order, so a citation may precede it
     {"type": "statement", "id": "s1", "text": "The river rose after the rain.", "group": "answer-1"}
     {"type": "citation", "statement": "s1", "document": "d1", "level": "full", "evidence": {"sentences": [0, 1]}}
 
-:corpus: format, name; optional `dropped` (counts by reason of what was left out) and free `meta` (not kept).
+:corpus: format, name; optional `dropped` (counts by reason of what was left out), `demo` (true: the labels are made up)
+    and free `meta` (not kept).
 :document: id and exactly one of `text` (one string) and `sentences` (a sentence split, kept as given); optional
     title, url, meta. An empty text stands for a page that could not be had.
 :statement: id, text (not empty, without its citation marks); optional `group` (what resampling draws: statements that
@@ -85,6 +86,7 @@ SCHEMA: Mapping[str, Mapping[str, Field]] = {
     "corpus": {
         "format": Field(lambda v: v == FORMAT, f'"{FORMAT}"', required=True),
         "name": _ID,
+        "demo": Field(lambda v: isinstance(v, bool), "true or false (true: the labels are made up)"),
         "dropped": Field(
             lambda v: isinstance(v, dict) and all(map(_is_count, v.values())), "an object of counts by reason"
         ),
@@ -299,7 +301,9 @@ def _build(records: Sequence[Record]) -> Corpus:
             statements[own] = Statement(own, record["text"], group, **_chosen(record, "system", "meta"))
         elif record["type"] == "citation":
             citations.append(_citation(record))
-    return Corpus(header["name"], documents, statements, tuple(citations), header.get("dropped", {}))
+    return Corpus(
+        header["name"], documents, statements, tuple(citations), header.get("dropped", {}), header.get("demo", False)
+    )
 
 
 def _citation(record: Record) -> Citation:
@@ -320,7 +324,7 @@ def _chosen(record: Record, *names: str) -> Record:
 
 
 def _records(corpus: Corpus) -> Iterator[Record]:
-    yield {"type": "corpus", "format": FORMAT, "name": corpus.name, **_given(dropped=corpus.dropped)}
+    yield {"type": "corpus", "format": FORMAT, "name": corpus.name, **_given(dropped=corpus.dropped, demo=corpus.demo)}
     for document in corpus.documents.values():
         content = {"sentences": document.sentences} if document.sentences else {"text": document.text}
         optional = _given(title=document.title, url=document.url, meta=document.meta)

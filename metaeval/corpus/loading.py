@@ -13,13 +13,14 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from metaeval.corpus.dataset import Dataset, SourceFile
-from metaeval.corpus.model import Corpus, Ratings
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError, unknown
 from metaeval.files import MOST_BYTES, atomic_write, cache_folder, sha256_file
 from metaeval.shown import Shown
@@ -43,7 +44,8 @@ def load_dataset(
         paths: Mapping[str, Path] = locate(dataset, chosen, data)
     else:
         paths = {} if data is None or data.is_dir() else {"corpus": data}
-    return dataset.load(chosen, paths, values)
+    loaded = dataset.load(chosen, paths, values)
+    return replace(loaded, demo=True) if dataset.demo and isinstance(loaded, Corpus) else loaded
 
 
 def check_split(dataset: Dataset, split: str) -> None:
@@ -68,7 +70,7 @@ def check_options(dataset: Dataset, given: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-Status = Literal["ok", "missing", "differs", "unpinned"]
+FileState = Literal["ok", "missing", "differs", "unpinned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class FileStatus:
     """One published file as found. `unpinned`: it is there, and the card knows no checksum to hold it against."""
 
     file: SourceFile
-    status: Status
+    status: FileState
     path: Path
 
 
@@ -114,7 +116,7 @@ def _cache_path(dataset: Dataset, file: SourceFile) -> Path:
     return cache_folder() / dataset.folder / dataset.commit / file.name
 
 
-def _status(file: SourceFile, path: Path) -> Status:
+def _status(file: SourceFile, path: Path) -> FileState:
     if not path.is_file():
         return "missing"
     if not file.sha256:

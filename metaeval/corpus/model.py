@@ -1,13 +1,11 @@
-"""The nouns: support level, document, statement, citation, corpus; and rated sets, whose texts come without sources."""
+"""The nouns: support level, document, statement, citation, corpus."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 from metaeval.errors import UserError, shown
@@ -110,8 +108,9 @@ class Citation:
 class Corpus:
     """Documents, statements and judged citations, by id and in their file order.
 
-    `dropped` counts what the loader left out, by reason. Raises `UserError` when a citation names an unknown
-    statement or document, an id is used twice, or evidence points outside its document.
+    `dropped` counts what the loader left out, by reason. `demo`: the labels are made up (`Dataset.demo`). Raises
+    `UserError` when a citation names an unknown statement or document, an id is used twice, or evidence points outside
+    its document.
     """
 
     name: str
@@ -119,6 +118,7 @@ class Corpus:
     statements: Mapping[str, Statement]
     citations: tuple[Citation, ...]
     dropped: Mapping[str, int] = field(default_factory=dict)
+    demo: bool = False
 
     def __repr__(self) -> str:
         counts = (self.documents, "documents"), (self.statements, "statements"), (self.citations, "citations")
@@ -167,109 +167,3 @@ def _hashed(evidence: Sequence[Evidence]) -> list[Any]:
     """Evidence as it is hashed: a single set as its two lists, so that the hash of such data has never changed."""
     sets = [[list(one.sentences), list(one.texts)] for one in evidence]
     return [sets] if len(sets) > 1 else sets[0] if sets else [[], []]
-
-
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """One rated text. `gold` is any finite number, more is more faithful.
-
-    group: what resampling draws, and whose texts are ranked against each other: the article that they are made from.
-    system: the generator; subset: the part of the set that the text comes from; pair: within a group, which texts are
-    ranked against each other, as a text and its minimally changed copy. Empty where not known. fields: whatever else is
-    known of it, by name. votes: by annotator, on the scale of the gold.
-    """
-
-    id: str
-    group: str
-    gold: float
-    system: str = ""
-    subset: str = ""
-    text: str = ""
-    pair: str = ""
-    fields: Mapping[str, str] = field(default_factory=dict)
-    votes: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Ratings:
-    """Rated texts in their file order, and the scores that metrics gave them.
-
-    scores: for each metric, rating id to score, higher is more faithful; None, or an id left out, is a missing score.
-    dropped: what the loader left out, by reason. levels: the gold is on the three-level scale.
-
-    Raises `UserError` for fewer than two ratings, an id that is empty or used twice, an empty group, a gold rating
-    that is not finite or is the same everywhere, a pair that lies in two groups, and a score or vote that is not finite
-    or a score that belongs to no rating.
-    """
-
-    name: str
-    rows: tuple[Rating, ...]
-    scores: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    levels: bool = False
-
-    def __repr__(self) -> str:
-        return f"<Ratings {self.name!r}: {len(self.rows):,} ratings, scores of {len(self.scores):,} metrics>"
-
-    def __post_init__(self) -> None:
-        where = f"Rated set {self.name!r}"
-        seen: set[str] = set()
-        groups: dict[str, str] = {}
-        for row in self.rows:
-            if not row.id or not row.group:
-                raise UserError(
-                    f"{where}: rating {row.id!r} of group {row.group!r} needs an id and a group, not empty."
-                )
-            if row.id in seen:
-                raise UserError(
-                    f"{where}: rating id {row.id!r} is used twice; ids must be unique, unless a column "
-                    "annotator says whose each row is."
-                )
-            seen.add(row.id)
-            if not isfinite(row.gold):
-                raise UserError(f"{where}: rating {row.id!r} has gold {row.gold}; it must be a finite number.")
-            if not all(map(isfinite, row.votes.values())):
-                raise UserError(f"{where}: rating {row.id!r} has a vote that is not a finite number.")
-            if row.pair and groups.setdefault(row.pair, row.group) != row.group:
-                raise UserError(
-                    f"{where}: pair {row.pair!r} has texts in the groups {groups[row.pair]!r} and {row.group!r}; "
-                    "a pair lies within one group."
-                )
-        if len(self.rows) < 2:
-            raise UserError(f"{where} holds {len(self.rows)} ratings; no metric can be judged with fewer than two.")
-        if len({row.gold for row in self.rows}) == 1:
-            raise UserError(
-                f"{where}: all {len(self.rows)} ratings are {self.rows[0].gold:g}; "
-                "nothing tells one text from another, so no metric can be judged."
-            )
-        for metric, scores in self.scores.items():
-            self._check(f"{where}: metric {metric!r}", scores, seen)
-
-    def _check(self, where: str, scores: Mapping[str, float | None], ids: set[str]) -> None:
-        for rating_id, score in scores.items():
-            if rating_id not in ids:
-                raise UserError(f"{where} has a score for {rating_id!r}, which is no rating of the set.")
-            if score is not None and not isfinite(score):
-                raise UserError(
-                    f"{where} has the score {score} for {rating_id!r}; it must be finite, or null where it is missing."
-                )
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 over what the ratings are: ids, groups, gold, systems, texts, and pairs if any; in any order.
-
-        Scores and votes are not hashed.
-        """
-        return sha256_json(
-            sorted(
-                [*(row.id, row.group, float(row.gold), row.system, row.text), *([row.pair] if row.pair else [])]
-                for row in self.rows
-            )
-        )
-
-    def level_counts(self, most: int = 10) -> dict[str, int]:
-        """Number of texts at each gold value, highest first; empty where there are more than `most` values."""
-        counts = Counter(row.gold for row in self.rows)
-        if self.levels:
-            return {level.label: counts[level] for level in sorted(SupportLevel, reverse=True)}
-        return {} if len(counts) > most else {f"{gold:g}": counts[gold] for gold in sorted(counts, reverse=True)}

@@ -28,7 +28,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Alignment:
+class EvidenceAlignment:
     """The document sentences that hold evidence, and how many evidence sentences were given and matched nothing."""
 
     sentences: frozenset[int]
@@ -41,7 +41,7 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.lower()))
 
 
-def align_evidence(evidence: Evidence, document: Sequence[frozenset[str]], threshold: float) -> Alignment:
+def align_evidence(evidence: Evidence, document: Sequence[frozenset[str]], threshold: float) -> EvidenceAlignment:
     """Place one evidence set in a document given as one word set per sentence.
 
     Indices stand as published. Copied text is split into sentences; each goes to the document sentence of highest
@@ -61,7 +61,7 @@ def align_evidence(evidence: Evidence, document: Sequence[frozenset[str]], thres
                 unmatched += 1
             else:
                 placed.add(best)
-    return Alignment(frozenset(placed), given, unmatched)
+    return EvidenceAlignment(frozenset(placed), given, unmatched)
 
 
 def _nearest(words: frozenset[str], document: Sequence[frozenset[str]], threshold: float) -> int | None:
@@ -204,7 +204,7 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "co
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedEvidence:
     """A citation's evidence: by chunk what of it stands there, word for word; and what is found nowhere."""
 
     pieces: Mapping[int, set[str]]
@@ -216,7 +216,9 @@ class Placed:
         return [place for start, length in sorted(found) if start >= 0 for place in (start, start + length)]
 
 
-def place_evidence(document: Document, citation: Citation, threshold: float, chunking: Chunking | None) -> Placed:
+def place_evidence(
+    document: Document, citation: Citation, threshold: float, chunking: Chunking | None
+) -> PlacedEvidence:
     """Where a citation's evidence stands in the chunks of its document.
 
     threshold: as of `build_pairs`. chunking: of the document; None where what was marked is the one chunk, with the
@@ -229,7 +231,7 @@ def place_evidence(document: Document, citation: Citation, threshold: float, chu
     lost = [text for text, found in texts if found.unmatched]
     marked = align_evidence(whole, words, threshold).sentences
     if chunking is None:
-        return Placed({0: {" ".join(sentences[number].split()) for number in marked}}, lost)
+        return PlacedEvidence({0: {" ".join(sentences[number].split()) for number in marked}}, lost)
     # Chunks are the document's words in order, so that a word's place tells its sentence.
     of_word = [number for number, sentence in enumerate(sentences) for _ in sentence.split()]
     pieces: dict[int, set[str]] = {}
@@ -239,7 +241,7 @@ def place_evidence(document: Document, citation: Citation, threshold: float, chu
         first += len(held)
         by_sentence = {number: [word for _, word in own] for number, own in groupby(held, key=itemgetter(0))}
         pieces[chunk.index] = {" ".join(by_sentence[number]) for number in marked & by_sentence.keys()}
-    return Placed(pieces, lost)
+    return PlacedEvidence(pieces, lost)
 
 
 def lacking(statement: Statement, has_text: bool) -> str:
@@ -255,7 +257,7 @@ def united(sets: Sequence[Evidence]) -> Evidence:
     return Evidence(tuple(sorted(indices)), tuple(dict.fromkeys(text for one in sets for text in one.texts)))
 
 
-def _held(chunks: Sequence[Chunk], sets: Sequence[Alignment]) -> list[float | None]:
+def _held(chunks: Sequence[Chunk], sets: Sequence[EvidenceAlignment]) -> list[float | None]:
     """For each chunk of a document the share that it holds of an evidence set, of the set of which it holds most.
 
     A sentence that is cut over n chunks counts 1/n in each of them. The one chunk of a document holds all.

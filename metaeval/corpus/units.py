@@ -15,7 +15,7 @@ from metaeval.corpus.model import Corpus, SupportLevel
 from metaeval.corpus.pairs import (
     GIVEN,
     UNMATCHED,
-    Alignment,
+    EvidenceAlignment,
     PairTable,
     align_evidence,
     build_pairs,
@@ -90,7 +90,7 @@ def evidence_pairs(corpus: Corpus, chunking: Chunking, threshold: float, window:
     counts = {GIVEN: 0, UNMATCHED: 0, NEAREST: 0}
     for citation in corpus.citations:
         statement, sentences = corpus.statements[citation.statement_id], documents[citation.document_id]
-        found = placed.get(citation.id, Alignment(frozenset(), 0, 0))
+        found = placed.get(citation.id, EvidenceAlignment(frozenset(), 0, 0))
         counts[GIVEN] += found.given
         counts[UNMATCHED] += found.unmatched
         nearest = citation.level is SupportLevel.NONE and not citation.evidence

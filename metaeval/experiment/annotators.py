@@ -16,8 +16,7 @@ from metaeval.experiment.prepared_run import Frame, RatedSet
 from metaeval.files import sha256_json
 from metaeval.report import result as results
 from metaeval.report.cells import cell
-from metaeval.report.grid import UNDEFINED, Note, TableRow, plain
-from metaeval.report.sheet import Record, Sheet, known
+from metaeval.report.table import UNDEFINED, Note, Record, Table, TableRow, known, plain
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.correlations import concordance, rank_correlations
@@ -37,7 +36,7 @@ DRAWS = 1000
 
 
 @dataclass(frozen=True)
-class Votes:
+class AnnotatorVotes:
     """Votes of A annotators, by name, on the items (n,) of a frame: (n, A), NaN where there is none."""
 
     names: tuple[str, ...]
@@ -49,19 +48,21 @@ class Votes:
         return np.asarray((~np.isnan(self.values)).any(axis=1))
 
 
-def votes_of(source: RatedSet, frame: Frame) -> Votes:
+def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
     """The votes of a rated set, in the order of the frame; `UserError` where nobody's are known, or only one's."""
-    rows = [source.ratings.rows[number] for number in frame.numbers]
-    names = tuple(sorted({name for row in rows for name in row.votes}))
+    votes = source.ratings.columns.take(frame.numbers).votes
+    names = tuple(sorted(set(votes.annotators)))
     if len(names) < 2:
         raise UserError(
             f"{frame.name} holds the votes of {len(names) or 'no'} annotator{'' if len(names) == 1 else 's'}, and two "
             "are needed: give them in columns that begin with 'vote', or in rows with a column 'annotator'."
         )
-    return Votes(names, np.array([[row.votes.get(name, np.nan) for name in names] for row in rows]))
+    values = np.full((frame.numbers.size, len(names)), np.nan)
+    values[np.repeat(np.arange(frame.numbers.size), votes.counts), votes.annotators.ranks] = votes.values
+    return AnnotatorVotes(names, values)
 
 
-def annotator_sheets(panel: Panel) -> list[Sheet]:
+def annotator_sheets(panel: Panel) -> list[Table]:
     """Values against each annotator with their ranges, and of two metrics or more what becomes of the ranking."""
     source = panel.source
     if not isinstance(source, RatedSet):
@@ -72,7 +73,7 @@ def annotator_sheets(panel: Panel) -> list[Sheet]:
     return [_values_sheet(panel, frame, votes), *ranking]
 
 
-def _values_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
+def _values_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
     binary = is_binary(votes.values)
     soft = np.array([np.nan if np.isnan(row).all() else float(np.nanmean(row)) for row in votes.values])
     judged = [n for n in range(len(votes.names)) if (~np.isnan(votes.values[:, n])).sum() >= FEWEST]
@@ -117,7 +118,7 @@ def _values_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
     )
 
 
-def _ranking_sheet(panel: Panel, frame: Frame, votes: Votes) -> Sheet:
+def _ranking_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
     binary = is_binary(votes.values)
     measure: Measure = "area" if binary else "spearman"
     label = _label(measure, binary)
@@ -220,11 +221,11 @@ def _range(found: Range, label: results.Column) -> str:
     return f"{low} to {high}" if found.exact else f"{low} to {high}*"
 
 
-def _signed(votes: Votes) -> str:
+def _signed(votes: AnnotatorVotes) -> str:
     return f"sha256:{sha256_json([list(votes.names), np.nan_to_num(votes.values, nan=-9e99).tolist()])[:12]}"
 
 
-def _notes(frame: Frame, votes: Votes, judged: Sequence[int]) -> list[Note]:
+def _notes(frame: Frame, votes: AnnotatorVotes, judged: Sequence[int]) -> list[Note]:
     there = ~np.isnan(votes.values)
     twice = there.sum(axis=1) > 1
     unlike = np.array([np.unique(row[~np.isnan(row)]).size > 1 for row in votes.values[twice]])

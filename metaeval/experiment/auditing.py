@@ -22,7 +22,6 @@ from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError
 from metaeval.experiment.columns import LEXICAL_OVERLAP, Column, trivial_columns
 from metaeval.experiment.evaluation import evaluate, find_protocols
-from metaeval.experiment.job_folder import job_folder
 from metaeval.experiment.prepared_run import Job, load_corpus, prepare
 from metaeval.files import write_texts
 from metaeval.report.audit import (
@@ -40,21 +39,18 @@ from metaeval.report.audit import (
 )
 from metaeval.report.html_report import Picture
 from metaeval.report.result import Result
-from metaeval.report.sheet import known
+from metaeval.report.table import known
 from metaeval.report.terminal import text_of
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.stats.agreement import krippendorff_alpha
 
 _log = logging.getLogger("metaeval")
 
-SIZES = (50, 100, 150, 300)
-"""Chunk sizes, in words, at which whole evidence sets are counted."""
-
 _AUCS = ("fs_ns", "fs_ps", "ps_ns")
 _NO_GIVEAWAY = {*GOLD_CONTROLS, "constant", "random"}
 
 
-def audit(config: RunConfig, sizes: Sequence[int] = SIZES) -> Audit:
+def audit(config: RunConfig, sizes: Sequence[int]) -> Audit:
     """Audit the run's data set; of the settings those of data, chunks, evidence and intervals count.
 
     sizes: chunk sizes in words at which whole evidence sets are counted; the run's own and whole pages are added.
@@ -93,13 +89,11 @@ def audit(config: RunConfig, sizes: Sequence[int] = SIZES) -> Audit:
     )
 
 
-def write_audit(found: Audit, results: Path) -> list[Path]:
+def write_audit(found: Audit, folder: Path) -> list[Path]:
     """Write an audit as JSON, text and a page, and its figure; the paths. The same audit gives the same bytes.
 
     Without matplotlib there is no figure, which is said.
     """
-    whole = as_json(found)
-    folder = job_folder(results / "audit", [found.data.name, found.data.split], [whole])
     pictures, drawn = [], []
     if found.sizes:
         try:
@@ -114,7 +108,7 @@ def write_audit(found: Audit, results: Path) -> list[Path]:
         except UserError as error:
             _log.warning("No figure: %s", error)
     tables = "\n".join(text_of(grid) for grid in grids(found))
-    texts = {"audit.json": whole, "audit.txt": tables, "audit.html": page(found, pictures)}
+    texts = {"audit.json": as_json(found), "audit.txt": tables, "audit.html": page(found, pictures)}
     return [*write_texts({folder / name: text for name, text in texts.items()}), *drawn]
 
 

@@ -12,16 +12,15 @@ import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.columns import Column
+from metaeval.experiment.columns import Column, named_metrics
 from metaeval.experiment.evaluation import find_protocols
 from metaeval.experiment.metric_scores import Panel, judged, load_panel, make_sheet
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.experiment.prepared_run import Frame, find_dataset
-from metaeval.experiment.verdicts import SHEET, find_cutoff, identity_of, load_judge
+from metaeval.experiment.verdicts import SHEET, find_cutoff, identity_of, judge_of, refuse_files
 from metaeval.report.cells import THREE, cell
 from metaeval.report.citation.layout import interval_cell
-from metaeval.report.grid import Cell, Note, TableRow
-from metaeval.report.sheet import Record, Sheet
+from metaeval.report.table import Cell, Note, Record, Table, TableRow
 from metaeval.scoring.contract import Metric
 from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Floats, Ints
@@ -89,8 +88,10 @@ def calibrate(
             f"Thresholds are learnt from levels of support, and {config.dataset} holds ratings: take a data set with "
             "levels ('metaeval data list')."
         )
-    metrics = {name: load_judge(name, config) for name in dict.fromkeys(config.metrics)}
-    panel = load_panel(config.model_copy(update={"protocols": ("decision",)}), True, 1, progress)
+    refuse_files(config.metrics)
+    loaded = named_metrics(config.model_copy(update={"protocols": ("decision",)}))
+    metrics = {name: judge_of(name, loaded) for name in dict.fromkeys(config.metrics)}
+    panel = load_panel(loaded.config, True, 1, progress, metrics=loaded)
     frame = decision_frame(panel)
     how, level = cast(Objective, objective), _LEVELS[target]
     return panel, [
@@ -149,7 +150,7 @@ def _rated(panel: Panel, predicted: Ints, gold: Ints, group: Ints) -> Rated:
     return found
 
 
-def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, objective: str, folds: int) -> Sheet:
+def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, objective: str, folds: int) -> Table:
     """Thresholds with how well they do out of fold, and below them the thresholds that metrics declare."""
     frame = decision_frame(panel)
     records: list[Record] = []
@@ -182,7 +183,7 @@ def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, ob
         notes=[
             Note("reading", "supported from the threshold on; below it, the least and the most over the folds"),
             Note("labels", f"{found[0].positives:,} of {found[0].rows:,} rows are supported ({target} or more)"),
-            Note("measures", "F1 of supported; kappa: Cohen's, with the human labels"),
+            Note("measures", "F1 of supported; kappa: Cohen's, with the labels"),
         ],
     )
 

@@ -10,19 +10,17 @@ from itertools import product
 import numpy as np
 
 from metaeval.config import RunConfig
-from metaeval.corpus.model import Rating, Ratings
+from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.errors import UserError
 from metaeval.experiment.columns import Column
-from metaeval.experiment.comparing.planning import read_numbers
 from metaeval.experiment.evaluation import Asked, column_of, resampling_of
 from metaeval.experiment.metric_scores import Panel, judged, make_sheet
 from metaeval.experiment.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.report import result as results
-from metaeval.report.grid import UNDEFINED, Note, TableRow, numeral, plain
 from metaeval.report.measures import listed
 from metaeval.report.notes import effective_class, within
 from metaeval.report.result import Certificate, Result
-from metaeval.report.sheet import Sheet, known
+from metaeval.report.table import UNDEFINED, Note, Table, TableRow, known, numeral, plain
 from metaeval.scoring.contract import Status
 from metaeval.stats.score_model import fit_scores, planned_scores
 from protocols.comparison import both_scored
@@ -44,8 +42,6 @@ from protocols.simulation import (
 
 _log = logging.getLogger("metaeval")
 
-STUDENTISED = ("t", "bootstrap-t")
-
 MODEL = (
     "groups, sizes, levels and ties are those of the rows; scores are normal before the ties: a mean and a spread for "
     "each level, and parts that a group, and a level in a group, share (docs/inference.md)"
@@ -55,10 +51,8 @@ MODEL = (
 def check_certificate(config: RunConfig, runs: int = RUNS) -> None:
     """Refuse, before anything is scored, intervals that the simulation does not make, and a wrong number of samples."""
     interval = config.interval
-    if interval.method not in STUDENTISED:
-        raise UserError(
-            f"A certificate is of intervals of method {' or '.join(STUDENTISED)}; interval.method is {interval.method}."
-        )
+    if interval.method != "t":
+        raise UserError(f"A certificate is of intervals of method t; interval.method is {interval.method}.")
     if not interval.resamples:
         raise UserError("A certificate is of intervals, and interval.resamples is 0: there are none.")
     if not 50 <= runs <= 100_000:
@@ -79,7 +73,7 @@ def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], r
         raise ValueError("no group moves the measure, or it is undefined without one")
     model = calibrated(task, scored, fit_scores(scored.score, scored.gold, scored.group), task.value(scored))
     found = coverage(task, scored, model, resampling_of(config), influence.effective_groups, runs)
-    twin, other = Pair(scored, (model, model), 0.0), ""
+    twin, other = Pair(scored, (model, model)), ""
     if others:
         ((other, theirs),) = others
         both = both_scored(own, theirs)
@@ -96,7 +90,7 @@ def planned(
     """
     model = calibrated(task, rows, planned_scores(rows.gold, rows.group, alike), value)
     found = coverage(task, rows, model, resampling_of(config), None, runs)
-    pair = Pair(rows, (model, model), 0.0)
+    pair = Pair(rows, (model, model))
     return _written(task, config, "", "", np.unique(rows.group).size, found, pair, runs)
 
 
@@ -142,32 +136,35 @@ MOST_ROWS = 2_000_000
 """Rows of a plan: more take hours."""
 
 
-def designed_rows(config: RunConfig, groups: int, sizes: str, levels: str) -> RatedSet:
+def designed_rows(config: RunConfig, groups: int, sizes: Sequence[float], levels: Sequence[float]) -> RatedSet:
     """Rows that nobody has yet, as a rated set; `UserError` for rows that cannot be.
 
     sizes: of the groups, repeated in turn. levels: the share of each level, the highest first. Levels are dealt to the
     rows at random, from the run's seed.
     """
-    each, shares = read_numbers("sizes", sizes), read_numbers("levels", levels)
     if not 2 <= groups <= 1_000_000:
         raise UserError(f"--groups is {groups}; a plan takes 2 to 1,000,000 groups.")
-    if not all(size >= 1 and size == int(size) for size in each):
-        raise UserError(f"--sizes is {sizes!r}; it takes whole numbers of rows, 1 or more each.")
-    if groups * sum(each) / len(each) > MOST_ROWS:
+    if not all(size >= 1 and size == int(size) for size in sizes):
+        raise UserError(f"--sizes is {_listed(sizes)}; it takes whole numbers of rows, 1 or more each.")
+    if groups * sum(sizes) / len(sizes) > MOST_ROWS:
         raise UserError(f"A plan has at most {MOST_ROWS:,} rows: take fewer groups, or smaller ones.")
-    if len(shares) not in (2, 3) or min(shares) <= 0:
+    if len(levels) not in (2, 3) or min(levels) <= 0:
         raise UserError(
-            f"--levels is {levels!r}; it takes two or three shares above 0, the highest level first: 50,50."
+            f"--levels is {_listed(levels)}; it takes two or three shares above 0, the highest level first: 50,50."
         )
-    group = np.repeat(np.arange(groups), [int(each[number % len(each)]) for number in range(groups)])
-    ends = np.rint(np.cumsum(shares[::-1]) / sum(shares[::-1]) * group.size)
+    group = np.repeat(np.arange(groups), [int(sizes[number % len(sizes)]) for number in range(groups)])
+    ends = np.rint(np.cumsum(levels[::-1]) / sum(levels[::-1]) * group.size)
     gold = np.searchsorted(ends, np.arange(group.size), side="right")
     gold = np.random.default_rng(config.interval.seed).permutation(gold)
     rows = [
         Rating(id=f"r{number:07}", group=f"g{of:07}", gold=float(level))
         for number, (of, level) in enumerate(zip(group.tolist(), gold.tolist(), strict=True))
     ]
-    return prepare_ratings(config, Ratings("plan", tuple(rows), levels=len(shares) == 3))
+    return prepare_ratings(config, Ratings("plan", tuple(rows), levels=len(levels) == 3))
+
+
+def _listed(numbers: Sequence[float]) -> str:
+    return ",".join(f"{number:g}" for number in numbers)
 
 
 def planned_panel(
@@ -185,14 +182,14 @@ def planned_panel(
     else:
         source = prepare_ratings(config)
     columns: list[Column] = []
-    panel = Panel(config, source, columns)
+    panel = Panel(config, source, columns, [task])
     frame = panel.source.frame(task[0])
     measure = _measure(task[0], frame, key)
     numbers = source.ratings.rows if isinstance(source, RatedSet) else source.rows
     for value, share in product(values, alike):
         raw_value(value, measure)
         if not 0 <= share < 1:
-            raise UserError(f"--alike is {share:g}; a correlation inside a group lies from 0 to below 1.")
+            raise UserError(f"--icc is {share:g}; a correlation inside a group lies from 0 to below 1.")
         name = f"{measure.label} {numeral(value / measure.scale, column_of(measure))}, alike {share:g}"
         scores, absent = np.full(len(numbers), np.nan), [Status.ABSENT] * len(numbers)
         columns.append(Column(name, "metric", scores, absent, {PLANNED: f"{value:.15g},{share:.15g}"}))
@@ -216,7 +213,7 @@ def raw_value(value: float, measure: Measure) -> float:
     return raw
 
 
-def certificate_sheet(panel: Panel, asked: Asked, key: str, runs: int) -> Sheet:
+def certificate_sheet(panel: Panel, asked: Asked, key: str, runs: int) -> Table:
     """Certificates of a panel's metrics, with scores or planned, under one measure.
 
     key: the measure, or "" for the protocol's headline. Raises `UserError` where none can be given.

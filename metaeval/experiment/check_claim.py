@@ -16,15 +16,15 @@ import numpy as np
 
 from metaeval import registry
 from metaeval.config import RunConfig
+from metaeval.data_tables import SCORE_ROLES, TypedTable
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.prepared_run import Job, find_dataset, prepare
 from metaeval.files import sha256_json
-from metaeval.own_tables import SCORE_ROLES, Table, any_table, table_of
+from metaeval.own_tables import any_table, table_of
 from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
-from metaeval.report.grid import Grid, Note, TableRow, blocks_of, plain
 from metaeval.report.notebook import Recorded
-from metaeval.report.sheet import Record, Sheet
+from metaeval.report.table import Note, Record, Table, TableRow, blocks_of, plain
 from metaeval.signature import signature, versions
 from metaeval.stats.choices import BINARY, GRADED, GRADES, MEAN, values_under_choices
 
@@ -171,7 +171,7 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Trie
     return Tried(claim, tuple(variants), data)
 
 
-def _scores(table: Table, given: Mapping[str, str]) -> dict[str, float]:
+def _scores(table: TypedTable, given: Mapping[str, str]) -> dict[str, float]:
     columns = table.find(SCORE_ROLES, given, ["pair_id", "score"])
     known: dict[str, float] = {}
     for row in table.rows:
@@ -253,7 +253,7 @@ def _variants(claim: Claim, job: Job, unit: str, aggregate: str, known: Mapping[
             yield Variant(job.split, unit, chunks, aggregate, labels, ties, subset, lost, direction, n, value, is_own)
 
 
-def claim_sheet(tried: Tried) -> Sheet:
+def claim_sheet(tried: Tried) -> Table:
     """The protocol's own value, and the variants that give the number; all variants as records."""
     giving, own = tried.giving, tried.own
     claim = tried.claim
@@ -264,22 +264,20 @@ def claim_sheet(tried: Tried) -> Sheet:
     rows = [_row(title, one) for title, variants in titles.items() for one in variants]
     notes = [Note("not shown", folded)] if len(shown) < len(giving) else []
     values = sha256_json([round(one.value, 12) for one in tried.variants])[:12]
-    return Sheet(
+    return Table(
         name="claim",
         data=tried.data,
         settings={"unit": "any", "claim": claim.text},
         records=tried.records,
-        grid=Grid(
-            key=("claim", tried.data.name, "", ""),
-            title=f"Claim: {plain(claim.text)}",
-            subtitle=plain(tried.data.name),
-            headings=("chunks", "value", "rows", "labels and other choices"),
-            blocks=blocks_of(rows) if rows else (),
-            footer=(*notes, Note("tried", claim_sentence(tried))),
-            signatures=(signature({**made, "scores": values, **versions("metaeval", "numpy", "scipy")}),),
-            stub="split, unit",
-        ),
-    )
+        key=("claim", tried.data.name, "", ""),
+        title=f"Claim: {plain(claim.text)}",
+        subtitle=plain(tried.data.name),
+        headings=("chunks", "value", "rows", "labels and other choices"),
+        blocks=blocks_of(rows) if rows else (),
+        footer=(*notes, Note("tried", claim_sentence(tried))),
+        signatures=(signature({**made, "scores": values, **versions("metaeval", "numpy", "scipy")}),),
+        stub="split, unit",
+    ).noting(tried.data.demo)
 
 
 def _without_twins(variants: Sequence[Variant]) -> list[Variant]:

@@ -14,22 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval import registry
+from metaeval.cells import Coded
 from metaeval.config import RunConfig
 from metaeval.config_files import variants
 from metaeval.corpus.units import Aggregation, UnitRow, read_aggregation
+from metaeval.data_tables import SCORE_ROLES
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.metrics import (
+    LoadedMetrics,
     MetricProgress,
-    check_metric,
     executed,
-    load_metric,
+    load_metrics,
     plug_in,
     score_in,
     worker_pool,
 )
 from metaeval.experiment.prepared_run import Job, RatedSet
 from metaeval.files import sha256_file, sha256_json
-from metaeval.own_tables import SCORE_ROLES
 from metaeval.report.result import Ledger
 from metaeval.scoring.contract import Combination, Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS, rated_controls
@@ -56,30 +57,26 @@ class Answered:
     joined: Mapping[str, Any] | None
 
 
-def reading(job: Job, metric: Metric) -> Job:
-    """The job as the metric reads it: with unit page, over chunks where the metric has an input limit."""
-    if job.config.unit != "page" or job.config.over_limit == "cut" or not _is_limited(metric, job.config):
+def reading(job: Job, name: str, metrics: LoadedMetrics) -> Job:
+    """The job as a metric reads it: with unit page, over chunks where the metric has an input limit."""
+    if job.config.unit != "page" or job.config.over_limit == "cut":
         return job
-    return job.in_chunks
-
-
-def _is_limited(metric: Metric, config: RunConfig) -> bool:
-    if isinstance(metric, Combination):  # its members answer the same texts
-        return any(_is_limited(load_metric(member, config), config) for member in metric.members)
-    return metric.card.input_limit is not None
+    metric = metrics[name]
+    # The members of a combination answer the same texts.
+    read = [metrics[member] for member in metric.members] if isinstance(metric, Combination) else [metric]
+    return job if all(one.card.input_limit is None for one in read) else job.in_chunks
 
 
 def answer_rows(
-    job: Job, names: Sequence[str], store: ScoreStore | None = None, progress: MetricProgress | None = None
+    job: Job, metrics: LoadedMetrics, store: ScoreStore | None = None, progress: MetricProgress | None = None
 ) -> Iterator[tuple[str, Metric, Answered]]:
     """Answer every row of a job with each metric, in an order of its own."""
-    config = job.config
-    in_chunks = [name for name in names if reading(job, load_metric(name, config)) is not job]
-    as_is = [name for name in names if name not in in_chunks]
-    with worker_pool(config) as pool:
-        for over, own in ((job, as_is), *([(job.in_chunks, in_chunks)] if in_chunks else [])):
-            for name, metric, scored in score_in(pool, over.texts, own, config, store, progress):
-                again = partial(_rescore, pool, name, metric, config, store, progress)
+    in_chunks = [name for name in metrics.names if reading(job, name, metrics) is not job]
+    as_is = [name for name in metrics.names if name not in in_chunks]
+    with worker_pool(metrics.config) as pool:
+        for over, names in ((job, as_is), *([(job.in_chunks, in_chunks)] if in_chunks else [])):
+            for name, metric, scored in score_in(pool, over.texts, metrics.only(names), store, progress):
+                again = partial(_rescore, pool, name, metric, metrics, store, progress)
                 yield name, metric, answered(over, scored, metric.card.direction, again)
 
 
@@ -87,17 +84,17 @@ def _rescore(
     pool: Pool | None,
     name: str,
     metric: Metric,
-    config: RunConfig,
+    metrics: LoadedMetrics,
     store: ScoreStore | None,
     progress: MetricProgress | None,
     texts: Sequence[Texts],
 ) -> Scored:
     if isinstance(metric, Combination):
-        ((_, _, scored),) = score_in(pool, texts, [name], config, store, progress)
+        ((_, _, scored),) = score_in(pool, texts, metrics.only([name]), store, progress)
         return scored
     report = partial(progress, f"{name}, joined chunks") if progress else None
     with plug_in(name):
-        return score_pairs(metric, texts, store, report, executed(pool, [name], [metric], config))
+        return score_pairs(metric, texts, store, report, executed(pool, [name], [metric], metrics.config))
 
 
 def answered(
@@ -131,9 +128,9 @@ def join(job: Job, row: UnitRow, members: Sequence[int]) -> Texts:
     return " ".join(job.pairs[number].source for number in members), row.statement
 
 
-def expected_texts(job: Job, metric: Metric) -> list[Texts]:
+def expected_texts(job: Job, name: str, metrics: LoadedMetrics) -> list[Texts]:
     """The texts that a metric would read. Which chunks a union joins is not known before: the first stand for them."""
-    over, how = reading(job, metric), read_aggregation(job.config.aggregate)
+    over, how = reading(job, name, metrics), read_aggregation(job.config.aggregate)
     joined = [join(over, row, row.members[: how.most]) for row in over.rows] if joins(over, how) else []
     return [*over.texts, *joined]
 
@@ -157,7 +154,7 @@ class Column:
     name: str
     kind: Literal["metric", "control"]
     score: NDArray[np.float64]
-    statuses: list[Status]
+    statuses: Sequence[Status]
     fields: Mapping[str, object]
     ledger: Ledger | None = None
     warnings: tuple[str, ...] = ()
@@ -169,18 +166,17 @@ class Column:
         return self.kind == "control" and self.name == "random"
 
 
-def check_names(config: RunConfig) -> None:
-    """Refuse a wrong metric, a missing score file, or options of no metric, before any work is done.
+def named_metrics(config: RunConfig) -> LoadedMetrics:
+    """The run's metrics and score files, read before any work is done.
 
-    The options of a metric that the run does without are ignored, and that is said.
+    The options of a metric that the run does without are ignored, and that is said. Raises `UserError` for a wrong
+    metric, a missing score file, or options of no metric.
     """
     if not config.metrics:
-        raise UserError("No metric is asked for: name at least one, for example --metric overlap.")
-    for name in config.metrics:
-        if name.startswith(FILE_PREFIX):
-            read_scores(score_path(name), config.columns, say=_log.debug)  # said when they are read for good
-        else:
-            check_metric(name, config)
+        raise UserError("No metric is asked for: name at least one, for example --metrics overlap.")
+    files = [name for name in dict.fromkeys(config.metrics) if name.startswith(FILE_PREFIX)]
+    metrics = load_metrics((name for name in config.metrics if name not in files), config)
+    metrics = replace(metrics, files={name: read_scores(score_path(name), config.columns) for name in files})
     known = {*config.metrics, *(name.partition(":")[0] for name in config.metrics)}
     for owner in sorted(config.metric_options.keys() - known):
         base = owner.partition(":")[0]
@@ -188,43 +184,36 @@ def check_names(config: RunConfig) -> None:
             every = {*config.metrics, *registry.names("metric"), *variants("metrics")}
             raise unknown("metric in metric_options", owner, every, registry.LIST_COMMAND["metric"])
         _log.warning("The options of %s are ignored: it is no metric of this run.", owner)
+    return metrics
 
 
-def unscored_names(config: RunConfig) -> list[str]:
-    """The run's metrics, each once; `UserError` as `check_names`, and for a file of scores."""
+def unscored_metrics(config: RunConfig) -> LoadedMetrics:
+    """The run's metrics; `UserError` as `named_metrics`, and for a file of scores."""
     if files := [name for name in config.metrics if name.startswith(FILE_PREFIX)]:
         raise UserError(f"{files[0]!r} is scored already: evaluate it with 'metaeval evaluate FILE'.")
-    check_names(config)
-    return list(dict.fromkeys(config.metrics))
+    return named_metrics(config)
 
 
-def scored_columns(job: Job, progress: MetricProgress | None = None) -> list[Column]:
+def scored_columns(job: Job, metrics: LoadedMetrics, progress: MetricProgress | None = None) -> list[Column]:
     """One column per metric of the run, in the order asked for; a score file whose name is taken adds its path.
 
     The run's score store is opened only where a metric is to be scored.
     """
-    names = list(dict.fromkeys(job.config.metrics))
-    own = [name for name in names if not name.startswith(FILE_PREFIX)]
-    with ScoreStore(job.config.store_path) if own else nullcontext() as store:
+    with ScoreStore(job.config.store_path) if metrics.names else nullcontext() as store:
         scored = {
-            name: _metric_column(job, name, metric, found)
-            for name, metric, found in answer_rows(job, own, store, progress)
+            name: _metric_column(job, name, metric, metrics, found)
+            for name, metric, found in answer_rows(job, metrics, store, progress)
         }
     columns: list[Column] = []
-    for name in names:
-        for column in [scored[name]] if name in scored else file_columns(job, name):
+    for name in dict.fromkeys(job.config.metrics):
+        for column in [scored[name]] if name in scored else file_columns(job, name, metrics.files[name]):
             columns.append(named_apart(column, columns, name))
     return columns
 
 
-def file_columns(source: Job | RatedSet, name: str) -> list[Column]:
+def file_columns(source: Job | RatedSet, name: str, files: Sequence[ScoreFile]) -> list[Column]:
     """The columns of a score file that is named as a metric: one, or one for each metric that has a column in it."""
-    path = score_path(name)
-    given = source.config.columns
-    if isinstance(source, RatedSet):  # the rest are columns of the ratings
-        given = {role: heading for role, heading in given.items() if role in SCORE_ROLES}
-    files = read_scores(path, given)  # says what is wrong with the file, before its bytes are hashed
-    content = f"sha256:{sha256_file(path)[:12]}"
+    content = f"sha256:{sha256_file(score_path(name))[:12]}"
     return [score_column(source, file, content) for file in files]
 
 
@@ -237,9 +226,9 @@ def named_apart(column: Column, others: Sequence[Column], name: str) -> Column:
 def control_columns(source: Job | RatedSet, columns: Sequence[Column]) -> Iterator[Column]:
     """One column per control; `learnt coverage` takes the scores of support-mini where `columns` have them."""
     if isinstance(source, RatedSet):
-        rows = source.ratings.rows
+        rows = source.ratings.columns
         for name, score in rated_controls(rows).items():
-            yield Column(name, "control", score, [Status.OK] * len(rows), {"control": name})
+            yield Column(name, "control", score, Coded.all_of(Status.OK, len(rows)), {"control": name})
         return
     yield from trivial_columns(source)
     learnt = _learnt_control(source, columns)
@@ -262,7 +251,7 @@ def _control_column(name: str, score: NDArray[np.float64]) -> Column:
 
 def _learnt_control(job: Job, columns: Sequence[Column]) -> NDArray[np.float64] | None:
     """The scores of support-mini; None, which is said, on what it was fitted on and where they would take minutes."""
-    metric = load_metric("support-mini", RunConfig())
+    metric = _control_metric("support-mini")
     if is_fitted_on(metric, job):
         _log.warning("Without the control 'learnt coverage': support-mini was fitted on %s %s.", job.name, job.split)
         return None
@@ -287,7 +276,13 @@ def _own_answers(job: Job, name: str) -> list[PairScore]:
 @lru_cache(maxsize=4)
 def _own_scores(name: str, texts: tuple[tuple[str, str], ...]) -> Scored:
     """The answers to the same pairs under other protocols or options cost nothing."""
-    return score_pairs(load_metric(name, RunConfig()), texts)
+    return score_pairs(_control_metric(name), texts)
+
+
+def _control_metric(name: str) -> Metric:
+    """A metric that is a control, whose options are always the usual ones."""
+    metric: Metric = registry.find("metric", name)()
+    return metric
 
 
 def is_fitted_on(metric: Metric, job: Job) -> bool:
@@ -295,11 +290,11 @@ def is_fitted_on(metric: Metric, job: Job) -> bool:
     return f"{job.name}/{job.split}" in metric.card.fitted_on
 
 
-def _metric_column(job: Job, name: str, metric: Metric, found: Answered) -> Column:
+def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, found: Answered) -> Column:
     identity = found.identity
     fields: dict[str, object] = {"metric": signed_as(name, metric, identity), **metric.provenance()}
     if job.config.unit == "page":
-        fields["reads"] = "pages" if reading(job, metric) is job else "chunks"
+        fields["reads"] = "pages" if reading(job, name, metrics) is job else "chunks"
     if "members" in identity:
         fields["members"] = f"sha256:{sha256_json(identity['members'])[:12]}"
     if "corpus" in identity:
@@ -323,7 +318,7 @@ def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Colum
     """
     sign = file.direction
     if isinstance(source, RatedSet):
-        aligned = align(file, [row.id for row in source.ratings.rows], f"ratings of {source.name} ({source.split})")
+        aligned = align(file, source.ratings.columns.id.tolist(), f"ratings of {source.name} ({source.split})")
         return column_of(file.metric, [answer.oriented(sign) for answer in aligned], file.signed(content))
     row_ids = [row.id for row in source.rows]
     if file.answers.keys() <= set(row_ids):
@@ -371,12 +366,10 @@ def ledger_of(answers: Collection[PairScore]) -> Ledger:
 def published_columns(rated: RatedSet) -> list[Column]:
     """One column per metric whose scores were published with the ratings."""
     columns: list[Column] = []
-    for metric, scores in rated.ratings.scores.items():
-        given = {rating_id: score for rating_id, score in scores.items() if score is not None}
-        per_row = [given.get(row.id) for row in rated.ratings.rows]
-        statuses = [Status.ABSENT if score is None else Status.OK for score in per_row]
-        fields = {"metric": f"{metric}@published", "scores": f"sha256:{sha256_json(given)[:12]}"}
-        columns.append(Column(metric, "metric", np.array(per_row, dtype=np.float64), statuses, fields))
+    for metric, scores in rated.ratings.score_columns.items():
+        statuses = Coded((Status.OK, Status.ABSENT), np.isnan(scores.score).astype(np.int8))
+        fields = {"metric": f"{metric}@published", "scores": f"sha256:{scores.fingerprint[:12]}"}
+        columns.append(Column(metric, "metric", scores.score, statuses, fields))
     return columns
 
 
@@ -386,7 +379,9 @@ def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[Column]:
     columns: list[Column] = []
     for name in names or published:
         if name.startswith(FILE_PREFIX):
-            for column in file_columns(rated, name):
+            # The rest of the columns that are mapped are of the ratings.
+            given = {role: heading for role, heading in rated.config.columns.items() if role in SCORE_ROLES}
+            for column in file_columns(rated, name, read_scores(score_path(name), given)):
                 columns.append(named_apart(column, columns, name))
         elif name in published:
             columns.append(published[name])

@@ -17,9 +17,8 @@ from metaeval.experiment.metric_scores import Panel, judged, make_sheet
 from metaeval.experiment.prepared_run import Frame, RatedSet
 from metaeval.files import safe_name
 from metaeval.report.cells import cell
-from metaeval.report.grid import UNDEFINED, Cell, Group, Note, TableRow, plain
 from metaeval.report.result import Result
-from metaeval.report.sheet import Record, Sheet, known
+from metaeval.report.table import UNDEFINED, Cell, Group, Note, Record, Table, TableRow, known, plain
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.classification import (
     balanced_accuracy,
@@ -163,18 +162,18 @@ def finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-Make = Callable[..., Sheet]
+Make = Callable[..., Table]
 """`make_sheet` about a panel's decisions."""
 
 
-def decision_sheets(panel: Panel, frame: Frame, options: Mapping[str, str], found: Sequence[Decided]) -> list[Sheet]:
+def decision_sheets(panel: Panel, frame: Frame, options: Mapping[str, str], found: Sequence[Decided]) -> list[Table]:
     """Thresholds by fold, levels (confusion, precision, recall, F1), calibration, and its bins."""
     sheet = partial(make_sheet, panel, frame, intervals=False)
     chosen = {"protocol": "decision", **options}
     return [make(sheet, chosen, found) for make in (_thresholds, _levels, _calibrations, _bins)]
 
 
-def _thresholds(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Sheet:
+def _thresholds(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Table:
     records: list[Record] = []
     rows: list[TableRow] = []
     never = []
@@ -215,7 +214,7 @@ def _mean_of(cuts: Floats) -> Cell:
 _RATES = {"precision": level_precision, "recall": level_recall, "f1": level_f1}
 
 
-def _levels(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Sheet:
+def _levels(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Table:
     records: list[Record] = []
     rows: list[TableRow] = []
     across = [LEVELS[level] for level in reversed(found[0].levels)]
@@ -233,16 +232,16 @@ def _levels(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) ->
     undecided = any(not one.counts.sum(axis=0).all() for one in found)
     return sheet(
         "decision-levels",
-        "What was decided at each human level",
+        "What was decided at each labelled level",
         chosen,
-        ("human", (*across, *across, "precision", "recall", "F1"), rows),
+        ("labelled", (*across, *across, "precision", "recall", "F1"), rows),
         records,
         notes=[Note("precision", "undefined (–) for a level that is never decided" if undecided else "")],
         groups=[Group("decided", len(across)), Group("% of level", len(across)), Group("", 3)],
     )
 
 
-def _calibrations(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Sheet:
+def _calibrations(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Table:
     records: list[Record] = []
     rows: list[TableRow] = []
     for target in found[0].calibrations:
@@ -265,7 +264,7 @@ def _calibrations(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decide
     )
 
 
-def _bins(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Sheet:
+def _bins(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Table:
     records: list[Record] = []
     rows: list[TableRow] = []
     for one in found:

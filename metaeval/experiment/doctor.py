@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from metaeval import registry
-from metaeval.config import RunConfig, load_run, metric_variant
 from metaeval.config_files import UntrustedError, variants
 from metaeval.errors import UserError
 from metaeval.experiment.job_folder import installed
@@ -28,9 +27,10 @@ from metaeval.scoring.backends.models import Device, devices, model_bytes
 from metaeval.scoring.backends.sentences import find_splitter
 from metaeval.scoring.backends.version_traps import TrapHere, traps_here
 from metaeval.scoring.contract import Metric, MetricCard
+from metaeval.variants import metric_variant
 
 
-class State(StrEnum):
+class ReadinessState(StrEnum):
     """What stands between a metric and its first score."""
 
     READY = "ready"
@@ -48,14 +48,14 @@ class Readiness:
 
     name: str
     card: MetricCard | None
-    state: State
+    state: ReadinessState
     detail: str = ""
 
     def __str__(self) -> str:
-        if self.state in (State.READY, State.BROKEN):
+        if self.state in (ReadinessState.READY, ReadinessState.BROKEN):
             return str(self.state)
         # Of a download the size alone: its licence stands on the metric's card.
-        return f"{self.state}: {self.detail.split(', ')[0] if self.state is State.DOWNLOAD else self.detail}"
+        return f"{self.state}: {self.detail.split(', ')[0] if self.state is ReadinessState.DOWNLOAD else self.detail}"
 
 
 def registered() -> list[Readiness]:
@@ -67,16 +67,6 @@ def variant_states() -> list[tuple[str, str, Readiness]]:
     """Every variant: its name, what it is, and the state of its metric with the variant's options."""
     read = {name: metric_variant(path) for name, path in variants("metrics").items()}
     return [(name, f"{one.metric}: {one.note}", _of_name(name, one.metric)) for name, one in read.items()]
-
-
-def with_options(name: str, settings: list[str]) -> RunConfig:
-    """The configuration that gives metric `name` options, each as 'key=value'; a value is read as YAML."""
-    for setting in settings:
-        key, equals, _ = setting.partition("=")
-        if not key.strip() or not equals:
-            raise UserError(f"--set takes an option of the metric, as --set folder=models/it; got {setting!r}.")
-    options = load_run(None, {}, [f"metric_options.it.{setting}" for setting in settings]).metric_options.get("it", {})
-    return RunConfig(metric_options={name: options})
 
 
 def judges_keys() -> list[str]:
@@ -100,12 +90,12 @@ def readiness(name: str, metric: Metric) -> Readiness:
     card = metric.card
     if missing := [module for module in card.modules if find_spec(module) is None]:
         detail = f"extra {card.extra!r}" if card.extra else ", ".join(missing)
-        return Readiness(name, card, State.PACKAGE, detail)
+        return Readiness(name, card, ReadinessState.PACKAGE, detail)
     if key := _missing_key(metric.options):
-        return Readiness(name, card, State.KEY, key)
+        return Readiness(name, card, ReadinessState.KEY, key)
     if download := _lacking(metric):
-        return Readiness(name, card, State.DOWNLOAD, download)
-    return Readiness(name, card, State.READY)
+        return Readiness(name, card, ReadinessState.DOWNLOAD, download)
+    return Readiness(name, card, ReadinessState.READY)
 
 
 def _of_name(name: str, registered_as: str) -> Readiness:
@@ -114,13 +104,13 @@ def _of_name(name: str, registered_as: str) -> Readiness:
         kind = registry.find("metric", registered_as) if registered_as in registry.names("metric") else None
         return readiness(name, load_metric(name, None))
     except UntrustedError:
-        return Readiness(name, None, State.TRUST, "--trust-config")
+        return Readiness(name, None, ReadinessState.TRUST, "--trust-config")
     except UserError as error:
         card = getattr(kind, "card", None)
         # A metric that refuses to be made without its argument is not broken.
         if isinstance(card, MetricCard) and card.argument:
-            return Readiness(name, card, State.NAME, f"{name}:{card.argument.upper()}")
-        return Readiness(name, card if isinstance(card, MetricCard) else None, State.BROKEN, str(error))
+            return Readiness(name, card, ReadinessState.NAME, f"{name}:{card.argument.upper()}")
+        return Readiness(name, card if isinstance(card, MetricCard) else None, ReadinessState.BROKEN, str(error))
 
 
 def _missing_key(options: Any) -> str:
@@ -194,7 +184,7 @@ class Diagnosis:
     traps: list[TrapHere]
 
     def __repr__(self) -> str:
-        ready = sum(one.state == State.READY for one in self.metrics)
+        ready = sum(one.state == ReadinessState.READY for one in self.metrics)
         counted = f"{ready} of {len(self.metrics)} metrics ready"
         return f"<Diagnosis: metaeval {self.metaeval} on Python {self.python}, {counted}>"
 

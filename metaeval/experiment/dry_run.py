@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from metaeval.config import ExecutorConfig, RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.columns import FILE_PREFIX, check_names, expected_texts, reading
-from metaeval.experiment.doctor import Readiness, State, readiness
+from metaeval.experiment.columns import expected_texts, named_metrics, reading
+from metaeval.experiment.doctor import Readiness, ReadinessState, readiness
 from metaeval.experiment.evaluation import find_protocols, readable_protocols
-from metaeval.experiment.metrics import NOT_ASKING, check_windows, load_metric, plug_in
+from metaeval.experiment.metrics import NOT_ASKING, plug_in
 from metaeval.experiment.prepared_run import pair_file, prepare
 from metaeval.llm.batch import write_batch
-from metaeval.scoring.contract import Combination, Metric
+from metaeval.scoring.contract import Metric
 from metaeval.scoring.engine import job_identity
 from metaeval.scoring.executors.local import devices_of
-from metaeval.scoring.pace import Pace, known_pace, tokens_of
+from metaeval.scoring.pace import ScoringPace, known_pace, tokens_of
 from metaeval.scoring.plan import Texts, make_plan
 from metaeval.scoring.store import ScoreStore, pair_key
 
@@ -68,7 +67,7 @@ def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
     yield from found.values()
 
 
-def told(pace: Pace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:
+def told(pace: ScoringPace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:
     """How long so many tokens take, what that rests on, and what it takes for granted of several workers.
 
     devices: that the executor uses; 0 for one, or none.
@@ -128,50 +127,34 @@ class _Left:
 
 def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
     """What is left of each metric; of a table, for each window."""
-    check_names(config)
-    names = [name for name in dict.fromkeys(config.metrics) if not name.startswith(FILE_PREFIX)]
-    if tables and (table := pair_file(config)):
-        check_windows(table, names, config)
+    metrics = named_metrics(config)
+    table = pair_file(config) if tables else None
+    if table:
+        metrics.check_windows(table)
         with ScoreStore(config.store_path) as store:
             for window in table.windows():
-                yield from _left_in(names, config, store, partial(_as_it_is, window.texts))
+                for name in metrics.single:
+                    yield _left_of(name, metrics[name], window.texts, window.texts, store)
         return
-    find_protocols(config)
+    protocols = find_protocols(config)
     job = prepare(config)
-    readable_protocols(config, job.frame)
+    readable_protocols(protocols, job)
     with ScoreStore(config.store_path) as store:
-        yield from _left_in(
-            names, config, store, lambda metric: (expected_texts(job, metric), reading(job, metric).texts)
-        )
+        for name in metrics.single:
+            expected = expected_texts(job, name, metrics)
+            yield _left_of(name, metrics[name], expected, reading(job, name, metrics).texts, store)
 
 
-def _as_it_is(texts: Sequence[Texts], _: Metric) -> tuple[Sequence[Texts], Sequence[Texts]]:
-    return texts, texts
-
-
-def _left_in(
-    names: Sequence[str],
-    config: RunConfig,
-    store: ScoreStore,
-    texts_of: Callable[[Metric], tuple[Sequence[Texts], Sequence[Texts]]],
-) -> Iterator[_Left]:
-    """What is left of each metric in one job. texts_of: the texts that a metric would read, and those of the job."""
-    members = [
-        member for name in names if isinstance(one := load_metric(name, config), Combination) for member in one.members
-    ]
-    for name in dict.fromkeys([*names, *members]):
-        metric = load_metric(name, config)
-        if isinstance(metric, Combination):
-            continue
-        state = readiness(name, metric)
-        expected, whole = texts_of(metric)
-        unique = {pair_key(*pair): pair for pair in expected}
-        with plug_in(name):
-            known = state.state is not State.DOWNLOAD
-            # The identity holds the hash of the model's files: it is not known before they are here.
-            answers = store.find(job_identity(metric, whole), list(unique)) if known else {}
-        left = [pair for key, pair in unique.items() if key not in answers]
-        texts = [source for source, _ in left], [statement for _, statement in left]
-        cut = make_plan(unique, metric.block_tokens).blocks
-        blocks = sum(any(key not in answers for key in block.keys) for block in cut)
-        yield _Left(name, metric, state, len(unique), len(answers) if known else None, texts, blocks)
+def _left_of(name: str, metric: Metric, expected: Sequence[Texts], whole: Sequence[Texts], store: ScoreStore) -> _Left:
+    """What is left of a metric in one job. expected: the texts that it would read; whole: those of the job."""
+    state = readiness(name, metric)
+    unique = {pair_key(*pair): pair for pair in expected}
+    with plug_in(name):
+        known = state.state is not ReadinessState.DOWNLOAD
+        # The identity holds the hash of the model's files: it is not known before they are here.
+        answers = store.find(job_identity(metric, whole), list(unique)) if known else {}
+    left = [pair for key, pair in unique.items() if key not in answers]
+    texts = [source for source, _ in left], [statement for _, statement in left]
+    cut = make_plan(unique, metric.block_tokens).blocks
+    blocks = sum(any(key not in answers for key in block.keys) for block in cut)
+    return _Left(name, metric, state, len(unique), len(answers) if known else None, texts, blocks)

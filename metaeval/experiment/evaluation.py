@@ -9,24 +9,26 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from metaeval import registry
-from metaeval.config import RunConfig, Strict, validated
+from metaeval.config import RunConfig, Strict
 from metaeval.config_files import config_file, variants
+from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import Column
-from metaeval.experiment.prepared_run import Frame
+from metaeval.experiment.prepared_run import Frame, Job, RatedSet
 from metaeval.experiment.significance import marked, significance
 from metaeval.reading import read_yaml
 from metaeval.report import result as results
 from metaeval.report.measures import Reading, Readings
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
-from metaeval.scoring.controls import GOLD_CONTROLS
+from metaeval.scoring.controls import CHANCE_CONTROLS, GOLD_CONTROLS
 from metaeval.signature import resampled_fields, signature, versions
+from metaeval.stats.arrays import Floats
 from protocols.comparison import Tested, chance
 from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
 
@@ -63,7 +65,7 @@ def readings_of(protocols: Iterable[Protocol]) -> Readings:
         chances = {one.key: one.chance for one in protocol.measures if one.chance is not None}
         abilities = {one.key: one.ability for one in protocol.measures if one.ability}
         found[protocol.name] = Reading(protocol.headline, abouts, chances, abilities)
-    return Readings(found, GOLD_CONTROLS)
+    return Readings(found, GOLD_CONTROLS, CHANCE_CONTROLS)
 
 
 def find_protocols(config: RunConfig) -> list[Asked]:
@@ -83,17 +85,25 @@ def find_protocols(config: RunConfig) -> list[Asked]:
     return found
 
 
-def readable_protocols(
-    config: RunConfig, frame_of: Callable[[Protocol], Frame]
-) -> tuple[list[tuple[Asked, Frame]], dict[str, str]]:
-    """The run's protocols that tell metrics apart on the rows that they see; of each other one, why it does not.
+class Readable(NamedTuple):
+    """A run's protocols that distinguish metrics on the rows that they see; of each other one, why it does not."""
 
-    Raises `UserError` where none does.
-    """
+    framed: list[tuple[Asked, Frame]]
+    left_out: dict[str, str]
+
+    @property
+    def protocols(self) -> list[Asked]:
+        """The protocols without their rows."""
+        return [protocol for protocol, _ in self.framed]
+
+
+def readable_protocols(protocols: Iterable[Asked], source: Job | RatedSet) -> Readable:
+    """Which of these protocols distinguish metrics on the data; `UserError` where none does."""
+    config = source.config
     found: list[tuple[Asked, Frame]] = []
     left_out: dict[str, str] = {}
-    for protocol, options in find_protocols(config):
-        frame = frame_of(protocol)
+    for protocol, options in protocols:
+        frame = source.frame(protocol)
         if protocol.uses_pool and frame.gold.min() < 0:
             left_out[protocol.name] = f"a rating of {frame.gold.min():g} is no gain: gains are 0 or more."
         elif why := protocol.blind(frame.judgements(np.full(frame.gold.size, np.nan))):
@@ -105,7 +115,7 @@ def readable_protocols(
     if not found:
         reasons = " ".join(f"{name.capitalize()}: {reason}" for name, reason in left_out.items())
         raise UserError(f"Nothing tells metrics apart on {frame.name}. {reasons}{frame.unknown_levels()}")
-    return found, left_out
+    return Readable(found, left_out)
 
 
 def evaluate(
@@ -155,7 +165,7 @@ def evaluate(
     in_chunks = [column.name for column in columns if column.fields.get("reads") == "chunks"]
     return results.Result(
         protocol=protocol.name,
-        title=protocol.title,
+        title=frame.summary.wording(protocol.title),
         unit=frame.unit,
         settings={
             **said_settings(frame),
@@ -165,7 +175,7 @@ def evaluate(
         data=frame.summary,
         interval=results.Interval(**config.interval.model_dump()),
         columns=[column_of(measure) for measure in shown],
-        rows=marked(list(rows.values()), found),
+        rows=marked([_with_same(row, column, columns) for column, row in rows.items()], found),
         ceilings={key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {},
         perfect=perfect(frame, protocol, options, resampling, [measure.key for measure in shown]),
         significance=found,
@@ -217,10 +227,19 @@ def _rivals(
     return {
         other.name: None if other.is_random else (rows, outcomes[other])
         for other, rows in judged.items()
-        if other.kind == "control"
-        and other.name not in GOLD_CONTROLS
-        and not np.array_equal(other.score, column.score, equal_nan=True)
+        if other.kind == "control" and other.name not in GOLD_CONTROLS and not _same_scores(other, column)
     }
+
+
+def _same_scores(column: Column, other: Column) -> bool:
+    """Whether two columns have the same score on every row: columns that order all rows alike have equal areas too."""
+    return np.array_equal(column.score, other.score, equal_nan=True)
+
+
+def _with_same(row: results.Row, column: Column, columns: Sequence[Column]) -> results.Row:
+    """The row of a metric with the controls that have its scores."""
+    controls = [other for other in columns if other.kind == "control" and column.kind == "metric"]
+    return row.model_copy(update={"same_scores": [other.name for other in controls if _same_scores(column, other)]})
 
 
 def column_of(measure: Measure) -> results.Column:
@@ -256,9 +275,7 @@ def resampling_of(config: RunConfig) -> Resampling:
     return Resampling(interval.resamples, interval.seed, interval.level, interval.method, interval.fewest)
 
 
-Values = NDArray[np.float64]
-
-DETECTORS: Mapping[str, Callable[[Values, Values], Values]] = {
+DETECTORS: Mapping[str, Callable[[Floats, Floats], Floats]] = {
     FULL_SUPPORT: lambda gold, held: ((gold == 2) & (held == 1)).astype(np.float64),
     ANY_SUPPORT: lambda gold, held: (gold > 0).astype(np.float64),
     EVIDENCE_SHARE: lambda gold, held: np.where(gold > 0, held, 0.0),
@@ -298,7 +315,7 @@ class PublishedTable(Strict):
     scale: float = Field(default=1.0, gt=0)
 
 
-class Published(Strict):
+class PublishedPaper(Strict):
     """What one paper reports on one data set in one unit; split None: beside every split.
 
     One YAML file per paper in configs/published::
@@ -352,6 +369,6 @@ def published_files() -> list[Path]:
     return [path for name in variants("published") if (path := config_file("published", name))]
 
 
-def read_published(path: Path) -> Published:
+def read_published(path: Path) -> PublishedPaper:
     """Read one file; `UserError` names the setting that is wrong."""
-    return validated(Published, read_yaml(path), str(path))
+    return validated(PublishedPaper, read_yaml(path), str(path))

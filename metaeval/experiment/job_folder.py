@@ -9,15 +9,23 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from metaeval.cells import BLOCK, blocks
 from metaeval.config import RunConfig
 from metaeval.corpus.pairs import PAIRS_SCHEMA
+from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.columns import FILE_PREFIX, Column
 from metaeval.experiment.prepared_run import Job, RatedSet
@@ -45,17 +53,27 @@ class Kept(StrEnum):
     NO_MANIFEST = "no manifest stands beside the file: whether it was changed since cannot be told"
 
 
-def manifest(config: RunConfig, command: str, data: Iterable[Data], written: Sequence[Path]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Command:
+    """A command that writes a job. name: as it is typed behind `metaeval`. options: its own that are set, by name."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def manifest(config: RunConfig, command: Command, data: Iterable[Data], written: Sequence[Path]) -> dict[str, Any]:
     """What made these files, as JSON: settings, time, machine, versions, and the SHA-256 of all that went in and out.
 
-    command: as it is typed behind `metaeval`. files: each written file's hash, by its name in its folder. scores: that
-    of every score file read, and of its own manifest, by path. data: the content hash of what was judged. Result files
-    hold none of this but the last.
+    analysis: the command, its own options that were set, and the run's settings that are no defaults. files: each
+    written file's hash, by its name in its folder. scores: that of every score file read, and of its own manifest, by
+    path. data: the content hash of what was judged. Result files hold none of this but the last.
     """
     named = [Path(name.removeprefix(FILE_PREFIX)) for name in config.metrics if name.startswith(FILE_PREFIX)]
     read = [(file, manifest_path(file)) for file in named]
+    settings = {key: value for key, value in changed(config).items() if key != "trust_config"}  # nobody may hand it on
     return {
-        "command": command,
+        "command": command.name,
+        "analysis": {"name": command.name, "options": _plain(command.options), "settings": _plain(settings)},
         "config": config.model_dump(mode="json"),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": sys.version.split()[0],
@@ -69,25 +87,27 @@ def manifest(config: RunConfig, command: str, data: Iterable[Data], written: Seq
 
 def write_manifests(
     config: RunConfig,
-    command: str,
+    command: Command,
     data: Iterable[Data],
     written: Sequence[Path],
     read: Mapping[str, Any] | None = None,
+    folder: Path | None = None,
 ) -> None:
-    """Write a manifest into each folder of the written files. read: what it says besides of what was read.
+    """Write a manifest into each folder of the written files, and into the job's. read: what it says besides.
 
     Files that an earlier run left in the folder stay listed, under `earlier`: their settings were others.
     """
     judged = list(data)
-    for folder in dict.fromkeys(path.parent for path in written):
-        own = [path for path in written if path.parent == folder]
+    for place in dict.fromkeys([*([folder] if folder else []), *(path.parent for path in written)]):
+        own = [path for path in written if path.parent == place]
         made = {**manifest(config, command, judged, own), **(read or {})}
         made["earlier"] = {
             name: found
-            for name, found in listed_files(read_manifest(folder)).items()
-            if name not in made["files"] and (folder / name).is_file()
+            for name, found in listed_files(read_manifest(place)).items()
+            if name not in made["files"] and (place / name).is_file()
         }
-        write_text(folder / NAME, json.dumps(made, indent=1, sort_keys=True) + "\n")
+        # Inside a field the order stays: that of a setting's own settings can stand in a signature.
+        write_text(place / NAME, json.dumps(dict(sorted(made.items())), indent=1) + "\n", update=True)
 
 
 def check(path: Path) -> Kept:
@@ -118,11 +138,34 @@ def settings_of(folder: Path) -> dict[str, Any]:
     return settings
 
 
+def completed_run(settings: Mapping[str, Any], where: str, trust: bool) -> RunConfig:
+    """The configuration of a completed run, from its manifest. Its intervals are not computed again.
+
+    So a method of intervals that earlier versions had is not refused.
+    """
+    return validated(RunConfig, {**settings, "interval": {}, "trust_config": trust}, where)
+
+
 def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """The files' hashes by name, those of earlier runs too; a path to another folder is none of a job's files."""
-    listed = [manifest.get(key) for key in ("earlier", "files")]
+    """The files' hashes by name, those of earlier runs and exported ones too; paths to other folders are left out."""
+    listed = [manifest.get(key) for key in ("earlier", "exported", "files")]
     named = [pair for found in listed if isinstance(found, dict) for pair in found.items()]
     return {name: str(value) for name, value in named if Path(name).name == name}
+
+
+def written_files(folder: Path) -> list[Path]:
+    """The files of a job that are there, those in folders below too, as its manifests list them; sorted."""
+    made = [path.parent for path in folder.rglob(NAME)]
+    listed = [place / name for place in made for name in listed_files(read_manifest(place))]
+    return sorted(path for path in listed if path.is_file())
+
+
+def list_exported(written: Iterable[Path]) -> None:
+    """List files that were made of a job's own in the manifests of their folders."""
+    for path in written:
+        if made := {**read_manifest(path.parent)}:
+            made["exported"] = {**made.get("exported", {}), path.name: sha256_file(path)}
+            write_text(path.parent / NAME, json.dumps(made, indent=1, sort_keys=True) + "\n", update=True)
 
 
 def installed(package: str) -> str | None:
@@ -138,25 +181,72 @@ PAIRS = "pairs.jsonl"
 _HASH = re.compile(r"-[0-9a-f]{8}\Z")
 
 
-def job_folder(parent: Path, parts: Iterable[str], made: Iterable[str]) -> Path:
-    """PARENT/PART-...-HASH, with a short hash of the job's signatures: no two jobs write to one folder."""
+_ELSEWHERE = frozenset({"data", "results", "store", "budget", "executor"})
+"""Settings of a run on which no file of its job depends: the data's content stands in the signatures."""
+
+_BESIDE = frozenset(
+    {"output", "full", "json", "junit", "markdown", "format", "trust_config"}
+    | {"model", "record", "replay", "requests", "batch", "base_url", "ask_again"}
+)
+"""Options on which no file of a job depends: what is printed or also written, and where a chat model's replies are."""
+
+
+def job_folder(
+    parent: Path, parts: Iterable[str], signatures: Iterable[str], command: Command, *configs: RunConfig
+) -> Path:
+    """PARENT/PART-...-HASH. No two jobs write to one folder: the hash is of all that their files depend on.
+
+    That is the signatures, and of the command's options and of the runs' settings those that are no defaults, with the
+    content of the files that they name. Where all are defaults, it is of the signatures alone.
+    """
     name = "-".join(safe_name(part) for part in parts)
-    return parent / f"{name}-{sha256_json(sorted(set(made)))[:8]}"
+    options = {key: value for key, value in command.options.items() if key not in _BESIDE}
+    settings = [
+        {key: value for key, value in changed(config).items() if key not in _ELSEWHERE | _BESIDE} for config in configs
+    ]
+    identity: object = sorted(set(signatures))
+    if options or any(settings):
+        identity = {"signatures": identity, "options": _plain(options, True), "settings": _plain(settings, True)}
+    return parent / f"{name}-{sha256_json(identity)[:8]}"
+
+
+def changed(settings: BaseModel) -> dict[str, Any]:
+    """The settings that are not at their defaults, those too that a dump leaves out."""
+    return {
+        name: changed(value) if isinstance(value, BaseModel) else value
+        for name, value in settings
+        if value != type(settings).model_fields[name].get_default(call_default_factory=True)
+    }
+
+
+def _plain(value: Any, content: bool = False) -> Any:
+    """A value as JSON has it. content: files are named by their SHA-256, not by their path."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one, content) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one, content) for one in value]
+    if content and isinstance(value, str) and value.startswith(FILE_PREFIX):
+        return _plain(Path(value.removeprefix(FILE_PREFIX)), content)
+    if isinstance(value, Path):
+        return sha256_file(value) if content and value.is_file() else str(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value), content)
+    return value if isinstance(value, str | int | float | None) else str(value)
 
 
 def close_job(
     config: RunConfig,
-    command: str,
+    command: Command,
     folder: Path,
     data: Iterable[Data],
     written: Sequence[Path],
     read: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the manifest of each folder that was written to, and point RESULTS/latest at the job's.
+    """Write the manifest of the job's folder and of each other that was written to; point RESULTS/latest at the job's.
 
     read: what the manifest says besides of what was read.
     """
-    write_manifests(config, command, data, written, read)
+    write_manifests(config, command, data, written, read, folder)
     pointer = config.results / LATEST
     beside = pointer.with_name(f".{LATEST}.{os.getpid()}")
     # A pointer is a convenience: where links cannot be made, and where a folder has its name, there is none.
@@ -174,30 +264,44 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[Column], path: Path) -
     A row has its ids (of statement, document and chunk; their texts are in the data that the first line names), its
     level or rating, and of each column the score, or the status that says why there is none, and the tokens cut.
     """
-    names = [column.name for column in columns]
-    head: dict[str, object] = {"schema": PAIRS_SCHEMA, "columns": names, "controls": []}
+    head: dict[str, object] = {"schema": PAIRS_SCHEMA, "columns": [column.name for column in columns]}
     head["controls"] = [column.name for column in columns if column.kind == "control"]
     if isinstance(source, Job):
         head["job"] = {key: str(value) for key, value in source.fields.items()}
-        rows = _judged_rows(source)
+        order = np.array(sorted(range(len(source.rows)), key=lambda row: source.rows[row].id), dtype=np.intp)
+        rows = (_ENCODER.encode(_judged_row(source, row))[:-1] for row in order)
     else:
         head["job"] = {key: source.fields[key] for key in ("data", "unit")}
-        ratings = source.ratings.rows
-        rows = ({"id": row.id, "group": row.group, "system": row.system, "rating": row.gold} for row in ratings)
-    values = [(column.score + 0.0).tolist() for column in columns]  # -0.0 is 0.0
-    unlike = [place for place, column in enumerate(columns) if set(column.statuses) - {Status.OK}]
-    shortened = [column for column in columns if column.cut]
+        ratings, order = source.ratings.columns, source.ratings.columns.order
+        parts = blocks(ratings.id, ratings.group, ratings.system, ratings.gold, rows=order)
+        rows = (_rated_row(*row) for part in parts for row in zip(*part, strict=True))
+    incomplete = np.any([np.isnan(column.score) for column in columns], axis=0)
+    incomplete[[row for column in columns for row in column.cut]] = True
     with atomic_write(path) as file:
-        file.write(_line(head))
-        for number, row in sorted(enumerate(rows), key=lambda numbered: str(numbered[1]["id"])):
-            known: list[float | None] = [column[number] for column in values]
-            missing = {}
-            for place in unlike:
-                if (status := columns[place].statuses[number]) is not Status.OK:
-                    known[place], missing[names[place]] = None, str(status)
-            cut = {column.name: column.cut[number] for column in shortened if number in column.cut}
-            more = {**({"missing": missing} if missing else {}), **({"cut": cut} if cut else {})}
-            file.write(_line({**row, "scores": known, **more}))
+        file.write(_encoded(f"{_ENCODER.encode(head)}\n"))
+        for at in range(0, order.size, BLOCK):
+            numbers = order[at : at + BLOCK]
+            scores = zip(*(_numerals(column.score[numbers]) for column in columns), strict=True)
+            remarks = (_remarks(columns, row) if incomplete[row] else "" for row in numbers.tolist())
+            whole = zip(islice(rows, numbers.size), scores, remarks, strict=True)
+            lines = (f'{row}, "scores": [{", ".join(known)}]{more}}}\n' for row, known, more in whole)
+            file.write(_encoded("".join(lines)))
+
+
+def _numerals(score: NDArray[np.float64]) -> list[str]:
+    """Scores as JSON, null where one is missing; -0.0 is 0.0. Each distinct score is written once."""
+    distinct, place = np.unique(score + 0.0, return_inverse=True)
+    texts = [repr(value) if value == value else "null" for value in distinct.tolist()]
+    return [texts[number] for number in place.tolist()]
+
+
+def _remarks(columns: Sequence[Column], number: int) -> str:
+    """Why a row lacks scores, and what of it was cut, as further fields of its line."""
+    statuses = {column.name: column.statuses[number] for column in columns}
+    missing = {name: str(status) for name, status in statuses.items() if status is not Status.OK}
+    cut = {column.name: column.cut[number] for column in columns if number in column.cut}
+    fields = {**({"missing": missing} if missing else {}), **({"cut": cut} if cut else {})}
+    return f", {_ENCODER.encode(fields)[1:-1]}" if fields else ""
 
 
 def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any]]]:
@@ -209,23 +313,29 @@ def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any
     return head, lines
 
 
-def _judged_rows(job: Job) -> Iterator[dict[str, object]]:
-    for row in job.rows:
-        pair = job.pairs[row.members[0]]
-        chunks = [job.pairs[number].chunk for number in row.members]
-        system = job.corpus.statements[row.statement_id].system
-        yield {
-            **{"id": row.id, "statement": row.statement_id, "document": pair.document_id, "chunks": chunks},
-            **{"group": row.group, "system": system, "level": None if row.level is None else int(row.level)},
-            "cited": row.cited,
-        }
+def _rated_row(own: str, group: str, system: str, gold: float) -> str:
+    """The line of a rating without its end: the fields of a row are encoded one by one, which is faster."""
+    return f'{{"id": {_ENCODER.encode(own)}, "group": {_text(group)}, "system": {_text(system)}, "rating": {gold!r}'
 
 
-def _line(value: Mapping[str, object]) -> bytes:
-    return _ENCODER.encode(value).encode("utf-8", "backslashreplace") + b"\n"
+def _judged_row(job: Job, number: int) -> dict[str, object]:
+    row = job.rows[number]
+    pair = job.pairs[row.members[0]]
+    chunks = [job.pairs[member].chunk for member in row.members]
+    system = job.corpus.statements[row.statement_id].system
+    return {
+        **{"id": row.id, "statement": row.statement_id, "document": pair.document_id, "chunks": chunks},
+        **{"group": row.group, "system": system, "level": None if row.level is None else int(row.level)},
+        "cited": row.cited,
+    }
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_text = lru_cache(maxsize=BLOCK)(_ENCODER.encode)
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from metaeval.config import RunConfig
+from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
-from metaeval.experiment.columns import FILE_PREFIX, Column, check_names, rated_columns, scored_columns
-from metaeval.experiment.evaluation import Asked, find_protocols, readable_protocols, resampling_of, said_settings
-from metaeval.experiment.metrics import MetricProgress
+from metaeval.experiment.columns import FILE_PREFIX, Column, named_metrics, rated_columns, scored_columns
+from metaeval.experiment.evaluation import (
+    Asked,
+    Readable,
+    find_protocols,
+    readable_protocols,
+    resampling_of,
+    said_settings,
+)
+from metaeval.experiment.metrics import LoadedMetrics, MetricProgress
 from metaeval.experiment.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.own_tables import TABLES
 from metaeval.report.cells import units
-from metaeval.report.grid import Group, Note, TableRow, blocks_of, place_of
 from metaeval.report.notes import few_of, footer, made_of
 from metaeval.report.result import Data, Interval, IntervalMethod, Result
-from metaeval.report.sheet import Record, Scalar, Sheet, sheet_of
+from metaeval.report.table import Group, Note, Record, Scalar, Table, TableRow, blocks_of, place_of, table_of
 from metaeval.scoring.scorefile import SUFFIXES
 from metaeval.signature import resampled_fields, signature, versions
 from protocols.contract import Judgements, Measure, Protocol, Resampling
@@ -25,16 +33,25 @@ from protocols.contract import Judgements, Measure, Protocol, Resampling
 
 @dataclass(frozen=True)
 class Panel:
-    """Metrics in the order asked for, and what they were asked about: pairs, or rated texts."""
+    """Metrics in the order asked for, and what they were asked about: pairs, or rated texts.
+
+    protocols: those of the run.
+    """
 
     config: RunConfig
     source: Job | RatedSet
     columns: list[Column]
+    protocols: Sequence[Asked]
 
     @property
     def resampling(self) -> Resampling:
         """How the run's intervals are made."""
         return resampling_of(self.config)
+
+    @cached_property
+    def readable(self) -> Readable:
+        """The run's protocols that distinguish metrics on the data; `UserError` where none does."""
+        return readable_protocols(self.protocols, self.source)
 
 
 def as_metrics(names: Sequence[str]) -> list[str]:
@@ -43,39 +60,38 @@ def as_metrics(names: Sequence[str]) -> list[str]:
     return [f"{FILE_PREFIX}{name}" if name.endswith(ends) and ":" not in name else name for name in names]
 
 
-def load_panel(config: RunConfig, asked: bool, least: int = 2, progress: MetricProgress | None = None) -> Panel:
+def load_panel(
+    config: RunConfig,
+    asked: bool,
+    least: int = 2,
+    progress: MetricProgress | None = None,
+    ratings: Ratings | None = None,
+    metrics: LoadedMetrics | None = None,
+) -> Panel:
     """Score the data with the run's metrics; on a rated set, take their published scores.
 
-    asked: the metrics were named; else all those of a rated set are taken. least: how many there must be. Raises
-    `UserError` for a wrong setting, a metric named twice, and fewer metrics than `least`, before anything is scored.
+    asked: the metrics were named; else all those of a rated set are taken. least: how many there must be. ratings: in
+    place of the run's data set. metrics: those of the run, where they are loaded already.
+
+    Raises `UserError` for a wrong setting, a metric named twice, and fewer metrics than `least`, before anything is
+    scored.
     """
-    find_protocols(config)
-    rated = find_dataset(config.dataset, config)[0].kind == "ratings"
+    protocols = find_protocols(config)
+    rated = ratings is not None or find_dataset(config.dataset, config)[0].kind == "ratings"
     names = config.metrics if asked or not rated else ()
     files = any(name.startswith(FILE_PREFIX) for name in names)  # one file may hold several metrics
     if asked or not rated:
         _check_number(names, 1 if files else least)
     if rated:
-        source = prepare_ratings(config)
+        source = prepare_ratings(config, ratings)
         columns = rated_columns(source, names)
         _check_number([column.name for column in columns], least)
-        return Panel(config, source, columns)
-    check_names(config)
+        return Panel(config, source, columns, protocols)
+    metrics = metrics or named_metrics(config)
     job = prepare(config)
-    columns = scored_columns(job, progress)
+    columns = scored_columns(job, metrics, progress)
     _check_number([column.name for column in columns], least)
-    return Panel(config, job, columns)
-
-
-def protocols_of(panel: Panel) -> list[Asked]:
-    """The run's protocols that tell metrics apart on the data; `UserError` where none does."""
-    readable, _ = readable_protocols(panel.config, panel.source.frame)
-    return [asked for asked, _ in readable]
-
-
-def left_out_of(panel: Panel) -> dict[str, str]:
-    """Of each of the run's other protocols, why it tells no metrics apart."""
-    return readable_protocols(panel.config, panel.source.frame)[1]
+    return Panel(config, job, columns, protocols)
 
 
 def judged(frame: Frame, column: Column) -> Judgements:
@@ -112,7 +128,7 @@ def make_sheet(
     groups: Sequence[Group] = (),
     intervals: bool = True,
     method: IntervalMethod | None = None,
-) -> Sheet:
+) -> Table:
     """A sheet about a panel.
 
     chosen: the analysis's own settings, which go into its signatures. table: heading of the names, headings of the
@@ -130,7 +146,7 @@ def make_sheet(
     made |= versions("metaeval", "numpy", "scipy")
     stub, headings, rows = table
     footer = [note for note in (*notes, *_standard(panel, frame, data, intervals, method)) if note.text or note.items]
-    return sheet_of(
+    return table_of(
         *(name, title, data, (stub, headings, blocks_of(rows)), records, footer),
         (signature({**frame.fields, **column.fields, **made}) for column in panel.columns),
         unit=frame.unit,

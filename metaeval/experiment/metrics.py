@@ -7,28 +7,32 @@ import inspect
 import logging
 import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from metaeval import registry
-from metaeval.config import MetricVariant, RunConfig, metric_variant, validated
+from metaeval.config import RunConfig
 from metaeval.config_files import check_file
-from metaeval.errors import UserError
+from metaeval.declared import validated
+from metaeval.errors import UserError, install_extra
 from metaeval.experiment.prepared_run import variant_path
 from metaeval.files import canonical_json, sha256_file, sha256_json
 from metaeval.scoring.contract import Combination, Metric, MetricCard, TwoStepMetric
 from metaeval.scoring.engine import Scored, score_jointly
-from metaeval.scoring.executors.contract import Execute, Recipe, Work
+from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, devices_of, places
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.large_tables import WINDOW_ROWS, PairFile
 from metaeval.scoring.pace import timed
 from metaeval.scoring.plan import Texts
+from metaeval.scoring.scorefile import ScoreFile
 from metaeval.scoring.store import ScoreStore
+from metaeval.variants import MetricVariant, metric_variant
 
 _VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
 
@@ -71,11 +75,11 @@ def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric],
     return timed(asked, metrics, pool.size, pool.size if config.executor.devices else 1)
 
 
-def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Recipe:
+def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> WorkerRecipe:
     """What another process makes these metrics from."""
     settings = config.model_dump(mode="json", include={"metric_options", "budget"})
     identities = tuple(sha256_json(metric.identity()) for metric in metrics)
-    return Recipe(tuple(names), {**settings, "trust_config": config.trust_config}, identities, package_versions())
+    return WorkerRecipe(tuple(names), {**settings, "trust_config": config.trust_config}, identities, package_versions())
 
 
 def package_versions() -> Mapping[str, str]:
@@ -168,64 +172,124 @@ def able_defaults(config: RunConfig) -> RunConfig:
     lacking = {name: card for name in config.metrics if _missing(card := registry.find("metric", name).card)}
     extras = ",".join(dict.fromkeys(card.extra for card in lacking.values()))
     if lacking:
-        _log.warning("Not run: %s. \"pip install 'metaeval[%s]'\" adds them.", ", ".join(lacking), extras)
+        _log.warning("Not run: %s. To add them, type %s.", ", ".join(lacking), install_extra(extras))
     able = tuple(name for name in config.metrics if name not in lacking)
     return config.model_copy(update={"metrics": able})
-
-
-def check_asking(names: Sequence[str], config: RunConfig, option: str) -> None:
-    """Refuse an option of batches where none of these metrics, nor of those that they combine, asks a chat model."""
-    loaded = [load_metric(name, config) for name in names]
-    loaded += [load_metric(one, config) for own in loaded if isinstance(own, Combination) for one in own.members]
-    if not any("batch" in metric.Options.model_fields for metric in loaded):
-        raise UserError(NOT_ASKING.format(", ".join(names), option))
 
 
 NOT_ASKING = "None of {} asks a chat model: {} is for judges (llm-discrete)."
 
 
+@dataclass(frozen=True, eq=False)
+class LoadedMetrics:
+    """The metrics of a run and those that they combine, each found and checked once, before anything is scored.
+
+    They say what they are, and hold no model: what scores is made afresh of each, and let go of when it has scored.
+    names: the metrics asked for, each once. by_name: these and the members of combinations. files: what the score files
+    hold that stand among the run's metrics, by the names that they are asked for under.
+    """
+
+    config: RunConfig
+    names: tuple[str, ...]
+    by_name: Mapping[str, Metric]
+    files: Mapping[str, Sequence[ScoreFile]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Metric:
+        return self.by_name[name]
+
+    def only(self, names: Iterable[str]) -> LoadedMetrics:
+        """Some of the metrics."""
+        return replace(self, names=tuple(names))
+
+    @property
+    def combinations(self) -> dict[str, Combination]:
+        """Those asked for that combine others."""
+        return {name: metric for name in self.names if isinstance(metric := self[name], Combination)}
+
+    @property
+    def single(self) -> list[str]:
+        """The names of metrics that read texts: those asked for, and members of combinations."""
+        members = [member for metric in self.combinations.values() for member in metric.members]
+        return [name for name in dict.fromkeys([*self.names, *members]) if name not in self.combinations]
+
+    def fresh(self, name: str) -> Metric:
+        """A metric with the options of this one, to be prepared: its model goes with it."""
+        loaded = self[name]
+        with plug_in(name):
+            metric = type(loaded)(loaded.options)
+        metric.origin = loaded.origin
+        return metric
+
+    def groups(self) -> list[list[str]]:
+        """The single metrics in groups that share an observation; most are alone in theirs."""
+        groups: dict[str, list[str]] = {}
+        for name in self.single:
+            metric = self[name]
+            with plug_in(name):
+                identity = metric.identity()
+                key = canonical_json(metric.observed() if isinstance(metric, TwoStepMetric) else {name: identity})
+            groups.setdefault(key, []).append(name)
+        return list(groups.values())
+
+    def check_asking(self, option: str) -> None:
+        """Refuse an option of batches where none of these metrics, nor of those they combine, asks a chat model."""
+        if not any("batch" in metric.Options.model_fields for metric in self.by_name.values()):
+            raise UserError(NOT_ASKING.format(", ".join(self.names), option))
+
+    def check_windows(self, table: PairFile) -> None:
+        """Refuse metrics whose scores, or whose cost, depend on the job as a whole, where it is cut into windows."""
+        if len(table.starts) < 2:
+            return
+        for name in self.names:
+            metric = self[name]
+            if isinstance(metric, Combination):
+                why = "combines the scores of all pairs"
+            elif metric.card.corpus_dependent:
+                why = "depends on all sources of a job"
+            elif "budget" in metric.Options.model_fields:
+                why = "would spend its budget in each window"
+            else:
+                continue
+            raise UserError(
+                f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} windows of at most "
+                f"{WINDOW_ROWS:,} rows: leave it out, or cut the file."
+            )
+
+
+def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
+    """Load metrics of a run, and those that they combine.
+
+    Raises `UserError` for a wrong name, option or value, missing packages, and a combination of combinations.
+    """
+    by_name: dict[str, Metric] = {}
+
+    def load(name: str) -> Metric:
+        if name not in by_name:
+            by_name[name] = load_metric(name, config)
+            check_modules(name, by_name[name].card)
+        return by_name[name]
+
+    names = tuple(dict.fromkeys(wanted))
+    for name in names:
+        metric = load(name)
+        for member in metric.members if isinstance(metric, Combination) else ():
+            if isinstance(load(member), Combination):
+                raise UserError(f"{name!r} combines {member!r}, itself a combination: name the single metrics instead.")
+    return LoadedMetrics(config, names, by_name)
+
+
 def check_modules(name: str, card: MetricCard) -> None:
     """Refuse a metric whose packages are not installed, with the command that installs them."""
     if missing := _missing(card):
-        package = f"'metaeval[{card.extra}]'" if card.extra else " ".join(missing)
+        install = install_extra(card.extra) if card.extra else f'"pip install {" ".join(missing)}"'
         raise UserError(
-            f'Metric {name!r} needs {", ".join(missing)}, not installed here: type "pip install {package}", '
+            f"Metric {name!r} needs {', '.join(missing)}, not installed here: type {install}, "
             "or ask for other metrics (the ones without a model: overlap, rouge, bm25, support-mini)."
-        )
-
-
-def check_windows(table: PairFile, names: Sequence[str], config: RunConfig) -> None:
-    """Refuse metrics whose scores, or whose cost, depend on the job as a whole, where it is cut into windows."""
-    if len(table.starts) < 2:
-        return
-    for name in names:
-        metric = load_metric(name, config)
-        if isinstance(metric, Combination):
-            why = "combines the scores of all pairs"
-        elif metric.card.corpus_dependent:
-            why = "depends on all sources of a job"
-        elif "budget" in metric.Options.model_fields:
-            why = "would spend its budget in each window"
-        else:
-            continue
-        raise UserError(
-            f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} windows of at most "
-            f"{WINDOW_ROWS:,} rows: leave it out, or cut the file."
         )
 
 
 MetricProgress = Callable[[str, int, int], None]
 """Called with (metric, pairs done, pairs in all)."""
-
-
-def check_metric(name: str, config: RunConfig) -> None:
-    """Refuse a wrong name, option or value, and missing packages, of a metric and of the metrics that it combines."""
-    metric = load_metric(name, config)
-    check_modules(name, metric.card)
-    for member in metric.members if isinstance(metric, Combination) else ():
-        if isinstance(load_metric(member, config), Combination):
-            raise UserError(f"{name!r} combines {member!r}, itself a combination: name the single metrics instead.")
-        check_metric(member, config)
 
 
 def score_metrics(
@@ -241,62 +305,49 @@ def score_metrics(
     before the next group's are loaded.
     """
     with worker_pool(config) as pool:
-        yield from score_in(pool, texts, names, config, store, progress)
+        yield from score_in(pool, texts, load_metrics(names, config), store, progress)
 
 
 def score_in(
     pool: Pool | None,
     texts: Sequence[Texts],
-    names: Sequence[str],
-    config: RunConfig,
+    metrics: LoadedMetrics,
     store: ScoreStore | None,
     progress: MetricProgress | None,
 ) -> Iterator[tuple[str, Metric, Scored]]:
     """Do as `score_metrics`, with workers that are there already: a command has one pool, however often it scores."""
-    combined = {name: metric for name in names if isinstance(metric := load_metric(name, config), Combination)}
-    members = [member for metric in combined.values() for member in metric.members]
+    combinations = metrics.combinations
+    members = {member for metric in combinations.values() for member in metric.members}
     found: dict[str, tuple[int, Scored]] = {}
-    single = [name for name in dict.fromkeys([*names, *members]) if name not in combined]
-    for group in metric_groups(single, config):
-        for name, metric, scored in _score_group(group, texts, config, store, progress, pool):
+    for group in metrics.groups():
+        for name, metric, scored in _score_group(group, texts, metrics, store, progress, pool):
             if name in members:
                 found[name] = metric.card.direction, scored
-            if name in names:
+            if name in metrics.names:
                 yield name, metric, scored
         del metric
-    for name, metric in combined.items():
-        yield name, metric, _combine(name, metric, [found[member] for member in metric.members], texts)
+    for name, combination in combinations.items():
+        parts = [found[member] for member in combination.members]
+        yield name, combination, _combine(name, combination, parts, texts)
 
 
 def _score_group(
     group: Sequence[str],
     texts: Sequence[Texts],
-    config: RunConfig,
+    loaded: LoadedMetrics,
     store: ScoreStore | None,
     progress: MetricProgress | None,
     pool: Pool | None,
 ) -> Iterator[tuple[str, Metric, Scored]]:
     label = " + ".join(group)
-    metrics = [load_metric(name, config) for name in group]
+    metrics = [loaded.fresh(name) for name in group]
     with plug_in(label):
         report = partial(progress, label) if progress else None
-        scored = score_jointly(metrics, texts, store, report, executed(pool, group, metrics, config))
+        scored = score_jointly(metrics, texts, store, report, executed(pool, group, metrics, loaded.config))
     for name, metric in zip(group, metrics, strict=True):
         if note := metric.note():
             _log.info("%s: %s", name, note)
     yield from zip(group, metrics, scored, strict=True)
-
-
-def metric_groups(names: Sequence[str], config: RunConfig) -> list[list[str]]:
-    """The metrics in groups that share an observation; most are alone in theirs."""
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        metric = load_metric(name, config)
-        with plug_in(name):
-            identity = metric.identity()
-            key = canonical_json(metric.observed() if isinstance(metric, TwoStepMetric) else {name: identity})
-        groups.setdefault(key, []).append(name)
-    return list(groups.values())
 
 
 def _combine(name: str, metric: Combination, parts: Sequence[tuple[int, Scored]], texts: Sequence[Texts]) -> Scored:

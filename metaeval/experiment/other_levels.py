@@ -22,12 +22,11 @@ from metaeval.experiment.deciding import (
     scored_rows,
 )
 from metaeval.experiment.metric_scores import Panel, judged, make_sheet
-from metaeval.experiment.metrics import MetricProgress, load_metric
+from metaeval.experiment.metrics import MetricProgress, load_metrics
 from metaeval.experiment.prepared_run import Frame, RatedSet
 from metaeval.files import safe_name
 from metaeval.report.cells import cell, units
-from metaeval.report.grid import Note, TableRow, plain
-from metaeval.report.sheet import Sheet
+from metaeval.report.table import Note, Table, TableRow, plain
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.decisions import Objective, best_thresholds, brier, calibrated, decide, nested_decisions, number_of
 from protocols.contract import Resampling
@@ -50,18 +49,16 @@ def own_level_columns(panel: Panel, frame: Frame, progress: MetricProgress | Non
     source, config = panel.source, panel.config
     if isinstance(source, RatedSet) or levels_of(frame).size < len(LEVELS):
         return []
-    declared = {
-        name: options
-        for name in config.metrics
-        if not name.startswith(FILE_PREFIX) and (options := load_metric(name, config).card.level_options)
-    }
+    metrics = load_metrics((name for name in config.metrics if not name.startswith(FILE_PREFIX)), config)
+    declared = {name: options for name in metrics.names if (options := metrics[name].card.level_options)}
     if not declared:
         return []
     sides = []
     for side in (0, 1):  # a run of these metrics with the options above their own
         above = {name: {**config.metric_options.get(name, {}), **pair[side]} for name, pair in declared.items()}
         asked = {"metrics": tuple(declared), "metric_options": {**config.metric_options, **above}}
-        sides.append(scored_columns(replace(source, config=config.model_copy(update=asked)), progress))
+        run = config.model_copy(update=asked)
+        sides.append(scored_columns(replace(source, config=run), load_metrics(declared, run), progress))
     own = {column.name: column for column in panel.columns}
     return [Chances(own[one.name], one, other) for one, other in zip(*sides, strict=True)]
 
@@ -113,7 +110,7 @@ def own_levels(frame: Frame, one: Chances, options: Mapping[str, str], resamplin
     return found
 
 
-def own_levels_sheet(panel: Panel, frame: Frame, options: Mapping[str, str], chances: Sequence[Chances]) -> Sheet:
+def own_levels_sheet(panel: Panel, frame: Frame, options: Mapping[str, str], chances: Sequence[Chances]) -> Table:
     """The own levels of each metric that has probabilities; `UserError` as `own_levels`."""
     found = [line for one in chances for line in own_levels(frame, one, options, panel.resampling)]
     titles = {key: title for key, (title, _) in MEASURES.items()}
@@ -189,7 +186,7 @@ def transfers(
     ]
 
 
-def carried_over(panel: Panel, other: Panel) -> Sheet:
+def carried_over(panel: Panel, other: Panel) -> Table:
     """The thresholds of one panel's data on another's, with the same metrics; `UserError` as `transfers`."""
     (source, (_, options)), (target, _) = prepare_decisions(panel), prepare_decisions(other)
     found = [

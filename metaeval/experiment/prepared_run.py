@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,15 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval import registry
-from metaeval.config import DatasetVariant, RunConfig, dataset_variant
+from metaeval.config import RunConfig
 from metaeval.config_files import check_file, config_file, variants
 from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loaders.ratings import DATASET as OWN_RATINGS
 from metaeval.corpus.loaders.ratings import ratings_of
 from metaeval.corpus.loading import check_options, check_split, load_dataset
-from metaeval.corpus.model import Corpus, Ratings
+from metaeval.corpus.model import Corpus
 from metaeval.corpus.pairs import Pair, PairTable, add_pool, build_pairs
+from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.sentences import language_note
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, unit_rows
 from metaeval.errors import UserError, unknown
@@ -29,6 +30,7 @@ from metaeval.own_tables import TABLES, table_of
 from metaeval.report import result as results
 from metaeval.scoring.large_tables import PairFile, read_pair_file
 from metaeval.stats.arrays import codes_of
+from metaeval.variants import DatasetVariant, dataset_variant
 from protocols.contract import Judgements, Protocol
 
 
@@ -213,34 +215,35 @@ class RatedSet:
     @cached_property
     def _frame(self) -> Frame:
         """Every rated text; the candidates of one pool are a pair's texts, or without pairs a group's."""
-        ratings, name, split = self.ratings, self.name, self.split
-        numbers = _in_order([row.id for row in ratings.rows], range(len(ratings.rows)))
-        rows = [ratings.rows[number] for number in numbers]
-        groups = codes_of([row.group for row in rows])
+        ratings, rows, order = self.ratings, self.ratings.columns, self.ratings.columns.order
+        groups = rows.group.ranks[order]
+        pools = groups
+        if rows.pair.n_used > rows.pair.has(""):
+            pools = np.unique(groups * len(rows.pair.names) + rows.pair.ranks[order], return_inverse=True)[1]
         return Frame(
-            name=name,
-            split=split,
+            name=self.name,
+            split=self.split,
             unit="rating",
             fields=self.fields,
-            numbers=numbers,
-            gold=np.array([row.gold for row in rows], dtype=np.float64),
+            numbers=order,
+            gold=rows.gold[order],
             group=groups,
-            pool=codes_of([f"{row.group}\0{row.pair}" for row in rows]) if any(row.pair for row in rows) else groups,
-            system=_systems([row.system for row in rows]),
+            pool=pools,
+            system=rows.system.ranks[order] if not rows.system.has("") else None,
             summary=results.Data(
-                name=name,
-                split=split,
+                name=self.name,
+                split=self.split,
                 fingerprint=ratings.fingerprint,
                 statements=len(rows),
                 documents=0,
                 citations=0,
-                groups=len({row.group for row in rows}),
+                groups=rows.group.n_used,
                 levels=ratings.level_counts(),
                 dropped=dict(ratings.dropped),
             ),
             excluded={},
             as_published=not self.config.dataset_options,
-            warnings=_language(row.text for row in ratings.rows),
+            warnings=_language(rows.text),
             levels=ratings.levels,
         )
 
@@ -328,7 +331,8 @@ class Frame:
 def _frame(job: Job, uses_pool: bool) -> Frame:
     seen = [number for number, row in enumerate(job.rows) if row.cited or uses_pool]
     known = [number for number in seen if job.rows[number].level is not None]
-    numbers = _in_order([row.id for row in job.rows], known)
+    # In the order of ids: sums of floats then end in the same digit whatever the order of the file.
+    numbers = np.array(sorted(known, key=lambda number: job.rows[number].id), dtype=np.intp)
     rows = [job.rows[number] for number in numbers]
     if not rows:
         raise UserError(
@@ -337,6 +341,7 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
         )
     levels = Counter(row.level for row in rows)
     judged = [job.pairs[number] for row in rows for number in row.members]
+    systems = [job.corpus.statements[row.statement_id].system for row in rows]
     left_out = Counter(
         "the chunk holds an incomplete evidence set" if row.held else "no evidence tells the chunk's level"
         for row in (job.rows[number] for number in seen)
@@ -351,7 +356,7 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
         gold=np.array([float(row.level or 0) for row in rows]),
         group=codes_of([row.group for row in rows]),
         pool=codes_of([row.statement_id for row in rows]),
-        system=_systems([job.corpus.statements[row.statement_id].system for row in rows]),
+        system=codes_of(systems) if all(systems) else None,
         summary=results.Data(
             name=job.name,
             split=job.split,
@@ -363,6 +368,7 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
             levels={name: levels[number] for name, number in (("full", 2), ("partial", 1), ("none", 0))},
             dropped={**job.corpus.dropped, **job.table.dropped},
             evidence=dict(job.table.evidence),
+            demo=job.corpus.demo,
         ),
         excluded=dict(left_out),
         # Published values are about chunks that take the citation's level wherever they touch evidence.
@@ -376,12 +382,3 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
 def _language(texts: Iterable[str]) -> tuple[str, ...]:
     note = language_note(texts)
     return (note,) if note else ()
-
-
-def _in_order(ids: Sequence[str], numbers: Sequence[int]) -> NDArray[np.intp]:
-    # In the order of ids: sums of floats then end in the same digit whatever the order of the file.
-    return np.array(sorted(numbers, key=lambda number: ids[number]), dtype=np.intp)
-
-
-def _systems(names: Sequence[str]) -> Codes | None:
-    return codes_of(names) if all(names) else None

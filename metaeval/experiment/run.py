@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,32 +14,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metaeval.config import RunConfig
-from metaeval.corpus.model import Corpus, Ratings
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.pairs import Pair
+from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
 from metaeval.experiment.columns import (
-    FILE_PREFIX,
     Column,
     answer_rows,
-    check_names,
     control_columns,
+    named_metrics,
     rated_columns,
     reading,
     scored_columns,
-    unscored_names,
+    unscored_metrics,
 )
-from metaeval.experiment.counted_ratings import counted_file, evaluate_counted
-from metaeval.experiment.evaluation import evaluate, find_protocols, named_protocols, readable_protocols, readings_of
-from metaeval.experiment.job_folder import PAIRS, close_job, job_folder, write_pairs
-from metaeval.experiment.metrics import MetricProgress, check_asking, check_windows, score_in, worker_pool
+from metaeval.experiment.evaluation import Asked, evaluate, find_protocols, readable_protocols, readings_of
+from metaeval.experiment.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
+from metaeval.experiment.metrics import LoadedMetrics, MetricProgress, score_in, worker_pool
 from metaeval.experiment.prepared_run import Job, RatedSet, find_dataset, pair_file, prepare, prepare_ratings
 from metaeval.experiment.significance import as_one_family
-from metaeval.files import atomic_write, safe_name, write_text
+from metaeval.files import atomic_write, declare, safe_name, write_text
 from metaeval.reading import parquet_library
-from metaeval.report.grid import plain
+from metaeval.report.formats import PAGE
 from metaeval.report.html_report import Picture, explorer_line, judged, page
 from metaeval.report.measures import metrics_of
 from metaeval.report.result import Result, save_result
-from metaeval.report.sheet import write_tables
+from metaeval.report.table import plain
 from metaeval.scoring.large_tables import PairFile
 from metaeval.scoring.scorefile import score_writer, write_manifest, write_scores
 from metaeval.scoring.store import ScoreStore
@@ -48,7 +48,6 @@ from protocols.contract import Protocol
 if TYPE_CHECKING:
     from metaeval.report.figures.drawing import Look
 
-PAGE = "report.html"
 EXPLORER = "view.html"
 
 _log = logging.getLogger("metaeval")
@@ -111,14 +110,15 @@ def drawn(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> Itera
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """One result a protocol, of columns over the rows of a job or of a rated set; no source: they were counted on disk.
+    """One result a protocol, of columns over the rows of a job or of a rated set.
 
-    left_out: of each protocol that tells no metrics apart there, why.
+    protocols: those of the run, by name. left_out: of each protocol that tells no metrics apart there, why.
     """
 
-    source: Job | RatedSet | None
+    source: Job | RatedSet
     columns: Sequence[Column]
     results: list[Result]
+    protocols: Mapping[str, Protocol]
     left_out: Mapping[str, str]
 
 
@@ -129,12 +129,12 @@ def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpu
 
     Raises `UserError` for anything wrong in the settings or the data, before any scoring where that can be told.
     """
-    _check(config)
-    check_names(config)
-    _check_batch(config)
+    protocols = _checked_protocols(config)
+    metrics = named_metrics(config)
+    _check_batch(metrics)
     job = prepare(config, corpus)
-    readable_protocols(config, job.frame)
-    return evaluate_columns(job, scored_columns(job, progress))
+    readable_protocols(protocols, job)
+    return evaluate_columns(job, scored_columns(job, metrics, progress), protocols)
 
 
 def run_scores(config: RunConfig, progress: MetricProgress | None = None, ratings: Ratings | None = None) -> Evaluated:
@@ -144,50 +144,56 @@ def run_scores(config: RunConfig, progress: MetricProgress | None = None, rating
     """
     if ratings is None and find_dataset(config.dataset, config)[0].kind == "corpus":
         return run(config, progress)
-    _check(config)
-    if ratings is None and (path := counted_file(config)):
-        return Evaluated(None, (), *evaluate_counted(config, path))
+    protocols = _checked_protocols(config)
     rated = prepare_ratings(config, ratings)
-    return evaluate_rated(rated, rated_columns(rated, [*rated.ratings.scores, *dict.fromkeys(config.metrics)]))
+    names = [*rated.ratings.scores, *dict.fromkeys(config.metrics)]
+    return evaluate_rated(rated, rated_columns(rated, names), protocols)
 
 
-def _check(config: RunConfig) -> None:
-    """Refuse what can be refused before hours of scoring: a wrong protocol, and a certificate that cannot be made."""
-    find_protocols(config)
+def _checked_protocols(config: RunConfig) -> list[Asked]:
+    """The run's protocols; refuses what can be refused before hours of scoring, and a certificate that cannot be."""
+    protocols = find_protocols(config)
     if config.interval.certify:
         from metaeval.experiment.certifying import check_certificate
 
         check_certificate(config)
+    return protocols
 
 
 def evaluate_columns(
-    source: Job | RatedSet, columns: Sequence[Column], tested: Collection[str] | None = None
+    source: Job | RatedSet,
+    columns: Sequence[Column],
+    protocols: Sequence[Asked] = (),
+    tested: Collection[str] | None = None,
 ) -> Evaluated:
-    """Evaluate columns, and the controls if the run wants them, under every protocol of the run that tells them apart.
+    """Evaluate columns, and the controls if the run wants them, under every protocol that distinguishes them.
 
-    tested: the metrics that are tested against each other; None for all. Raises `UserError` where no protocol does.
+    protocols: those of the run, where they are known already. tested: the metrics that are tested against each other;
+    None for all. Raises `UserError` where no protocol distinguishes metrics.
     """
     config = source.config
+    protocols = protocols or _checked_protocols(config)
     whole = [*columns, *control_columns(source, columns)] if config.controls else columns
-    readable, left_out = readable_protocols(config, source.frame)
-    results = [evaluate(frame, whole, *asked, config, tested, len(readable)) for asked, frame in readable]
+    readable, left_out = readable_protocols(protocols, source)
+    results = [evaluate(frame, whole, *protocol, config, tested, len(readable)) for protocol, frame in readable]
     if config.comparison.family == "suite":
         results = as_one_family(results)
     if config.interval.certify:
-        from metaeval.experiment.certifying import certified, check_certificate
+        from metaeval.experiment.certifying import certified
 
-        check_certificate(config)
         made = zip(results, readable, strict=True)
-        results = [certified(result, asked, frame, whole, config) for result, (asked, frame) in made]
-    return Evaluated(source, whole, results, left_out)
+        results = [certified(result, protocol, frame, whole, config) for result, (protocol, frame) in made]
+    return Evaluated(source, whole, results, {protocol.name: protocol for protocol, _ in protocols}, left_out)
 
 
-def evaluate_rated(rated: RatedSet, columns: Sequence[Column], tested: Collection[str] | None = None) -> Evaluated:
+def evaluate_rated(
+    rated: RatedSet, columns: Sequence[Column], protocols: Sequence[Asked] = (), tested: Collection[str] | None = None
+) -> Evaluated:
     """Evaluate columns of a rated set, and its controls, as `evaluate_columns`; `UserError` for no column."""
     if not columns:
         own = ", or the table a column of numbers for each metric" if rated.config.dataset == "ratings" else ""
         raise UserError(f"{rated.name} comes without published scores: give a score file, with its ratings' ids{own}.")
-    return evaluate_columns(rated, columns, tested)
+    return evaluate_columns(rated, columns, protocols, tested=tested)
 
 
 def are_decided(found: Evaluated) -> bool:
@@ -196,11 +202,14 @@ def are_decided(found: Evaluated) -> bool:
     return all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)
 
 
-def write_run(config: RunConfig, run: Evaluated, command: str = "run") -> list[Path]:
-    """Write each result as JSON and in every table format, their page, the judged rows, and a manifest; the paths.
+def write_run(
+    config: RunConfig, run: Evaluated, command: str = "run", more: Mapping[str, Any] | None = None
+) -> list[Path]:
+    """Write each result as JSON, their page, the judged rows, and a manifest; the paths.
 
     They stand in RESULTS/DATASET-SPLIT-UNIT-HASH, with the pool before the hash where it is not `own`; the hash is of
     all signatures. The files hold no time and no machine: the same run gives the same bytes. The manifest holds both.
+    more: what the manifest says besides.
     """
     folder = run_folder(config, run.results)
     written = []
@@ -209,10 +218,10 @@ def write_run(config: RunConfig, run: Evaluated, command: str = "run") -> list[P
         write_pairs(run.source, run.columns, folder / PAIRS)
     for result in run.results:
         save_result(result, folder / f"{result.protocol}.json")
-        written += [folder / f"{result.protocol}.json", *write_tables(result, folder / result.protocol)]
+        written.append(folder / f"{result.protocol}.json")
     pairs = isinstance(run.source, Job)
-    written.append(write_report(run.results, named_protocols(config), folder, pairs=pairs))
-    close_job(config, command, folder, [result.data for result in run.results], written)
+    written.append(write_report(run.results, run.protocols, folder, pairs=pairs))
+    close_job(config, Command(command), folder, [result.data for result in run.results], written, more)
     return written
 
 
@@ -220,51 +229,70 @@ def run_folder(config: RunConfig, results: Sequence[Result]) -> Path:
     """The folder of a run's results."""
     first = results[0]
     parts = [first.data.name, first.data.split, first.unit, *([config.pool] if config.pool != "own" else [])]
-    return job_folder(config.results, parts, [row.signature for result in results for row in result.rows])
+    signatures = [row.signature for result in results for row in result.rows]
+    return job_folder(config.results, parts, signatures, Command("run"), config)
 
 
-def _check_batch(config: RunConfig) -> None:
+def _check_batch(metrics: LoadedMetrics) -> None:
     """Refuse a batch's output that no metric of the run takes."""
-    if config.batch is not None:
-        check_asking([name for name in config.metrics if not name.startswith(FILE_PREFIX)], config, "--replies")
+    if metrics.config.batch is not None:
+        metrics.check_asking("--replies")
 
 
-def export_pairs(config: RunConfig, path: Path) -> int:
-    """Write the job's pairs as .jsonl or .parquet, one row each; the number of pairs."""
+def check_pair_file(path: Path) -> None:
+    """Refuse a file that pairs cannot be written to."""
     if path.suffix not in (".jsonl", ".parquet"):
         raise UserError(f"Pairs are written as .jsonl or .parquet; {path.name!r} is neither.")
-    pyarrow = parquet_library() if path.suffix == ".parquet" else None
-    job = prepare(config)
+    if path.suffix == ".parquet":
+        parquet_library()
+
+
+def write_pair_file(pairs: Iterable[Pair], path: Path) -> None:
+    """Write pairs as .jsonl or .parquet, one row each."""
     rows = []
-    for pair in job.pairs:
+    for pair in pairs:
         levels = {"level": pair.level, "citation_level": pair.citation_level}
         named = {key: None if level is None else level.label for key, level in levels.items()}
         rows.append({**pair._asdict(), **named})
-    if pyarrow:
+    if path.suffix == ".parquet":
+        pyarrow = parquet_library()
         with atomic_write(path) as file:
             pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), file)
     else:
         write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    return len(rows)
+
+
+@dataclass(frozen=True)
+class ScoreFileWritten:
+    """A score file of one metric: the number of its pairs, and of those without a score."""
+
+    metric: str
+    path: Path
+    pairs: int
+    unscored: int
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.pairs:,} pairs, {self.unscored:,} without a score"
 
 
 def export_scores(
     config: RunConfig, folder: Path, suffix: str, progress: MetricProgress | None = None
-) -> Iterator[str]:
-    """Score the job with each metric of the run and write FOLDER/METRIC.suffix; yields a line about each."""
-    names = unscored_names(config)
-    _check_batch(config)
+) -> Iterator[ScoreFileWritten]:
+    """Score the job with each metric of the run and write FOLDER/METRIC.suffix; yields what was written of each."""
+    metrics = unscored_metrics(config)
+    _check_batch(metrics)
     if suffix == "parquet":
         parquet_library()  # refused here, before hours of scoring
     if table := pair_file(config):
-        yield from _export_table(table, config, folder, suffix, progress)
+        yield from _export_table(table, metrics, folder, suffix, progress)
         return
+    declare("output", *(_score_path(folder, name, suffix) for name in metrics.names))
     job = prepare(config)
     with ScoreStore(config.store_path) as store:
-        for name, metric, found in answer_rows(job, names, store, progress):
+        for name, metric, found in answer_rows(job, metrics, store, progress):
             path = _score_path(folder, name, suffix)
             # Rows, where they hold what the scores of the job's pairs do not: joined chunks, or chunks of a page.
-            by_row = found.joined is not None or reading(job, metric) is not job
+            by_row = found.joined is not None or reading(job, name, metrics) is not job
             ids = [row.id for row in job.rows] if by_row else [pair.pair_id for pair in job.pairs]
             answers = found.rows if by_row else found.pairs
             manifest = {
@@ -276,7 +304,7 @@ def export_scores(
             }
             write_scores(path, ids, answers, manifest)
             missing = sum(answer.score is None for answer in answers)
-            yield f"{path}: {len(answers):,} pairs, {missing:,} without a score"
+            yield ScoreFileWritten(name, path, len(answers), missing)
 
 
 def _score_path(folder: Path, name: str, suffix: str) -> Path:
@@ -284,12 +312,12 @@ def _score_path(folder: Path, name: str, suffix: str) -> Path:
 
 
 def _export_table(
-    table: PairFile, config: RunConfig, folder: Path, suffix: str, progress: MetricProgress | None
-) -> Iterator[str]:
+    table: PairFile, metrics: LoadedMetrics, folder: Path, suffix: str, progress: MetricProgress | None
+) -> Iterator[ScoreFileWritten]:
     """Score a table window by window into score files, which appear when all of it is scored."""
-    names = list(dict.fromkeys(config.metrics))
-    check_windows(table, names, config)
-    paths = {name: _score_path(folder, name, suffix) for name in names}
+    metrics.check_windows(table)
+    config = metrics.config
+    paths = {name: _score_path(folder, name, suffix) for name in metrics.names}
     missing, manifests = Counter[str](), dict[str, dict[str, Any]]()
     fields = {"data": f"{table.path.stem}/all@{table.fingerprint[:12]}", "unit": "rating"}
     fields |= {"windows": str(len(table.starts))} if len(table.starts) > 1 else {}
@@ -297,7 +325,7 @@ def _export_table(
         add = {name: stack.enter_context(score_writer(path)) for name, path in paths.items()}
         for window in table.windows():
             report = table.shifted(progress, window.number)
-            for name, metric, scored in score_in(pool, window.texts, names, config, store, report):
+            for name, metric, scored in score_in(pool, window.texts, metrics, store, report):
                 add[name](window.ids, scored.answers)
                 missing[name] += sum(answer.score is None for answer in scored.answers)
                 manifests[name] = {"direction": metric.card.direction, "identity": scored.identity}
@@ -306,4 +334,4 @@ def _export_table(
                 pool.forget()
     for name, path in paths.items():
         write_manifest(path, {"metric": name, **manifests[name], "pairs": table.rows, "job": fields})
-        yield f"{path}: {table.rows:,} pairs, {missing[name]:,} without a score"
+        yield ScoreFileWritten(name, path, table.rows, missing[name])

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.config import ExecutorConfig, RunConfig, changed_run
+from metaeval.config import ExecutorConfig, RunConfig, changed_settings
 from metaeval.config_files import check_file
 from metaeval.errors import UserError
-from metaeval.experiment.columns import reading, unscored_names
+from metaeval.experiment.columns import reading, unscored_metrics
 from metaeval.experiment.metrics import (
+    LoadedMetrics,
     MetricProgress,
-    check_windows,
     executed,
-    load_metric,
-    metric_groups,
+    load_metrics,
     package_versions,
     plug_in,
     worker_pool,
@@ -34,7 +33,7 @@ from metaeval.scoring.executors.contract import Task
 from metaeval.scoring.executors.notice import Notice, noticed
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.pace import device_of
-from metaeval.scoring.plan import Block, Plan, Texts, make_plan
+from metaeval.scoring.plan import Plan, TextBlock, Texts, make_plan
 from metaeval.scoring.shards import (
     PartNote,
     PartWriter,
@@ -66,24 +65,41 @@ class _Sharded:
     plan: Plan
     window: WindowNote | None
 
-    def task(self, block: Block, wanted: Sequence[int]) -> Task:
+    def task(self, block: TextBlock, wanted: Sequence[int]) -> Task:
         return Task(block.number, block.keys, [self.unique[key] for key in block.keys], wanted)
+
+
+@dataclass(frozen=True)
+class ShardWritten:
+    """A shard of one metric's plan, in its folder: the number of its blocks, and of all. window: of a table."""
+
+    metric: str
+    path: Path
+    shard: Shard
+    blocks: int
+    all_blocks: int
+    window: WindowNote | None
+
+    def __str__(self) -> str:
+        window = f"{self.window}, " if self.window else ""
+        count = f"{self.blocks:,} of {self.all_blocks:,} blocks"
+        return f"{self.path}: {self.metric}, {window}shard {self.shard.index} of {self.shard.count}: {count}"
 
 
 def export_shard(
     config: RunConfig, shard: Shard, folder: Path, progress: MetricProgress | None = None
-) -> Iterator[str]:
-    """Score a shard of the run's blocks with each metric, into parts; yields a line about each metric.
+) -> Iterator[ShardWritten]:
+    """Score a shard of the run's blocks with each metric, into parts; yields what was written of each metric.
 
     Blocks that a part in the folder has are not scored again. An interrupted task keeps every finished block. Raises
     `UserError` for a metric that cannot be sharded, before anything is scored, and `EndedError` where SIGTERM came.
     """
     parquet_library()
-    names = shardable(config)
+    metrics = shardable(config)
     with noticed() as notice, worker_pool(config) as pool:
-        for part in _parts(config, names, progress):
-            for group in metric_groups(names, config):
-                yield from _export_group(group, part, config, shard, folder, pool, notice)
+        for part in _parts(metrics, progress):
+            for group in metrics.groups():
+                yield from _export_group(group, part, metrics, shard, folder, pool, notice)
                 if notice.given:
                     return
             del part  # before the next window is read
@@ -100,20 +116,20 @@ class _Part:
     window: WindowNote | None = None
     progress: MetricProgress | None = None
 
-    def job(self, metrics: Sequence[Metric]) -> _Sharded:
-        """The pairs that these metrics score."""
-        read = reading(self.whole, metrics[0]).texts if self.whole else self.texts
+    def job(self, group: Sequence[str], loaded: LoadedMetrics, metrics: Sequence[Metric]) -> _Sharded:
+        """The pairs that these metrics score. group: their names among those that are loaded."""
+        read = reading(self.whole, group[0], loaded).texts if self.whole else self.texts
         unique = {pair_key(*pair): pair for pair in read}
         identities = [job_identity(metric, unique.values()) for metric in metrics]
         return _Sharded(identities, unique, make_plan(unique, metrics[0].block_tokens), self.window)
 
 
-def _parts(config: RunConfig, names: Sequence[str], progress: MetricProgress | None = None) -> Iterator[_Part]:
-    table = pair_file(config)
+def _parts(metrics: LoadedMetrics, progress: MetricProgress | None = None) -> Iterator[_Part]:
+    table = pair_file(metrics.config)
     if table is None:
-        yield _Part(prepare(config), progress=progress)
+        yield _Part(prepare(metrics.config), progress=progress)
         return
-    check_windows(table, names, config)
+    metrics.check_windows(table)
     count = len(table.starts)
     for window in table.windows():
         note = WindowNote(table=table.fingerprint, numbers=[window.number], of=count) if count > 1 else None
@@ -123,11 +139,11 @@ def _parts(config: RunConfig, names: Sequence[str], progress: MetricProgress | N
         del part
 
 
-def shardable(config: RunConfig) -> list[str]:
-    """The run's metrics, each once; `UserError` for one that cannot be scored in shards."""
-    names = unscored_names(config)
-    for name in names:
-        metric = load_metric(name, config)
+def shardable(config: RunConfig) -> LoadedMetrics:
+    """The run's metrics; `UserError` for one that cannot be scored in shards."""
+    metrics = unscored_metrics(config)
+    for name in metrics.names:
+        metric = metrics[name]
         if isinstance(metric, Combination):
             what = f"{name!r} combines {', '.join(metric.members)}"
             raise UserError(f"{what}: score these in shards, merge them, and run it with that store.")
@@ -136,16 +152,22 @@ def shardable(config: RunConfig) -> list[str]:
                 f"{name!r} asks a chat model, and each task would spend the budget anew: score it in one process, "
                 "which keeps many requests in flight."
             )
-    return names
+    return metrics
 
 
 def _export_group(
-    group: Sequence[str], part: _Part, config: RunConfig, shard: Shard, folder: Path, pool: Pool | None, notice: Notice
-) -> Iterator[str]:
-    label, progress = " + ".join(group), part.progress
-    metrics = [load_metric(name, config) for name in group]
+    group: Sequence[str],
+    part: _Part,
+    loaded: LoadedMetrics,
+    shard: Shard,
+    folder: Path,
+    pool: Pool | None,
+    notice: Notice,
+) -> Iterator[ShardWritten]:
+    label, progress, config = " + ".join(group), part.progress, loaded.config
+    metrics = [loaded.fresh(name) for name in group]
     with plug_in(label):
-        job = part.job(metrics)
+        job = part.job(group, loaded, metrics)
         own, device = shard.blocks(job.plan), device_of(metrics[0])
         places = [plan_folder(folder, identity, job.plan) for identity in job.identities]
         lacking: dict[int, list[int]] = {block.number: [] for block in own}
@@ -193,13 +215,11 @@ def _export_group(
                 if progress:
                     progress(label, scored, total)
     for name, place in zip(group, places, strict=True) if not notice.given else ():
-        window = f"{job.window}, " if job.window else ""
-        count = f"{len(own):,} of {len(job.plan.blocks):,} blocks"
-        yield f"{place}: {name}, {window}shard {shard.index} of {shard.count}: {count}"
+        yield ShardWritten(name, place, shard, len(own), len(job.plan.blocks), job.window)
 
 
 @dataclass(frozen=True)
-class Checked:
+class VerifiedShards:
     """Blocks of a plan that were scored again here. differing: pairs; largest: difference of their scores.
 
     same_device: whether a part was computed by the model of device that is here: then no digit may differ.
@@ -219,25 +239,15 @@ class Checked:
 
 
 def verify_shards(
-    folder: Path,
-    settings: Mapping[str, Any],
-    overrides: Sequence[str],
-    count: int,
-    seed: int,
-    progress: MetricProgress | None = None,
-) -> Iterator[Checked]:
+    folder: Path, settings: Mapping[str, Any], count: int, seed: int, progress: MetricProgress | None = None
+) -> Iterator[VerifiedShards]:
     """Score `count` random blocks of each plan again, and hold them against the parts. A table is read once a metric.
 
-    settings, overrides: as of `load_run`, in place of those that plan.json holds. Where the tasks were executed is not
-    taken from it. Raises `UserError` where the data, the metric or the plan are not to be had here as they were.
+    settings: in place of those that plan.json holds. Where the tasks were executed is not taken from it. Raises
+    `UserError` where the data, the metric or the plan are not to be had here as they were.
     """
     if count < 1:
         raise UserError(f"blocks is {count}; it should be 1 or more.")
-    if others := [one for one in overrides if not one.strip().startswith("executor.")]:
-        raise UserError(
-            f"The settings are those of the shards, and --set {others[0]} would make others: only the "
-            "executor's can be set, as executor.workers=2."
-        )
     jobs: dict[str, tuple[RunConfig, dict[Path, PlanNote]]] = {}
     for place in plans(folder):
         note = read_note(place)
@@ -245,14 +255,15 @@ def verify_shards(
         noted.pop("executor", None)
         if not settings.get("trust_config"):
             check_file(place, {key: value for key, value in noted.items() if key not in settings})
-        config = changed_run(noted, settings, overrides, str(place))
+        config = changed_settings(RunConfig, noted, settings, (), str(place))
         jobs.setdefault(config.model_dump_json(), (config, {}))[1][place] = note
     for config, notes in jobs.values():
-        for part in _parts(config, config.metrics):
+        metrics = load_metrics(config.metrics, config)
+        for part in _parts(metrics):
             for place, note in list(notes.items()):
                 if note.holds(part.window):
                     del notes[place]
-                    yield _verify_plan(place, note, part, config, count, seed, progress)
+                    yield _verify_plan(place, note, part, metrics, count, seed, progress)
             del part  # before the next window is read
         for place, note in notes.items():
             raise _made_of_others(place, note)
@@ -266,11 +277,17 @@ def _made_of_others(place: Path, note: PlanNote) -> UserError:
 
 
 def _verify_plan(
-    place: Path, note: PlanNote, part: _Part, config: RunConfig, count: int, seed: int, progress: MetricProgress | None
-) -> Checked:
-    metric = load_metric(note.metric, config)
+    place: Path,
+    note: PlanNote,
+    part: _Part,
+    loaded: LoadedMetrics,
+    count: int,
+    seed: int,
+    progress: MetricProgress | None,
+) -> VerifiedShards:
+    metric, config = loaded.fresh(note.metric), loaded.config
     with plug_in(note.metric):
-        job, device = part.job([metric]), device_of(metric)
+        job, device = part.job([note.metric], loaded, [metric]), device_of(metric)
     if plan_folder(place.parents[1], job.identities[0], job.plan) != place:
         raise _made_of_others(place, note)
     ids = {block.number: block.id for block in job.plan.blocks}
@@ -299,7 +316,7 @@ def _verify_plan(
             if progress:
                 progress(note.metric, pairs, sum(len(job.plan.blocks[number].keys) for number in chosen))
     same = all(known[number][0] == device for number in chosen)
-    return Checked(note.metric, len(chosen), pairs, differing, largest, same)
+    return VerifiedShards(note.metric, len(chosen), pairs, differing, largest, same)
 
 
 _TIME = re.compile(r"(\d+-)?\d+(:\d+){0,2}")
@@ -333,7 +350,7 @@ def batch_file(
         more = ["--executor", "ray", "--set", "executor.address=auto"]
     else:
         more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
-    command = shlex.join(["metaeval", "score", *words, *more, "--out", str(folder)])
+    command = shlex.join(["metaeval", "score", *words, *more, "--output", str(folder)])
     where = [f"--nodes={tasks}", "--ntasks-per-node=1"] if ray else [f"--array=0-{tasks - 1}"]
     asked = [
         "--job-name=metaeval",

@@ -2,7 +2,8 @@
 
 Two metrics are compared by exchanging their scores group by group. A control costs nothing and is met by every metric,
 so that exchanges would be most of the work: there the difference is held against its own cluster standard error, as
-its interval is. All tests of a family are adjusted together, by Holm's method.
+its interval is. Pairs of metrics are a family, and tests against controls another: which metrics differ does not depend
+on which controls there are. Each is adjusted by Holm's method.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from math import ceil
 import numpy as np
 
 from metaeval.config import ComparisonConfig
+from metaeval.report.notes import above
 from metaeval.report.result import Comparison, Result, Row, Significance, Value
-from metaeval.report.sheet import known
-from metaeval.stats.significance import benjamini_hochberg, holm, significance_clusters
+from metaeval.report.table import known
+from metaeval.stats.arrays import Floats
+from metaeval.stats.significance import benjamini_hochberg, holm, holm_against, significance_clusters
 from protocols.comparison import Difference, Tested, compare, tested_against
 from protocols.contract import Protocol, Resampling
 
@@ -44,14 +47,16 @@ def significance(
     if (not pairs and not held) or not settings.permutations:
         return None
     within = {"column": 1, "table": len(keys), "suite": len(keys) * tables}[settings.family]
-    permutations = max(settings.permutations, ceil(2 * (len(pairs) + held) * within / settings.alpha))
+    permutations, resamples = (
+        max(settings.permutations, ceil(2 * tests * within / settings.alpha)) for tests in (len(pairs), held)
+    )
     normal = [key for key in keys if protocol.measure(key).normal]
     found = {}
     for pair in pairs:
         (one, of_one), (other, of_other) = (tested[name] for name in pair)
         found[pair] = compare(protocol, (one, other), (of_one, of_other), resampling, permutations, options, normal)
     comparisons = [_comparison(key, pair, found[pair][key]) for key in normal for pair in pairs]
-    beaten = tested_against(protocol, options, resampling, tested, against or {}, keys, permutations)
+    beaten = tested_against(protocol, options, resampling, tested, against or {}, keys, resamples)
     controls = [_comparison(key, pair, told[key]) for key in keys for pair, told in beaten.items() if key in told]
     whole = Significance(
         permutations=permutations,
@@ -60,8 +65,9 @@ def significance(
         comparisons=comparisons,
         controls=controls,
         family=settings.family,
+        separate_controls=True,
     )
-    return _adjusted([whole], None if settings.family == "table" else lambda one: one.measure)[0]
+    return adjusted([whole], None if settings.family == "table" else lambda one: one.measure)[0]
 
 
 def _comparison(key: str, pair: tuple[str, str], told: Difference) -> Comparison:
@@ -81,37 +87,59 @@ def _comparison(key: str, pair: tuple[str, str], told: Difference) -> Comparison
 def as_one_family(tables: Sequence[Result]) -> list[Result]:
     """The results of a suite, with the p-values of all their tests adjusted together."""
     tested = [result.significance for result in tables if result.significance]
-    adjusted = iter(_adjusted(tested, None))
-    found = [next(adjusted) if result.significance else None for result in tables]
+    of_tables = iter(adjusted(tested, None))
+    found = [next(of_tables) if result.significance else None for result in tables]
     return [
         result.model_copy(update={"significance": own, "rows": marked(result.rows, own)})
         for result, own in zip(tables, found, strict=True)
     ]
 
 
-def _adjusted(tables: Sequence[Significance], family: Callable[[Comparison], Hashable] | None) -> list[Significance]:
-    """Adjust p within each family of tests, which is one for all where no function says which."""
-    tests = [one for table in tables for one in (*table.comparisons, *(table.controls or []))]
-    names = [family(one) if family else None for one in tests]
-    adjusted: list[Comparison] = list(tests)
-    sizes: dict[Hashable, int] = {}
-    for name in dict.fromkeys(names):
-        own = [place for place, other in enumerate(names) if other == name]
-        p = np.array([np.nan if (raw := tests[place].p) is None else raw for place in own])
-        sizes[name] = int(np.count_nonzero(~np.isnan(p)))
-        for place, by_holm, by_bh in zip(own, holm(p), benjamini_hochberg(p), strict=True):
-            adjusted[place] = tests[place].model_copy(update={"holm": known(by_holm), "bh": known(by_bh)})
-    in_order = iter(adjusted)
+def adjusted(tables: Sequence[Significance], family: Callable[[Comparison], Hashable] | None) -> list[Significance]:
+    """Adjust p within each family of pairs, and of tests against controls; one family where no function says which."""
+    pairs, most = _in_families([table.comparisons for table in tables], family, lambda _, p: holm(p))
+    controls, _ = _in_families([table.controls or [] for table in tables], family, _against_controls)
     return [
-        table.model_copy(
-            update={
-                "comparisons": [next(in_order) for _ in table.comparisons],
-                "controls": [next(in_order) for _ in table.controls or []],
-                "tests": max(sizes.values(), default=0),
-            }
-        )
-        for table in tables
+        table.model_copy(update={"comparisons": of_pairs, "controls": of_controls, "tests": most})
+        for table, of_pairs, of_controls in zip(tables, pairs, controls, strict=True)
     ]
+
+
+Tests = Sequence[tuple[int, Comparison]]
+"""Tests, each with the number of its table."""
+
+
+def _in_families(
+    tables: Sequence[Sequence[Comparison]],
+    family: Callable[[Comparison], Hashable] | None,
+    adjust: Callable[[Tests, Floats], Floats],
+) -> tuple[list[list[Comparison]], int]:
+    """The tests of each table, adjusted within each family, and how many tests the largest family has."""
+    tests = [(number, test) for number, table in enumerate(tables) for test in table]
+    names = [family(test) if family else None for _, test in tests]
+    p = np.array([np.nan if test.p is None else test.p for _, test in tests])
+    by_holm, by_bh, most = p.copy(), p.copy(), 0
+    for name in dict.fromkeys(names):
+        places = [place for place, other in enumerate(names) if other == name]
+        by_holm[places] = adjust([tests[place] for place in places], p[places])
+        by_bh[places] = benjamini_hochberg(p[places])
+        most = max(most, int(np.count_nonzero(~np.isnan(p[places]))))
+    in_order = (
+        test.model_copy(update={"holm": known(one), "bh": known(other)})
+        for (_, test), one, other in zip(tests, by_holm, by_bh, strict=True)
+    )
+    return [[next(in_order) for _ in table] for table in tables], most
+
+
+def _against_controls(tests: Tests, p: Floats) -> Floats:
+    """Adjusted p of tests against controls; a metric under another measure or in another table counts as another."""
+    metrics = [(number, test.measure, test.one) for number, test in tests]
+    controls = [test.other for _, test in tests]
+    rows, columns = ({name: at for at, name in enumerate(dict.fromkeys(names))} for names in (metrics, controls))
+    places = [rows[name] for name in metrics], [columns[name] for name in controls]
+    whole, difference = np.full((2, len(rows), len(columns)), np.nan)
+    whole[places], difference[places] = p, [test.difference or 0.0 for _, test in tests]
+    return np.asarray(holm_against(whole, difference)[places])
 
 
 def clusters(found: Significance, values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, int]]:
@@ -142,8 +170,7 @@ def marked(rows: Sequence[Row], found: Significance | None) -> list[Row]:
     )
     not_above: dict[str, dict[str, list[str]]] = {}
     for one in found.controls or []:
-        above = one.holm is not None and one.holm <= found.alpha and (one.difference or 0) > 0
-        if one.p is not None and not above:
+        if one.p is not None and not above(one, found.alpha):
             not_above.setdefault(one.one, {}).setdefault(one.measure, []).append(one.other)
     return [
         row

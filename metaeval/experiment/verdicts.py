@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from metaeval.citation.model import Entails, Pair, Verdict
-from metaeval.config import RunConfig
 from metaeval.corpus.chunks import Chunking, chunk_document
 from metaeval.corpus.model import Document
 from metaeval.corpus.units import Aggregation, UnitRow
 from metaeval.errors import RequestsWritten, UserError, unknown
 from metaeval.experiment.columns import FILE_PREFIX, ledger_of, signed_as
-from metaeval.experiment.metrics import MetricProgress, check_metric, executed, load_metric, plug_in
+from metaeval.experiment.metrics import LoadedMetrics, MetricProgress, executed, plug_in
 from metaeval.files import sha256_json
 from metaeval.llm.batch import write_batch
+from metaeval.report.formats import load_table
 from metaeval.report.result import Ledger
-from metaeval.report.sheet import load_sheet
 from metaeval.scoring.contract import Combination, Metric, PairScore
 from metaeval.scoring.engine import aggregate, score_pairs
 from metaeval.scoring.executors.pool import Pool
@@ -83,7 +82,7 @@ def find_cutoff(
     why = "none with these options" if card.threshold is not None else "none that is known"
     raise UserError(
         f"From which score of {name!r} on is a claim supported? It has {why}: give --threshold X, or learn one from "
-        f"human labels (metaeval calibrate {name} -d NAME) and give --calibration FILE."
+        f"human labels (metaeval thresholds {name} --learn -d NAME) and give --calibration FILE."
     )
 
 
@@ -94,9 +93,9 @@ def identity_of(name: str, metric: Metric) -> str:
 
 
 def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
-    sheet = load_sheet(path)
+    sheet = load_table(path)
     if sheet.name != SHEET:
-        raise UserError(f"{path} is a sheet of {sheet.name!r}, not of thresholds: 'metaeval calibrate' writes those.")
+        raise UserError(f"{path} is a sheet of {sheet.name!r}, not of learnt ones: type 'metaeval thresholds --learn'.")
     for record in sheet.records:
         if record.get("metric") != name:
             continue
@@ -148,16 +147,23 @@ class Backend:
         return ledger_of(self.answers.values())
 
 
-def load_judge(name: str, config: RunConfig) -> Metric:
-    """A metric that can judge pairs one by one, with the run's options; nothing is loaded or fetched yet.
+def refuse_files(names: Iterable[str]) -> None:
+    """Refuse score files where a metric has to give verdicts."""
+    for name in names:
+        if name.startswith(FILE_PREFIX):
+            raise UserError(
+                f"{name} holds scores of pairs that were known before: verdicts need a metric, by its name."
+            )
 
-    Raises `UserError` for a wrong name or option, missing packages, and a metric whose score of a pair depends on the
-    other pairs: it would change from wave to wave.
+
+def judge_of(name: str, metrics: LoadedMetrics) -> Metric:
+    """A metric that can judge pairs one by one, as it has to be prepared; no model is loaded or fetched yet.
+
+    Raises `UserError` for a file of scores, and a metric whose score of a pair depends on the other pairs: it would
+    change from wave to wave.
     """
-    if name.startswith(FILE_PREFIX):
-        raise UserError(f"{name} holds scores of pairs that were known before: verdicts need a metric, by its name.")
-    check_metric(name, config)
-    metric = load_metric(name, config)
+    refuse_files([name])
+    metric = metrics.fresh(name)
     if isinstance(metric, Combination) or metric.corpus_dependent:
         raise UserError(
             f"{name!r} scores a pair by the other pairs of the run too, and cannot judge single claims: name a metric "
@@ -168,7 +174,7 @@ def load_judge(name: str, config: RunConfig) -> Metric:
 
 def entailment(
     name: str,
-    config: RunConfig,
+    metrics: LoadedMetrics,
     cutoff: Cutoff,
     store: ScoreStore | None = None,
     premise: Premise = "joint",
@@ -185,14 +191,14 @@ def entailment(
     keeps its status. With `max over chunks` the premise is cut as the run cuts documents (`chunk`), and its best chunk
     decides. A soft cut-off leaves every verdict open and gives the score alone.
 
-    Raises `UserError` as `load_judge` does, and for soft verdicts of a metric whose scores are not from 0 to 1.
+    Raises `UserError` as `judge_of` does, and for soft verdicts of a metric whose scores are not from 0 to 1.
     """
-    metric = load_judge(name, config)
+    metric, config = judge_of(name, metrics), metrics.config
     card = metric.card
     if cutoff.value is None and (card.low, card.high, card.direction) != (0.0, 1.0, 1):
         raise UserError(
             f"Soft verdicts read scores as degrees of support from 0 to 1, and {name!r} gives others: give it a "
-            f"threshold (--threshold {name}=X), or calibrate one (metaeval calibrate {name})."
+            f"threshold (--threshold {name}=X), or calibrate one (metaeval thresholds {name} --learn)."
         )
     answers: dict[Pair, PairScore] = {}
     report = partial(progress, name) if progress else None

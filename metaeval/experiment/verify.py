@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.metrics import check_modules, load_metric, plug_in
+from metaeval.experiment.metrics import load_metric, load_metrics, plug_in
 from metaeval.files import cache_folder, sha256_json, write_text
 from metaeval.scoring.backends.model_metric import ModelMetric
-from metaeval.scoring.canaries import Compared, Verified, compared, verified
+from metaeval.scoring.canaries import OfficialComparison, Verified, compared, verified
 from metaeval.scoring.contract import Combination, Metric
 
 Say = Callable[[str], None]
@@ -31,8 +31,7 @@ def verify(name: str, config: RunConfig) -> Verified:
 
     Raises `UserError` for what the metric itself refuses: a wrong option, a missing package, a model not to be had.
     """
-    metric = load_metric(name, config)
-    check_modules(name, metric.card)
+    metric = load_metrics([name], config)[name]
     if isinstance(metric, Combination):
         raise UserError(f"{name!r} combines other metrics: verify these, {', '.join(metric.members)}, one at a time.")
     with plug_in(name):
@@ -45,8 +44,7 @@ def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
     Raises `UserError` for a metric without an official package that can be installed, and for options that the
     package does not have.
     """
-    metric = load_metric(name, config)
-    check_modules(name, metric.card)
+    metric = load_metrics([name], config)[name]
     with plug_in(name):
         recipe = RECIPES.get(metric.card.name)
         if recipe is None or not isinstance(metric, ModelMetric):
@@ -63,7 +61,7 @@ def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
         return load_metric("worker", RunConfig(metric_options={"worker": {"command": command, "timeout": 3600}}))
 
 
-def compare(found: Verified, official: Metric) -> Compared:
+def compare(found: Verified, official: Metric) -> OfficialComparison:
     """Score the canary pairs with the official package."""
     return compared(found, official, RECIPES[found.metric.card.name].title)
 
@@ -152,7 +150,7 @@ _BERTSCORE = Environment(
 )
 
 
-class Recipe(NamedTuple):
+class OfficialRecipe(NamedTuple):
     """An official package for a metric: its environment, and the worker's arguments for a metric's options."""
 
     environment: Environment
@@ -205,10 +203,10 @@ def _bertscore(metric: ModelMetric) -> dict[str, Any]:
     }
 
 
-RECIPES: dict[str, Recipe] = {
-    "bertscore": Recipe(_BERTSCORE, _bertscore),
-    "summac-conv": Recipe(_SUMMAC, _summac_conv),
-    "summac-zs": Recipe(
+RECIPES: dict[str, OfficialRecipe] = {
+    "bertscore": OfficialRecipe(_BERTSCORE, _bertscore),
+    "summac-conv": OfficialRecipe(_SUMMAC, _summac_conv),
+    "summac-zs": OfficialRecipe(
         _SUMMAC, partial(_summac, kind="zs", names=("granularity", "op1", "op2", "use_ent", "use_con"))
     ),
 }

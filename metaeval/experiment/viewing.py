@@ -15,29 +15,30 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from metaeval.config import RunConfig, validated
-from metaeval.config_files import check_file
+from metaeval.cells import NO_CELLS
+from metaeval.config import RunConfig
+from metaeval.config_files import shown_settings
 from metaeval.corpus.chunks import Chunking
-from metaeval.corpus.model import Rating, Ratings, SupportLevel
-from metaeval.corpus.pairs import Placed, place_evidence
+from metaeval.corpus.model import SupportLevel
+from metaeval.corpus.pairs import PlacedEvidence, place_evidence
+from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.corpus.units import UnitRow
+from metaeval.data_tables import TEXT_ROLES, TypedTable
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.shown_answers import is_cited, show_answers
 from metaeval.experiment.columns import FILE_PREFIX
 from metaeval.experiment.evaluation import named_protocols, readings_of
-from metaeval.experiment.job_folder import NAME, PAIRS, Kept, check, find_job, read_pairs, settings_of
+from metaeval.experiment.job_folder import NAME, PAIRS, Kept, check, completed_run, find_job, read_pairs, settings_of
 from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
 from metaeval.experiment.prepared_run import Job, RatedSet, prepare, prepare_ratings
-from metaeval.experiment.run import PAGE as REPORT
 from metaeval.experiment.verdicts import find_cutoff
-from metaeval.files import write_text
-from metaeval.own_tables import TEXT_ROLES, Table
 from metaeval.report.cautions import cautions
 from metaeval.report.cells import headline_grid, lay_out, units
 from metaeval.report.explorer import Numbers, drawn, explorer_page
 from metaeval.report.findings import findings
-from metaeval.report.grid import Cell, Grid
+from metaeval.report.formats import PAGE as REPORT
 from metaeval.report.result import SCHEMAS, load_result, read_versioned
+from metaeval.report.table import Cell, Table
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.engine import context_of
 from metaeval.scoring.plan import longest_first
@@ -53,7 +54,7 @@ def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> 
     texts, statements, documents, groups, systems = Numbers(), Numbers(), Numbers(), Numbers(), Numbers()
 
     @cache
-    def placed(citation_id: str) -> Placed:
+    def placed(citation_id: str) -> PlacedEvidence:
         citation = citations[citation_id]
         chunking = Chunking(sys.maxsize) if config.unit == "page" else config.chunk.chunking()
         own = None if config.unit == "evidence" else chunking
@@ -63,7 +64,7 @@ def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> 
     for row in rows:
         pairs, level = [job.pairs[number] for number in row.members], kept[row.id]["level"]
         first = pairs[0]
-        evidence = placed(first.citation_id) if first.citation_id in citations else Placed({}, [])
+        evidence = placed(first.citation_id) if first.citation_id in citations else PlacedEvidence({}, [])
         system = corpus.statements[row.statement_id].system
         made.append(
             {
@@ -100,7 +101,7 @@ def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], i
     Ratings on the three-level scale keep it. Of two values each is a level, and the middle one has no name; of more,
     each third of the scale from the lowest rating to the highest.
     """
-    values = sorted({row.gold for row in ratings.rows})
+    values = sorted(set(ratings.columns.gold.tolist()))
     low, high = values[0], values[-1]
     if ratings.levels and {*values} <= {*map(float, SupportLevel)}:
         return {"levels": [level.label for level in sorted(SupportLevel)], "cuts": ""}, int
@@ -119,7 +120,7 @@ def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
     """
     headings = list(dict.fromkeys(name for row in rows for name in row.fields))
     mapped = {role: name for role, name in rated.config.columns.items() if role in TEXT_ROLES and name in headings}
-    roles = Table(rated.name, tuple(headings), ()).find(TEXT_ROLES, mapped)
+    roles = TypedTable(rated.name, dict.fromkeys(headings, NO_CELLS)).find(TEXT_ROLES, mapped)
     texts, statements, groups, systems, pools = Numbers(), Numbers(), Numbers(), Numbers(), Numbers()
     made: list[dict[str, Any]] = []
     for row in rows:
@@ -174,10 +175,10 @@ class View:
     progress: MetricProgress | None = None
 
 
-def write_view(names: Sequence[str], results: Path, path: Path, view: View) -> list[str]:
-    """Write the page of these jobs; a line about each.
+def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tuple[str, list[str]]:
+    """The page of these jobs, and a line about each.
 
-    names: jobs as `results list` names them, or their folders.
+    names: jobs as `results list` names them, or their folders. path: where the page will be written.
 
     Raises `UserError` for a job whose pairs cannot be shown, and for data that are not those judged.
     """
@@ -194,8 +195,7 @@ def write_view(names: Sequence[str], results: Path, path: Path, view: View) -> l
         drawn = f" of {about['of']:,}" if about["of"] > about["pairs"] else ""
         what = "answers" if cited else "ratings" if about["unit"] == "rating" else "pairs"
         said.append(f"{about['title']}: {about['pairs']:,} {what}{drawn}")
-    write_text(path, explorer_page("; ".join(titles), {"jobs": titles, **blocks}))
-    return said
+    return explorer_page("; ".join(titles), {"jobs": titles, **blocks}), said
 
 
 def _report(folder: Path, page: Path) -> str:
@@ -218,7 +218,7 @@ def _folder_of(name: str, results: Path) -> Path:
 def show_job(folder: Path, view: View) -> dict[str, Any]:
     """The blocks of a job: `job`, and under `spans-N` and `replies-N` what its N-th metric explains, and was replied.
 
-    Raises `UserError` as `write_view` does.
+    Raises `UserError` as `view_page` does.
     """
     head, kept = _kept_pairs(folder)
     names = [str(name) for name in head["columns"]]
@@ -241,8 +241,7 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     for number, name in enumerate(names):
         if name in _UNTOLD:
             continue
-        made = name not in config.metrics or name.startswith(FILE_PREFIX)  # a control, or scores made elsewhere
-        metric = None if made else load_metric(name, config)
+        metric = _loaded(name, config, view)
         explained = _explained(metric, name, job, shown.rows, view)
         replied = _replied(metric, job, shown.rows)
         metrics.append(
@@ -334,12 +333,10 @@ def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
 
 def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> Source:
     """The job as it was judged, its data read again."""
-    settings = settings_of(folder)
-    if not view.trust:
-        check_file(folder / NAME, settings)
+    settings = shown_settings(folder / NAME, settings_of(folder), view.trust)
     if view.data:
         settings["data"] = str(view.data)
-    config = validated(RunConfig, {**settings, "trust_config": view.trust}, str(folder / NAME))
+    config = completed_run(settings, str(folder / NAME), view.trust)
     try:
         return read(config)
     except UserError as error:
@@ -348,6 +345,18 @@ def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> 
         raise UserError(f"{error} The job was judged on {config.data}: name where the data are now with --data.") from (
             error
         )
+
+
+def _loaded(name: str, config: RunConfig, view: View) -> Metric | None:
+    """The metric of a column; None for a control, for scores made elsewhere, and where it cannot be loaded here."""
+    if name not in config.metrics or name.startswith(FILE_PREFIX):
+        return None
+    try:
+        return load_metric(name, config)
+    except UserError:
+        if name in view.explain:
+            raise
+        return None
 
 
 def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]:
@@ -422,7 +431,7 @@ def _by_row(values: Iterable[Any]) -> dict[int, Any]:
     return {row: value for row, value in enumerate(values) if value}
 
 
-def _table(grid: Grid) -> dict[str, Any]:
+def _table(grid: Table) -> dict[str, Any]:
     def shown(cell: Cell) -> dict[str, Any]:
         return {"number": cell.number, "interval": cell.interval, "marks": list(cell.marks), "rank": cell.rank}
 

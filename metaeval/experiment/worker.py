@@ -22,7 +22,7 @@ from metaeval.errors import UserError
 from metaeval.experiment.metrics import load_metric, package_versions, plug_in
 from metaeval.files import sha256_json
 from metaeval.scoring.contract import Metric
-from metaeval.scoring.executors.contract import Context, Recipe, Task, Work
+from metaeval.scoring.executors.contract import Context, Task, Work, WorkerRecipe
 
 
 def main() -> None:
@@ -71,7 +71,7 @@ class Scorer:
             self._recipe, self._work = None, Work(())
             # As the other process found its modules; what is installed here stays in front.
             sys.path += [folder for folder in message["path"] if folder not in sys.path]
-            recipe = Recipe(**message["recipe"])
+            recipe = WorkerRecipe(**message["recipe"])
             self._label = " + ".join(recipe.names)
             self._work = Work(job_metrics(recipe))
             self._recipe = message["recipe"]
@@ -89,7 +89,7 @@ class Scorer:
         return {"answers": done.answers}
 
 
-def job_metrics(recipe: Recipe) -> list[Metric]:
+def job_metrics(recipe: WorkerRecipe) -> list[Metric]:
     """The metrics of a recipe; `UserError` where they would not score here as they do where it was written."""
     if (own := package_versions()) != recipe.versions:
         other = ", ".join(f"{key} {one}, here {own[key]}" for key, one in recipe.versions.items() if own[key] != one)

@@ -10,22 +10,21 @@ from typing import Literal
 import numpy as np
 
 from metaeval.citation.judging import read_claims
-from metaeval.citation.model import Answer, Pair, Verdict
-from metaeval.citation.readers.answers import writable
+from metaeval.citation.model import Answer, Pair, Verdict, writable
 from metaeval.citation.table import Line, Question, Untitled, find_place, judge, mark_precision, premise
 from metaeval.stats.arrays import Floats
 
 TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
 """The pipelines whose questions people can answer."""
 
-Measure = Literal["recall", "precision"]
+ClaimMeasure = Literal["recall", "precision"]
 
-Judge = Callable[[int], bool | None]
+ItemJudge = Callable[[int], bool | None]
 """Whether the item of a number is full support; None: nobody says."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class JudgedClaim:
     """A claim and what may be asked of it.
 
     items: numbers of the items by (premise, claim), those that `judge` may ask for: its passages together, each alone,
@@ -41,7 +40,7 @@ class Claim:
     failing: int
     counts: bool
 
-    def value(self, measure: Measure, says: Judge, untitled: Untitled) -> float | None:
+    def value(self, measure: ClaimMeasure, says: ItemJudge, untitled: Untitled) -> float | None:
         """Recall (0 or 1), or the mean precision of the marks; None where an answer that decides it is missing."""
 
         def entails(pairs: Sequence[Pair]) -> list[Verdict]:
@@ -57,7 +56,7 @@ class Claim:
         known = [one for one in each if one is not None]
         return None if len(known) < many else sum(known) / (many + self.failing)
 
-    def degree(self, measure: Measure, score: Floats, untitled: Untitled) -> float:
+    def degree(self, measure: ClaimMeasure, score: Floats, untitled: Untitled) -> float:
         """What a metric's scores of the items say: that of all passages together, or the mean of each alone."""
         if measure == "recall":
             return float(score[min(self.items.values())])
@@ -74,12 +73,12 @@ class Claims:
     """
 
     pipeline: str
-    claims: tuple[Claim, ...]
+    claims: tuple[JudgedClaim, ...]
     by_group: bool
     untitled: Untitled
     fields: Mapping[str, str]
 
-    def sizes(self, measure: Measure) -> Floats:
+    def sizes(self, measure: ClaimMeasure) -> Floats:
         """(C,) what each claim counts in the mean over answers of each answer's share; 0: it is in no share."""
         if measure == "recall":
             size = np.array([float(one.counts) for one in self.claims])
@@ -97,7 +96,7 @@ def claims_of(answers: Sequence[Answer], pipeline: str) -> Claims:
     passages = {answer.id: answer for answer in answers}
     # Which marks count does not depend on what is said of them.
     lines = reading.lines(lambda pairs: [Verdict(True)] * len(pairs))
-    found: list[Claim] = []
+    found: list[JudgedClaim] = []
     items = 0
     numbered = [line for line in lines if line.claim_number is not None]
     for (own, number), group in groupby(numbered, key=lambda line: (line.answer, line.claim_number)):
@@ -107,7 +106,7 @@ def claims_of(answers: Sequence[Answer], pipeline: str) -> Claims:
     return Claims(pipeline, tuple(found), reading.by_group, reading.untitled, reading.fields)
 
 
-def _claim(answer: Answer, number: int, lines: Sequence[Line], untitled: Untitled, first: int) -> Claim:
+def _claim(answer: Answer, number: int, lines: Sequence[Line], untitled: Untitled, first: int) -> JudgedClaim:
     cited = tuple(
         place
         for line in lines
@@ -120,7 +119,7 @@ def _claim(answer: Answer, number: int, lines: Sequence[Line], untitled: Untitle
     for places in filter(None, sets):
         marks = "".join(f"[{place + 1}]" for place in places)
         names.setdefault((premise([answer.passages[at] for at in places], untitled), lines[0].claim), own + marks)
-    return Claim(
+    return JudgedClaim(
         id=own,
         answer=answer,
         question=Question(lines[0].claim, answer.passages, cited),

@@ -159,7 +159,8 @@ def candidate_of(
             effect = int(bad.sum()) / np.unique(cluster[bad]).size
         else:
             wanted = labels_to_tell(likely, max_missed, alpha)
-            effect = int(bad.sum()) / best.labels if best.labels else 1.0
+            # The first threshold, which misses nothing, is tested too, and there labels may count for less.
+            effect = int(bad.sum()) / min(best.labels, tested[0].labels)
         more = None if wanted is None else max(1, int(np.ceil(wanted * effect)) - int(bad.sum()))
     at = chosen if passes else best or chosen
     flagged = score[rows] < at.threshold if at else np.zeros(rows.size, dtype=bool)

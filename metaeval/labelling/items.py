@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,18 +15,23 @@ from typing import Any
 import numpy as np
 
 from metaeval.citation.alce.citations import PAPER, statements
-from metaeval.citation.model import Answer, Passage, check_ids
-from metaeval.citation.readers.answers import answers_of, file_stem, read_answers, writable
+from metaeval.citation.model import Answer, Passage, check_ids, group_of, writable
+from metaeval.citation.readers.answers import answers_of, file_stem, read_answers
+from metaeval.citation.readers.jsonl import passages_of
 from metaeval.citation.table import premise
 from metaeval.corpus.jsonl import UNJUDGED, read_corpus
+from metaeval.corpus.loaders.rows import DataRow as Record
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 from metaeval.corpus.pairs import PAIRS_SCHEMA
+from metaeval.data_tables import TEXT_ROLES, Row, TypedTable, warn_of_swap
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json
 from metaeval.labelling.claims import TITLES, Claims, claims_of
-from metaeval.own_tables import TABLES, TEXT_ROLES, Row, Table, read_table, table_of, warn_of_swap
-from metaeval.reading import json_objects
+from metaeval.own_tables import TABLES, read_table, table_of
+from metaeval.reading import MalformedError, json_objects, parse_json
 from metaeval.stats.arrays import Floats, Ints, codes_of
+
+_log = logging.getLogger("metaeval")
 
 ROLES: Mapping[str, Sequence[str]] = {
     "id": ("id", "item", "item_id", "citation_id", "pair_id", "citation", "key", "nr", "no", "number"),
@@ -153,7 +159,8 @@ def items_of(given: Any, mapping: Mapping[str, str] | None = None, pipeline: str
         raise unknown("pipeline", pipeline, TITLES)
     found = _items_of(given, mapping or {})
     if not isinstance(found, Items):
-        return _of_claims(*found, pipeline) if pipeline else _of_answers(*found)
+        astray = _marks_without_passage(*found)
+        return _of_claims(*found, pipeline) if pipeline else _of_answers(*found, astray)
     if pipeline and (found.claims is None or found.claims.pipeline != pipeline):
         raise UserError(
             f"{found.name} holds citations without their answers; {TITLES[pipeline]} reads answers with marks ([1]) "
@@ -171,9 +178,7 @@ def _items_of(given: Any, mapping: Mapping[str, str]) -> Items | tuple[Sequence[
     if not isinstance(given, str | Path):
         table = table_of("the items", given)
         first = table.rows[0].cells
-        passages: Any = first.get("passages")
-        listed = isinstance(passages, Sequence) and bool(passages) and all(isinstance(one, Mapping) for one in passages)
-        if isinstance(first.get("text"), str) and listed:
+        if isinstance(first.get("text"), str) and isinstance(first.get("passages"), list):
             return answers_of([row.cells for row in table.rows]), "answers"
         return _of_table(table, "items", mapping)
     path = Path(given)
@@ -185,7 +190,8 @@ def _items_of(given: Any, mapping: Mapping[str, str]) -> Items | tuple[Sequence[
         return _of_corpus(read_corpus(path, unjudged=True))
     if first.get("schema") == PAIRS_SCHEMA:
         return _of_pairs(path, name)
-    if not {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys():
+    answers = {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys()
+    if not answers or (answers == {"passages"} and "text" not in first and {*_TEXTS} & first.keys()):
         return _of_table(read_table(path), name, mapping)
     return read_answers(path), name
 
@@ -204,22 +210,30 @@ def _of_corpus(corpus: Corpus) -> Items:
     )
 
 
-def _of_answers(answers: Sequence[Answer], name: str) -> Items:
+def _marks_without_passage(answers: Sequence[Answer], name: str) -> int:
+    """The number of marks that point at no passage, of which it warns with an example."""
+    read = ((answer, one) for answer in answers for row in statements(answer, PAPER) for one in row.cited)
+    astray = [(answer, one.mark.number or 0) for answer, one in read if one.state == "fails"]
+    if astray:
+        answer, number = astray[0]
+        example = f"answer {shown(answer.id)} cites [{number + answer.first - 1}] of {len(answer.passages)} passages"
+        _log.warning("%s: %s marks point at no passage and are left out; for example, %s.", name, len(astray), example)
+    return len(astray)
+
+
+def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> Items:
     rows: list[Item] = []
     uncited: list[str] = []
-    astray = 0
     for answer in answers:
         for statement in statements(answer, PAPER):
             own = f"{answer.id}/{statement.number or statement.claim.sentence}"
             cited = [one for one in statement.cited if one.state == "judged" and one.place is not None]
-            astray += sum(one.state == "fails" for one in statement.cited)
-            uncited += [writable(answer.group or answer.id)] * (statement.counts and not cited)
+            uncited += [group_of(answer)] * (statement.counts and not cited)
             for one in cited:
                 passage = answer.passages[one.place or 0]
-                told = (statement.claim.text, premise([passage]), answer.group or answer.id)
-                text, source, group = map(writable, told)
+                text, source = map(writable, (statement.claim.text, premise([passage])))
                 cited_as = writable(f"{own}[{(one.place or 0) + 1}]")
-                rows.append(Item(cited_as, writable(own), text, source, group, writable(answer.system)))
+                rows.append(Item(cited_as, writable(own), text, source, group_of(answer), writable(answer.system)))
     notes = [f"read as answers with marks: {len(answers):,} answers, {len(rows):,} citations"]
     notes += [f"{astray:,} marks point at no passage, and are no items"] if astray else []
     return Items(name, tuple(rows), uncited=tuple(uncited), notes=tuple(notes))
@@ -230,12 +244,12 @@ def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> Items:
     claims = claims_of(answers, pipeline)
     rows = []
     for claim in claims.claims:
-        group, system = (writable(one) for one in (claim.answer.group or claim.answer.id, claim.answer.system))
+        group, system = group_of(claim.answer), writable(claim.answer.system)
         for own, (source, text) in zip(claim.names, claim.items, strict=True):
             rows.append(Item(own, claim.id, writable(text), writable(source), group, system))
     asked = len({row.statement_id for row in rows})
     settled = [one.answer for one in claims.claims if one.counts and not one.items]
-    uncited = tuple(writable(one.group or one.id) for one in settled)
+    uncited = tuple(group_of(one) for one in settled)
     notes = (
         f"read as answers with marks: {len(answers):,} answers, {asked:,} claims with citations as {TITLES[pipeline]} "
         f"reads them, {len(rows):,} questions",
@@ -261,7 +275,7 @@ def _of_pairs(path: Path, name: str) -> Items:
     return Items(name, tuple(rows), {column: [one[n] for one in scores] for n, column in enumerate(columns)})
 
 
-def _of_table(table: Table, name: str, mapping: Mapping[str, str]) -> Items | tuple[Sequence[Answer], str]:
+def _of_table(table: TypedTable, name: str, mapping: Mapping[str, str]) -> Items | tuple[Sequence[Answer], str]:
     """A row is a citation; or, where no column holds statements, an answer with marks, and its passages."""
     given = {role: heading for role, heading in mapping.items() if role in ROLES or role == "text"}
     columns = table.find({**ROLES, "text": ()}, given)
@@ -281,7 +295,7 @@ def _of_table(table: Table, name: str, mapping: Mapping[str, str]) -> Items | tu
         statement = row.text(columns["statement"])
         if not statement:
             raise row.wrong(columns["statement"], "is blank: write the statement, or delete the row")
-        texts = [text for one in sources if (text := row.text(one))]
+        texts = [premise([one]) for heading in sources for one in _passages(row, heading) if one.text.strip()]
         own = row.text(columns["id"]) if "id" in columns else str(number)
         if not own:
             raise row.wrong(columns["id"], "is blank: give each row an id")
@@ -302,9 +316,10 @@ def _of_table(table: Table, name: str, mapping: Mapping[str, str]) -> Items | tu
 _TEXTS = ("text", "answer", "response", "output", "Text", "Answer", "Response", "Output")
 _MARK = re.compile(r"\[\d+\]")
 _LISTED = re.compile(r"(?m)^\s*\[\d+\]\s*")
+_LIST = re.compile(r"""\s*\[\s*["'{\]]""")
 
 
-def _sources(table: Table, columns: Mapping[str, str]) -> tuple[list[str], list[str]]:
+def _sources(table: TypedTable, columns: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """The columns of sources, and which of them were found by a number behind the name of the first."""
     sources = [columns["source"]] if "source" in columns else []
     stems = (
@@ -326,17 +341,31 @@ def _sources(table: Table, columns: Mapping[str, str]) -> tuple[list[str], list[
 
 
 def _answer(row: Row, number: str, text: str, columns: Mapping[str, str], sources: Sequence[str]) -> Answer:
-    """The answer of a row. One column of passages lists them as [1] ..., [2] ... at the start of lines."""
-    cells = [row.text(one) for one in sources]
-    if len(cells) == 1 and len(listed := [one for one in _LISTED.split(cells[0]) if one.strip()]) > 1:
-        cells = [one.strip() for one in listed]
+    """The answer of a row, with the passages of all its columns of sources."""
+    passages = tuple(one for heading in sources for one in _passages(row, heading, alone=len(sources) == 1))
     own = row.text(columns["id"]) if "id" in columns else number
     group = row.text(columns["answer"]) if "answer" in columns and columns["answer"] != text else ""
     system = row.text(columns["system"]) if "system" in columns else ""
-    return Answer(own, row.text(text), tuple(map(Passage, cells)), group=group or own, system=system)
+    return Answer(own, row.text(text), passages, group=group or own, system=system)
 
 
-def _number_columns(table: Table, taken: set[str]) -> dict[str, list[float | None]]:
+def _passages(row: Row, heading: str, alone: bool = False) -> tuple[Passage, ...]:
+    """The passages of a cell: a list, also as JSON, or a text. alone: [1], [2] ... may begin passages in a text."""
+    value = row.value(heading)
+    if isinstance(value, str) and _LIST.match(value):
+        try:
+            value = parse_json(value)
+        except MalformedError as error:
+            if alone:
+                raise row.wrong(heading, f"begins as a list and is not JSON ({error}): write a JSON list") from error
+    if isinstance(value, list):
+        return passages_of(Record(row.place(heading), {heading: value}), heading)
+    text = row.text(heading)
+    listed = [one.strip() for one in _LISTED.split(text) if one.strip()] if alone else []
+    return tuple(map(Passage, listed if len(listed) > 1 else [text]))
+
+
+def _number_columns(table: TypedTable, taken: set[str]) -> dict[str, list[float | None]]:
     """The other columns that hold numbers alone: scores of metrics, if one is named."""
     found: dict[str, list[float | None]] = {}
     for heading in table.headings:

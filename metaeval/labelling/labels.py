@@ -10,10 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from metaeval.corpus.model import SupportLevel
+from metaeval.data_tables import Row, TypedTable
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import sha256_json
 from metaeval.labelling.items import ROLES, Item, Items
-from metaeval.own_tables import Row, Table, any_table
+from metaeval.own_tables import any_table
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import Sample, share
@@ -31,7 +32,7 @@ LABEL_ROLES: Mapping[str, Sequence[str]] = {
 }
 """What the columns of a table of labels are for, with their usual names."""
 
-Unit = Literal["item", "answer"]
+DrawnUnit = Literal["item", "answer"]
 
 WORDS: Mapping[str, SupportLevel] = {
     word: level
@@ -65,7 +66,7 @@ class Labels:
     levels: Mapping[str, tuple[int, ...]]
     probability: Mapping[str, float]
     stratum: Mapping[str, str]
-    unit: Unit | None = None
+    unit: DrawnUnit | None = None
     blank: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -130,7 +131,7 @@ def labels_of_each(files: Sequence[Items], labels: Any, mapping: Mapping[str, st
     return found
 
 
-def _read(table: Table, items: Items, mapping: Mapping[str, str]) -> Labels:
+def _read(table: TypedTable, items: Items, mapping: Mapping[str, str]) -> Labels:
     given = {role: one for role, one in mapping.items() if role in LABEL_ROLES}
     if "id" in table.headings and given.get("id") not in table.headings:
         given.pop("id", None)  # it speaks of the items: a sheet that was drawn from them has a column of its own
@@ -194,7 +195,7 @@ def _read(table: Table, items: Items, mapping: Mapping[str, str]) -> Labels:
     )
 
 
-def _check_header(table: Table) -> None:
+def _check_header(table: TypedTable) -> None:
     usual = {name for names in LABEL_ROLES.values() for name in names}
     cells = [
         str(value).strip().casefold().replace(" ", "_") for value in table.rows[0].cells.values() if value is not None
@@ -227,7 +228,7 @@ def _probability(row: Row, heading: str) -> float:
     return chance
 
 
-def _scale(table: Table, heading: str) -> dict[str, SupportLevel]:
+def _scale(table: TypedTable, heading: str) -> dict[str, SupportLevel]:
     """What each text in the column of levels means. Words and numbers do not mix: 1 beside "none" could be either."""
     texts = {row.text(heading): row for row in reversed(table.rows) if row.text(heading)}
     words: dict[str, SupportLevel] = {}
@@ -273,7 +274,7 @@ def agreement(labels: Labels) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class LabelledItems:
     """Labelled items as a sample. shares: (n, 3) the share of its annotators who say none, partial, full of each.
 
     unit: what was drawn as one. said: how the design is known, for people. lost: items, or claims, that were drawn and
@@ -282,7 +283,7 @@ class Judged:
 
     sample: Sample
     shares: Floats
-    unit: Unit
+    unit: DrawnUnit
     said: str
     lost: int
 
@@ -296,7 +297,7 @@ class Judged:
         return np.asarray(self.shares @ np.array([0.0, 1.0, 2.0]))
 
 
-def judged(items: Items, labels: Labels) -> Judged:
+def judged(items: Items, labels: Labels) -> LabelledItems:
     """The labelled items, with the design that the file gives, or the one that the labels look like.
 
     Items that were drawn and not judged count as missing at random within their stratum: the probabilities of the
@@ -312,7 +313,7 @@ def judged(items: Items, labels: Labels) -> Judged:
     answer[singles] = groups
     sizes, held = (np.bincount(one, minlength=int(groups.max()) + 1) for one in (answer, answer[labelled]))
     whole = bool(((held == 0) | (held == sizes)).all()) and int(sizes[held > 0].max()) > 1
-    unit: Unit = labels.unit or ("answer" if whole else "item")
+    unit: DrawnUnit = labels.unit or ("answer" if whole else "item")
     what = "whole answer" if unit == "answer" else items.what.removesuffix("s")
     names = [labels.stratum.get(own, "") for own in ids]
     stratum = np.unique(names, return_inverse=True)[1].astype(np.int64)
@@ -335,7 +336,7 @@ def judged(items: Items, labels: Labels) -> Judged:
         raise UserError(
             f"{labels.name} labels one {what} only: an interval takes two at least, and says much from 20 on."
         )
-    return Judged(Sample(rows, chance, codes, stratum), shares, unit, said, lost.total())
+    return LabelledItems(Sample(rows, chance, codes, stratum), shares, unit, said, lost.total())
 
 
 def _counted(number: int, what: str) -> str:
@@ -346,7 +347,7 @@ ODDS = 1e-3
 """The chance at which the labels of a real sample are taken for none."""
 
 
-def check_sample(items: Items, found: Judged, scores: Mapping[str, Floats]) -> None:
+def check_sample(items: Items, found: LabelledItems, scores: Mapping[str, Floats]) -> None:
     """Refuse labels whose items cannot be a sample drawn as the design says; `UserError` says how that is seen.
 
     The mean of what is known of every item is estimated from the labelled ones, and held against its true value:
@@ -379,7 +380,7 @@ def check_sample(items: Items, found: Judged, scores: Mapping[str, Floats]) -> N
                 f"The {drawn.size:,} labelled {items.what} are no random sample of the {values.size:,}: their mean "
                 f"{name} is {guess.value:.3g}, and that of all {items.what} {values.mean():.3g} (p {p:.1g}; design: "
                 f"{found.said}). Draw items with 'metaeval label', give each its chance of being drawn in a column "
-                "'probability', or add --assume-sample if you know better."
+                "'probability', or set assume_sample=true if you know better."
             )
 
 
@@ -399,7 +400,7 @@ class Drawn:
     rows: Ints
     probability: Floats
     stratum: Sequence[str]
-    unit: Unit
+    unit: DrawnUnit
     known: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -12,12 +12,12 @@ from typing import get_args
 
 import numpy as np
 
-from metaeval.citation.readers.answers import writable
+from metaeval.citation.model import group_of
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, shown
-from metaeval.labelling.claims import TITLES, Measure
+from metaeval.labelling.claims import TITLES, ClaimMeasure
 from metaeval.labelling.items import Items
-from metaeval.labelling.labels import Judged, Labels
+from metaeval.labelling.labels import LabelledItems, Labels
 from metaeval.stats.arrays import Floats, Ints, codes_of
 from metaeval.stats.decisions import best_thresholds, decide
 from metaeval.stats.prediction_powered import (
@@ -46,7 +46,11 @@ RECALL = "recall"
 LABELS: Mapping[str, str] = {
     **{name: label for name, (label, _) in SHARES.items()},
     RECALL: "recall (statements in full)",
-    **{f"{name}-{measure}": f"{title} {measure}" for name, title in TITLES.items() for measure in get_args(Measure)},
+    **{
+        f"{name}-{measure}": f"{title} {measure}"
+        for name, title in TITLES.items()
+        for measure in get_args(ClaimMeasure)
+    },
 }
 
 PLANNED = (0.05, 0.1, 0.2, 0.5)
@@ -56,18 +60,18 @@ _COUNTABLE = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class LabelSide:
     """One file of answers with its labels and the scores of one metric, of this name."""
 
     items: Items
     labels: Labels
-    judged: Judged
+    judged: LabelledItems
     score: Floats
     metric: str
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LabelRows:
     """What one measure is a mean of: labels of a sample of units of analysis, their scores and clusters.
 
     size: what each counts; None: all alike. settled: (K,) by cluster, what units that are known to be 0 count.
@@ -82,11 +86,11 @@ class Rows:
     settled: Floats | None = None
 
 
-def citation_rows(side: Side, three: bool) -> dict[str, Rows]:
+def citation_rows(side: LabelSide, three: bool) -> dict[str, LabelRows]:
     """Shares of citations by level, and recall where the labels tell it; three: some label is partial."""
     found, groups = side.judged, side.items.groups
     rows = {
-        name: Rows(found.label(*levels), side.score, found.sample, groups, _metric_only(side, levels))
+        name: LabelRows(found.label(*levels), side.score, found.sample, groups, _metric_only(side, levels))
         for name, (_, levels) in SHARES.items()
         if three or name not in ("partial", "precision")
     }
@@ -94,7 +98,7 @@ def citation_rows(side: Side, three: bool) -> dict[str, Rows]:
     return {**rows, RECALL: recall} if recall else rows
 
 
-def _metric_only(side: Side, levels: Sequence[SupportLevel]) -> float | None:
+def _metric_only(side: LabelSide, levels: Sequence[SupportLevel]) -> float | None:
     """The share that the metric's decisions give, with the thresholds that fit the labels best; None for one label."""
     gold = np.rint(side.judged.level).astype(np.int64)
     if np.unique(gold).size < 2:
@@ -107,7 +111,7 @@ def _metric_only(side: Side, levels: Sequence[SupportLevel]) -> float | None:
     return float(np.isin(decided, [int(one) for one in levels]).mean())
 
 
-def _recall_rows(side: Side) -> Rows | None:
+def _recall_rows(side: LabelSide) -> LabelRows | None:
     """Statements of which some citation is full; a statement without a citation is not. None where labels cannot say.
 
     A statement is labelled where all its citations are; their chance of that is known where whole answers were drawn,
@@ -132,7 +136,7 @@ def _recall_rows(side: Side) -> Rows | None:
     own = place[first[whole]]
     unit = whole if found.unit == "item" else found.sample.unit[own]
     sample = Sample(whole, found.sample.probability[own], unit, found.sample.stratum[own])
-    return Rows(best[whole], score, sample, items.groups[first], None, settled=_by_cluster(items, items.uncited))
+    return LabelRows(best[whole], score, sample, items.groups[first], None, settled=_by_cluster(items, items.uncited))
 
 
 def _by_cluster(items: Items, groups: Sequence[str], size: Floats | None = None) -> Floats:
@@ -141,7 +145,7 @@ def _by_cluster(items: Items, groups: Sequence[str], size: Floats | None = None)
     return np.bincount([code[one] for one in groups], size, len(code)).astype(np.float64)
 
 
-def claim_rows(side: Side) -> dict[str, Rows]:
+def claim_rows(side: LabelSide) -> dict[str, LabelRows]:
     """Recall and precision of the pipeline whose questions are the items; precision where no answer to one is missing.
 
     Both are means over answers of each answer's share, as the pipeline's own, so that a claim counts by how many its
@@ -155,7 +159,7 @@ def claim_rows(side: Side) -> dict[str, Rows]:
     full = side.judged.label(FULL) > 0.5
     place = {int(row): number for number, row in enumerate(sample.rows)}
     drawn = [[place[row] for row in one.items.values() if row in place] for one in claims.claims]
-    groups = [writable(one.answer.group or one.answer.id) for one in claims.claims]
+    groups = [group_of(one.answer) for one in claims.claims]
     cluster = {name: number for number, name in enumerate(items.clusters)}
 
     def people(item: int) -> bool | None:
@@ -164,7 +168,7 @@ def claim_rows(side: Side) -> dict[str, Rows]:
     gold = full.astype(np.int64)
     cut = best_thresholds(side.score[sample.rows], gold, None, "macro-f1", 2)[0] if np.ptp(gold) else None
     found = {}
-    for measure in get_args(Measure):
+    for measure in get_args(ClaimMeasure):
         size = claims.sizes(measure)
         rows = [number for number, one in enumerate(claims.claims) if one.items and size[number] > 0]
         value = [claims.claims[row].value(measure, people, claims.untitled) if drawn[row] else None for row in rows]
@@ -181,7 +185,7 @@ def claim_rows(side: Side) -> dict[str, Rows]:
             decided = [claims.claims[row].value(measure, says.__getitem__, claims.untitled) or 0.0 for row in rows]
             by_metric = float(size[rows] @ np.array(decided) / size.sum())
         settled = [row for row in np.flatnonzero(size > 0).tolist() if not claims.claims[row].items]
-        found[f"{claims.pipeline}-{measure}"] = Rows(
+        found[f"{claims.pipeline}-{measure}"] = LabelRows(
             np.array([value[number] for number in known], dtype=np.float64),
             np.array([claims.claims[row].degree(measure, side.score, claims.untitled) for row in rows]),
             Sample(np.array(known), chance, unit, sample.stratum[own]),
@@ -199,7 +203,7 @@ def claim_rows(side: Side) -> dict[str, Rows]:
     return found
 
 
-def estimated(rows: Rows, estimand: Estimand, level: float) -> tuple[Share, Share]:
+def estimated(rows: LabelRows, estimand: Estimand, level: float) -> tuple[Share, Share]:
     """What a measure is from labels and scores, and from labels alone; `UserError` where there are too few labels."""
     given = rows.label, rows.score, rows.sample, rows.cluster, estimand, level
     try:
@@ -213,7 +217,7 @@ def estimated(rows: Rows, estimand: Estimand, level: float) -> tuple[Share, Shar
     return one, alone
 
 
-def wald(rows: Rows, level: float) -> tuple[float, float, float] | None:
+def wald(rows: LabelRows, level: float) -> tuple[float, float, float] | None:
     """PPI++ as ppi-python computes it, with scores moved into 0 .. 1; None where every item is labelled."""
     rest = np.ones(rows.score.size, dtype=bool)
     rest[rows.sample.rows] = False
@@ -227,7 +231,9 @@ def wald(rows: Rows, level: float) -> tuple[float, float, float] | None:
     return found.value, found.low, found.high
 
 
-def aligned_parts(sides: Sequence[Side], found: Sequence[tuple[Share, Share]], estimand: Estimand) -> list[list[Share]]:
+def aligned_parts(
+    sides: Sequence[LabelSide], found: Sequence[tuple[Share, Share]], estimand: Estimand
+) -> list[list[Share]]:
     """Both files' shares with parts under common codes: answers to one question are drawn, and err, together.
 
     Where items were drawn apart in each file, no unit of the one is a unit of the other.
@@ -250,7 +256,7 @@ def aligned_parts(sides: Sequence[Side], found: Sequence[tuple[Share, Share]], e
 
 
 @dataclass(frozen=True)
-class Estimate:
+class LabelEstimate:
     """One share: from labels and scores, from labels alone, and from the metric alone.
 
     measure: a key of `LABELS`. value, low, high: prediction-powered. alone: (value, low, high) of labels
@@ -275,11 +281,11 @@ class Estimate:
 
 
 def estimate_of(
-    side: Side, name: str, rows: Rows, found: Share, alone: Share, estimand: Estimand, level: float
-) -> Estimate:
+    side: LabelSide, name: str, rows: LabelRows, found: Share, alone: Share, estimand: Estimand, level: float
+) -> LabelEstimate:
     """What labels and scores, labels alone, and the metric alone say of one measure of one file."""
     independent = rows.size is None and (rows.settled is None or not rows.settled.any())
-    return Estimate(
+    return LabelEstimate(
         system=side.items.name,
         metric=side.metric,
         measure=name,
@@ -296,14 +302,16 @@ def estimate_of(
     )
 
 
-def difference_of(sides: Sequence[Side], name: str, pairs: Sequence[Sequence[Share]], level: float) -> Estimate:
+def difference_of(
+    sides: Sequence[LabelSide], name: str, pairs: Sequence[Sequence[Share]], level: float
+) -> LabelEstimate:
     """The first file's value of a measure less the second's; pairs: of `aligned_parts`."""
     (one, one_alone), (other, other_alone) = pairs
     value, low, high = difference(one, other)
     variance = float((high - low) ** 2)
     alone = difference(one_alone, other_alone)
     labels = sum(side.judged.sample.size for side in sides)
-    return Estimate(
+    return LabelEstimate(
         system=f"{sides[0].items.name} less {sides[1].items.name}",
         metric=sides[0].metric,
         measure=name,
@@ -328,7 +336,9 @@ def labels_needed(half_width: float, share: float, items: int | None = None) -> 
     Raises `UserError` for a half width outside 0 .. 0.5, a share outside 0 .. 1, and fewer than 2 items.
     """
     if not 0 < half_width < 0.5:
-        raise UserError(f"--interval is {half_width:g}; allowed: above 0 and below 0.5 (0.1: plus or minus 10 points).")
+        raise UserError(
+            f"--half-width is {half_width:g}; allowed: above 0 and below 0.5 (0.1: plus or minus 10 points)."
+        )
     if not 0 < share < 1:
         raise UserError(f"--share is {share:g}; allowed: above 0 and below 1.")
     if items is not None and items < 2:

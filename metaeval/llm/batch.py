@@ -36,7 +36,8 @@ def write_batch(path: Path, bodies: Mapping[str, bytes]) -> str:
         return f"0 requests written to {path}: every reply is kept already."
     return (
         f"{len(bodies):,} requests written to {path}, and nothing asked. Have a batch API or 'vllm run-batch -i {path} "
-        "-o REPLIES' answer them, then type the same command with --replies REPLIES in the place of --requests."
+        "-o REPLIES' answer them, then type the same command with --replies REPLIES in the place of --requests "
+        "(of cite: --set batch=REPLIES, --set requests=FILE)."
     )
 
 

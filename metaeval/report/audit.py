@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from metaeval.report.cells import cell
-from metaeval.report.grid import (
+from metaeval.report.html_report import Picture, Section, page_of, table_of
+from metaeval.report.measures import LEVELS
+from metaeval.report.result import FULL_SUPPORT, Column, Data, Value
+from metaeval.report.table import (
     UNDEFINED,
-    Grid,
     Note,
+    Table,
     blocks_of,
     count,
     numeral,
@@ -18,9 +21,6 @@ from metaeval.report.grid import (
     plain,
     share,
 )
-from metaeval.report.html_report import Picture, Section, page_of, table_of
-from metaeval.report.measures import LEVELS
-from metaeval.report.result import FULL_SUPPORT, Column, Data, Value
 
 SCHEMA = "metaeval-audit/1"
 PAGE = "page"
@@ -148,22 +148,22 @@ def page(found: Audit, pictures: Sequence[Picture] = ()) -> str:
     return page_of(heading, [Section([(grid, "") for grid in grids(found)], pictures=pictures)])
 
 
-def grids(found: Audit, brief: bool = False) -> list[Grid]:
+def grids(found: Audit, brief: bool = False) -> list[Table]:
     """The tables of an audit. brief: for a screen, with the giveaways of one unit."""
     where = place_of(found.data)
     made = [_sizes(found, where), _rules(found, where, brief)] if found.sizes else []
     made.append(_giveaways(found, where, brief))
     shown = found.giveaways[0].unit if brief and found.giveaways else ""
     notes = (*_about(found), *(Note("finding", said) for said in findings(found, shown)))
-    return [*made[:-1], replace(made[-1], footer=notes)]
+    return [grid.noting(found.data.demo) for grid in (*made[:-1], replace(made[-1], footer=notes))]
 
 
-def _sizes(found: Audit, where: str) -> Grid:
+def _sizes(found: Audit, where: str) -> Table:
     cells = {
         "hold a whole set": [f"{one.whole:,} of {one.touched:,}" for one in found.sizes],
         "share": [share(one.whole, one.touched) for one in found.sizes],
     }
-    return Grid(
+    return Table(
         key=("audit", "sizes"),
         title="Chunks of full citations that hold evidence, by chunk size in words",
         subtitle=where,
@@ -173,14 +173,14 @@ def _sizes(found: Audit, where: str) -> Grid:
     )
 
 
-def _rules(found: Audit, where: str, brief: bool) -> Grid:
+def _rules(found: Audit, where: str, brief: bool) -> Table:
     detectors = [FULL_SUPPORT] if brief else list(dict.fromkeys(name for one in found.rules for name in one.perfect))
     rows = []
     for one in found.rules:
         counts = (*(one.levels.get(level, 0) for level in LEVELS), one.left_out)
         perfect = (numeral(one.perfect.get(name, {}).get("FS-PS"), PERCENT) for name in detectors)
         rows.append(("", one.rule, [*(f"{number:,}" for number in counts), *perfect]))
-    return Grid(
+    return Table(
         key=("audit", "rules"),
         title="Labels of chunks under each rule for evidence",
         subtitle=f"{where}, {found.chunks}; FS-PS (ROC-AUC, %) of a perfect detector",
@@ -190,7 +190,7 @@ def _rules(found: Audit, where: str, brief: bool) -> Grid:
     )
 
 
-def _giveaways(found: Audit, where: str, brief: bool) -> Grid:
+def _giveaways(found: Audit, where: str, brief: bool) -> Table:
     units = list(dict.fromkeys(one.unit for one in found.giveaways))[: 1 if brief else None]
     measures = list(dict.fromkeys(name for one in found.giveaways for name in one.values))
     shown = [one for unit in units for one in found.giveaways if one.unit == unit and not (brief and one.reads)]
@@ -198,7 +198,7 @@ def _giveaways(found: Audit, where: str, brief: bool) -> Grid:
         ("" if brief else f"unit {one.unit}", one.name, [cell(v.value, v.low, v.high, PERCENT) for v in values])
         for one, values in ((one, map(one.value, measures)) for one in shown)
     ]
-    return Grid(
+    return Table(
         key=("audit", "giveaways"),
         title="What tells levels apart without a metric (ROC-AUC, %)",
         subtitle=f"{where}, unit {units[0]}" if brief else where,

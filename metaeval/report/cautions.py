@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from metaeval.report.grid import count, grouped, place_of, plain, share, value_of
 from metaeval.report.measures import LEVELS, listed, metrics_of, sentence
 from metaeval.report.notes import FEW_GROUPS, certificate_text, effective, plural, values_by_kind, whole_range
 from metaeval.report.result import FULL_SUPPORT, Result, Row
+from metaeval.report.table import DEMO, count, grouped, place_of, plain, share, value_of
 
 # From these shares on it is said that a metric's tokens are cut, and that chunks are left out.
 _CUT, _LEFT_OUT = 0.01, 0.1
@@ -18,9 +18,14 @@ def cautions(results: Sequence[Result]) -> list[str]:
     that are cut, warnings, and how often intervals and tests were seen to hold.
     """
     of = grouped((place_of(result.data), result) for result in results)
-    rules = (_missing_levels, _left_out, _parts_of_evidence, _few_groups, _unscored, _cut, _warned, _certified)
+    rules = (_demo, _missing_levels, _left_out, _parts_of_evidence, _few_groups, _unscored, _cut, _warned, _certified)
     said = grouped((text, name) for name, same in of.items() for rule in rules for text in dict.fromkeys(rule(same)))
     return [f"{listed(names)}: {text}" if len(of) > 1 else sentence(text) for text, names in said.items()]
+
+
+def _demo(results: Sequence[Result]) -> Iterable[str]:
+    if results[0].data.demo:
+        yield f"demo data: {DEMO}."
 
 
 def _missing_levels(results: Sequence[Result]) -> Iterable[str]:
@@ -66,7 +71,7 @@ def _few_groups(results: Sequence[Result]) -> Iterable[str]:
     if below:
         rest = f"values rest on {whole_range(below)} effective groups"
         yield f"{rest}; below {FEW_GROUPS}, intervals may hold the true value less often than they say."
-    resampled = [result for result in results if result.interval.method in ("percentile", "bca")]
+    resampled = [result for result in results if not result.interval.studentised]
     few = [one.data.groups for one in resampled if one.interval.resamples and one.data.groups < FEW_GROUPS]
     if few:
         yield f"{count(min(few), 'group')}; below {FEW_GROUPS}, resampled intervals tend to be too narrow."

@@ -9,24 +9,6 @@ from typing import NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.report.findings import best_control
-from metaeval.report.grid import (
-    CONTROLS,
-    UNDEFINED,
-    Cell,
-    Grid,
-    Group,
-    Note,
-    Rank,
-    TableRow,
-    blocks_of,
-    chance,
-    count,
-    numeral,
-    place_of,
-    plain,
-    short,
-    value_of,
-)
 from metaeval.report.measures import LEVELS, Headline, Readings, headlines, metrics_of, untested
 from metaeval.report.notes import (
     LEVEL,
@@ -45,14 +27,35 @@ from metaeval.report.notes import (
     settings,
     tests_controls,
 )
-from metaeval.report.result import Column, Comparison, Result, Row, Significance, Unit, Value
+from metaeval.report.result import Column, Comparison, Data, Result, Row, Significance, Unit, Value, records
+from metaeval.report.table import (
+    CONTROLS,
+    UNDEFINED,
+    Cell,
+    Group,
+    Note,
+    Rank,
+    Table,
+    TableRow,
+    blocks_of,
+    chance,
+    count,
+    numeral,
+    place_of,
+    plain,
+    short,
+    value_of,
+)
 
 THREE = Column(key="", label="")
 """How a number without a measure of its own is printed: three decimals."""
 
 
-def lay_out(result: Result) -> Grid:
-    """Build the grid: metrics above controls, ranks among metrics only, every mark with its footnote."""
+def lay_out(result: Result) -> Table:
+    """The table of a result: metrics above controls, ranks among metrics only, every mark with its footnote.
+
+    It has a record for each metric and measure.
+    """
     rows, columns, metrics = in_blocks(result.rows), result.columns, metrics_of(result)
     reasons = letters(value_of(row, column) for row in rows for column in columns)
     heads = [_head(column, metrics, rows) for column in columns]
@@ -60,7 +63,7 @@ def lay_out(result: Result) -> Grid:
     lines = ((titles[row.kind], row.metric, [_cell(row, head, reasons) for head in heads]) for row in rows)
     level = not_above(tests_controls(result)) + untested([(result, column) for column in columns])
     data = result.data
-    return Grid(
+    return Table(
         key=(result.protocol, data.name, data.split, result.unit),
         title=plain(result.title),
         subtitle=place_of(data, units(result.unit)),
@@ -70,7 +73,11 @@ def lay_out(result: Result) -> Grid:
         footnotes=footnotes(rows, columns, reasons, plural(result.unit), level),
         footer=footer(result),
         signatures=tuple(row.signature for row in metrics or rows),
-    )
+        name=result.protocol,
+        data=data,
+        settings={"unit": result.unit},
+        records=list(records(result)),
+    ).noting(data.demo)
 
 
 def units(unit: Unit) -> str:
@@ -142,7 +149,7 @@ def legend(ranks: Iterable[Mapping[str, Rank]]) -> str:
     return "Bold: best metric in the column." if used else ""
 
 
-def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Grid:
+def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Table:
     """One row per pair and measure, the measures in the table's order (`measures`: only these, by key).
 
     Raises `UserError` when the result holds no pairs: it has one metric, or was made without the test.
@@ -168,7 +175,7 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Gr
         ]
         name = f"{plain(pair.one)} {_order_sign(pair, tested.alpha)} {plain(pair.other)}"
         lines.append((plain(column.label), name, cells))
-    return Grid(
+    return Table(
         key=("pairs", result.protocol, data.name, data.split, result.unit, *(measures or ())),
         title=f"{plain(result.title)}: pairs of metrics",
         subtitle=place_of(data, units(result.unit)),
@@ -183,7 +190,7 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Gr
         ),
         signatures=tuple(row.signature for row in metrics_of(result)),
         stub="pair",
-    )
+    ).noting(data.demo)
 
 
 def _order_sign(pair: Comparison, alpha: float) -> str:
@@ -221,7 +228,7 @@ ROWS = 12
 _FEW, _EXPLAINED = 7, 5
 
 
-def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Grid:
+def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Table:
     """The results of one data set in one table: a column for each protocol's headline; those of several: `suite_grid`.
 
     A single protocol shows all measures of its table, where there are few metrics. most: metrics that are shown.
@@ -233,9 +240,9 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
         shown = [Headline(results[0], column) for column in results[0].columns]
     first = shown[0].result
     several = len(results) > 1
-    grid = Grid(
+    grid = Table(
         key=("headline", first.data.name, first.data.split, first.unit),
-        title="Metrics against human labels" if several else plain(first.title),
+        title=first.data.wording("Metrics against human labels") if several else plain(first.title),
         subtitle=_subtitle(results),
         headings=tuple(plain(one.column.label) for one in shown),
         groups=tuple(Group(plain(one.result.protocol)) for one in shown) if several else (),
@@ -243,7 +250,7 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
     return _filled(grid, shown, most, readings, intervals=True)
 
 
-def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Grid:
+def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Table:
     """The results of several data sets in one table: a group of columns for each protocol, a column for each data set.
 
     Cells have no interval. most: metrics that are shown.
@@ -255,9 +262,10 @@ def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) 
         for name in protocols
     }
     several_units = len({result.unit for result in results}) > 1
-    grid = Grid(
+    data = Data.together([one.data for one in results])
+    grid = Table(
         key=("headline",),
-        title="Metrics against human labels",
+        title=data.wording("Metrics against human labels"),
         subtitle=", ".join(dict.fromkeys(units(result.unit) for result in results)),
         headings=tuple(plain(one.result.data.name) + (f" {one.result.unit}" if several_units else "") for one in shown),
         groups=tuple(
@@ -291,7 +299,7 @@ def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
     return best[:most], len(names) - most
 
 
-def _filled(grid: Grid, shown: Sequence[Headline], most: int, readings: Readings, intervals: bool) -> Grid:
+def _filled(grid: Table, shown: Sequence[Headline], most: int, readings: Readings, intervals: bool) -> Table:
     names, left = _names(shown, most)
     rows = [{row.metric: row for row in metrics_of(one.result)} for one in shown]
     reasons = letters(one.value(row) for one, of in zip(shown, rows, strict=True) for row in of.values())
@@ -329,7 +337,7 @@ def _brief(row: Row, head: _Head, reasons: Mapping[str, str], intervals: bool) -
     )
 
 
-def _notes(grid: Grid, shown: Sequence[Headline], reasons: Mapping[str, str], left: int) -> tuple[Note, ...]:
+def _notes(grid: Table, shown: Sequence[Headline], reasons: Mapping[str, str], left: int) -> tuple[Note, ...]:
     used = {mark for line in grid.lines for cell in line.cells for mark in cell.marks}
     clusters = any(mark.isdigit() for mark in used)
     notes = (

@@ -9,7 +9,7 @@ from itertools import product
 
 from rich.cells import cell_len, chop_cells
 
-from metaeval.report.grid import Cell, Grid
+from metaeval.report.table import Cell, Table
 
 # Between two columns: one space of padding and one of the rule's divider. Around the table: one space on each side, and
 # the padding of the last column.
@@ -52,7 +52,7 @@ def superscript(marks: Sequence[str]) -> str:
     return "".join(mark.translate(_SUPERSCRIPTS) for mark in marks)
 
 
-def fit(grid: Grid, width: int) -> Fit:
+def fit(grid: Table, width: int) -> Fit:
     """The layout for `width` characters: intervals beside the numbers, else below, else several tables.
 
     Headings stay on one line where there is room for it, and so do the asides of a cell.
@@ -87,7 +87,7 @@ def broken(name: str, width: int) -> list[str]:
     return [line for line in lines if line] or [""]
 
 
-def shapes_of(grid: Grid, folded: bool = False, apart: bool = True) -> tuple[Shape, ...]:
+def shapes_of(grid: Table, folded: bool = False, apart: bool = True) -> tuple[Shape, ...]:
     """The widths of each column, with headings broken at spaces (`folded`) and each aside in its own line (`apart`)."""
     shapes = []
     for position, heading in enumerate(grid.headings):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from metaeval.report.result import Row
-from metaeval.report.sheet import Record, Scalar
+from metaeval.report.table import Record, Scalar
 
 _FIRST = ("system", "level", "scenario")  # words that a record's name begins with
 

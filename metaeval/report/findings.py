@@ -1,7 +1,7 @@
 """What a run found, in sentences that rules make from its results: who leads, who can do what, what controls reach.
 
-No number is estimated here. A sentence claims a difference only where the results' own tests or intervals show it, and
-says "not shown" where they do not.
+No number is estimated here. A sentence claims a difference only where an adjusted test of the results shows it, as the
+marks of the tables do; it says "not shown" where the test does not, and nothing where there is no test.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from metaeval.report.grid import count, grouped, numeral, place_of, plain, value_of
 from metaeval.report.measures import (
     NAMED,
     Headline,
-    Reading,
     Readings,
     headlines,
     listed,
@@ -23,8 +21,9 @@ from metaeval.report.measures import (
     sentence,
     under,
 )
-from metaeval.report.notes import differs, plural
-from metaeval.report.result import Column, Result, Row
+from metaeval.report.notes import above, below, control_tests, differs, plural
+from metaeval.report.result import Column, Comparison, Result, Row
+from metaeval.report.table import count, grouped, numeral, place_of, plain, value_of
 
 
 def findings(results: Sequence[Result], readings: Readings) -> list[str]:
@@ -33,7 +32,10 @@ def findings(results: Sequence[Result], readings: Readings) -> list[str]:
     if every and not any(one.metrics for one in every):
         return [_nothing(every[0].result)]
     first = leading(every) if any(len(metrics_of(one.result)) > 1 for one in every) else basis(every)
-    return list(filter(None, (first, abilities(results, readings), against_controls(every, readings.aside))))
+    able = abilities(results, readings)
+    if results and all(result.data.demo for result in results):
+        able = results[0].data.wording(able)
+    return list(filter(None, (first, able, against_controls(every, readings.aside))))
 
 
 def _nothing(result: Result) -> str:
@@ -68,7 +70,7 @@ def leading(every: Sequence[Headline]) -> str:
     shown = [one for one in every if len(one.metrics) > 1]
     if not shown:
         return ""
-    if any(one.result.significance is None for one in shown):
+    if not all(any(pair.p is not None for pair in _pairs(one)) for one in shown):
         return _highest(shown)
     tops = [[plain(name) for name in top(one)] for one in shown]
     groups = grouped(
@@ -101,9 +103,16 @@ def _ordered(one: Headline) -> list[Row]:
 
 
 def _apart(one: Headline) -> set[frozenset[str]]:
-    tested = one.result.significance
-    pairs = [pair for pair in tested.comparisons if differs(pair, tested.alpha)] if tested else []
-    return {frozenset((pair.one, pair.other)) for pair in pairs if pair.measure == one.column.key}
+    return {frozenset((pair.one, pair.other)) for pair in _pairs(one) if differs(pair, _alpha(one.result))}
+
+
+def _pairs(one: Headline) -> list[Comparison]:
+    pairs = one.result.significance.comparisons if one.result.significance else []
+    return [pair for pair in pairs if pair.measure == one.column.key]
+
+
+def _alpha(result: Result) -> float:
+    return result.significance.alpha if result.significance else 0.0
 
 
 def _one_group(shown: Sequence[Headline], lead: Sequence[str]) -> str:
@@ -148,7 +157,7 @@ def _highest(shown: Sequence[Headline]) -> str:
 
 
 class _Ability(NamedTuple):
-    """One ability on one data set: the metrics with an interval, those above chance, and whether some lie below it."""
+    """One ability on one data set: the metrics that were tested against chance, and those above it."""
 
     text: str
     chance: float
@@ -156,15 +165,14 @@ class _Ability(NamedTuple):
     column: Column
     known: list[Row]
     above: list[Row]
-    below: bool
 
 
 def abilities(results: Sequence[Result], readings: Readings) -> str:
-    """Which metrics lie above chance under the measures that say what a metric can do.
+    """Which metrics are significantly above chance under the measures that say what a metric can do.
 
     Read are the results of the protocol with most such measures: the three levels before a correlation.
     """
-    found = grouped((result.protocol, one) for result in results for one in _abilities(result, readings.of(result)))
+    found = grouped((result.protocol, one) for result in results for one in _abilities(result, readings))
     shown = max(found.values(), key=lambda one: len({ability.text for ability in one}), default=[])
     if not shown:
         return ""
@@ -178,17 +186,19 @@ def abilities(results: Sequence[Result], readings: Readings) -> str:
     return sentence("; ".join(_clause(same) for same in ordered))
 
 
-def _abilities(result: Result, reading: Reading) -> list[_Ability]:
-    found = []
+def _abilities(result: Result, readings: Readings) -> list[_Ability]:
+    reading, found = readings.of(result), []
     for column in result.columns:
         text, chance = reading.ability.get(column.key, ""), reading.chance.get(column.key)
         if not text or chance is None:
             continue
-        with_ends = [(row, value_of(row, column)) for row in metrics_of(result)]
-        known = [(row, one.low, one.high) for row, one in with_ends if one.low is not None and one.high is not None]
-        above = [row for row, low, _ in known if low > chance]
-        below = any(high < chance for _, _, high in known)
-        found.append(_Ability(text, chance, result, column, [row for row, _, _ in known], above, below))
+        tests = [
+            (row, [test for name, test in control_tests(result, column, row).items() if name in readings.chance])
+            for row in metrics_of(result)
+        ]
+        known = [row for row, own in tests if own]
+        able = [row for row, own in tests if own and all(above(test, _alpha(result)) for test in own)]
+        found.append(_Ability(text, chance, result, column, known, able))
     return [one for one in found if one.known]
 
 
@@ -199,14 +209,14 @@ def _clause(same: Sequence[_Ability]) -> str:
     if len(one.above) == number:
         return f"{'both' if number == 2 else f'all {number}'} metrics can {texts}"
     if not one.above:
-        below = any(each.below for each in same)
-        held = "no interval of {} is above {}" if below else "each interval of {} holds {}"
         chances = listed(list(dict.fromkeys(f"{each.chance * each.column.scale:g}" for each in same)))
-        why = held.format(listed([plain(each.column.label) for each in same]), chances)
+        why = f"{listed([plain(each.column.label) for each in same])} not significantly above {chances}"
         texts = _joined([each.text for each in same], "or")
         return f"{'neither' if number == 2 else 'none'} is shown to {texts} ({why})"
     names, everybody = ([plain(row.metric) for row in rows] for rows in (one.above, one.known))
-    return f"{'' if _are_most(names, everybody) else 'only '}{_named(names, everybody)} can {texts}"
+    if _are_most(names, everybody):
+        return f"{_named(names, everybody)} can {texts}"
+    return f"only {listed(names)} {'are' if len(names) > 1 else 'is'} shown to {texts}"
 
 
 def _of_one_metric(shown: Sequence[_Ability]) -> str:
@@ -215,11 +225,10 @@ def _of_one_metric(shown: Sequence[_Ability]) -> str:
     unable = [(one.text, one.column, value_of(row, one.column)) for one in shown if not one.above]
     parts = [f"can {_joined([one.text for one in able])}"] if able else []
     if unable:
-        spans = [
-            f"{plain(column.label)} {numeral(value.value, column)}, interval {numeral(value.low, column)} to "
-            f"{numeral(value.high, column)}"
-            for _, column, value in unable
-        ]
+        spans = []
+        for _, column, value in unable:
+            ends = " to ".join(numeral(end, column) for end in (value.low, value.high) if end is not None)
+            spans.append(f"{plain(column.label)} {numeral(value.value, column)}{f', interval {ends}' if ends else ''}")
         parts.append(f"is not shown to {_joined([text for text, _, _ in unable], 'or')} ({'; '.join(spans)})")
     return f"{plain(row.metric)} {', but '.join(parts)}."
 
@@ -232,14 +241,14 @@ def _over_data_sets(shown: Sequence[_Ability]) -> str:
         for text, same in by_text.items()
     )
     said = []
-    for (above, known), texts in sorted(cases.items(), key=lambda item: -item[0][0] / item[0][1]):
+    for (able, known), texts in sorted(cases.items(), key=lambda item: -item[0][0] / item[0][1]):
         what = _joined(texts)
-        if above == known:
+        if able == known:
             said.append(f"every metric can {what} on every data set")
-        elif not above:
+        elif not able:
             said.append(f"no metric is shown to {what} on any")
         else:
-            said.append(f"{above} of {known} cases, a metric on a data set, show that it can {what}")
+            said.append(f"{able} of {known} cases, a metric on a data set, show that it can {what}")
     return sentence("; ".join(said))
 
 
@@ -254,9 +263,9 @@ def _joined(texts: Sequence[str], last: str = "and") -> str:
 
 
 def against_controls(every: Sequence[Headline], aside: Collection[str]) -> str:
-    """Which metrics lie above every control, and the best control."""
+    """Which metrics are significantly above every control, and the best control."""
     shown = [(one, best) for one in every if (best := best_control(one, aside))]
-    held = [_Held(one, best, rows) for one, best in shown if (rows := _judged(one, best))]
+    held = [_Held(one, best, verdicts) for one, best in shown if (verdicts := _verdicts(one, aside))]
     if not held:
         known = [(one, best) for one, best in shown if one.value(best).high is not None]
         return sentence(_best_controls(known)) if known else ""
@@ -266,12 +275,29 @@ def against_controls(every: Sequence[Headline], aside: Collection[str]) -> str:
     return sentence("; ".join(clauses)) if _one_best(held) else " ".join(map(sentence, clauses))
 
 
+def above_every_control(one: Headline, row: Row, aside: Collection[str]) -> bool | None:
+    """Whether the tests show that a metric is above every control, those that see the gold left aside.
+
+    None where no test says: a metric that was not compared with each control may be one of them itself.
+    """
+    tests = {name: test for name, test in control_tests(one.result, one.column, row).items() if name not in aside}
+    if not all(above(test, _alpha(one.result)) for test in tests.values()):
+        return False
+    return True if tests and _controls(one, aside).keys() <= tests.keys() else None
+
+
+def _verdicts(one: Headline, aside: Collection[str]) -> dict[str, bool]:
+    """Whether each metric is above every control, without those of which no test says it."""
+    verdicts = {row.metric: above_every_control(one, row, aside) for row in one.metrics}
+    return {name: verdict for name, verdict in verdicts.items() if verdict is not None}
+
+
 class _Held(NamedTuple):
-    """A headline, its best control, and the metrics that are held against its controls."""
+    """A headline, its best control, and for each metric with tests whether it is above every control."""
 
     one: Headline
     best: Row
-    metrics: list[Row]
+    above: dict[str, bool]
 
 
 def _one_best(held: Sequence[_Held]) -> bool:
@@ -279,21 +305,23 @@ def _one_best(held: Sequence[_Held]) -> bool:
 
 
 def _above(held: Sequence[_Held]) -> str:
-    """Which metrics lie above every control, and by which measures where that is not by all."""
-    every = [(plain(row.metric), one, row.not_above.get(one.column.key)) for one, _, rows in held for row in rows]
+    """Which metrics are above every control, and by which measures where that is not by all."""
+    every = [(plain(name), one, verdict) for one, _, verdicts in held for name, verdict in verdicts.items()]
     seen = Counter(name for name, _, _ in every)
-    above = grouped((name, one) for name, one, rivals in every if not rivals)
+    winners = grouped((name, one) for name, one, verdict in every if verdict)
     several = len(seen) > 1
     everybody = f"{'both' if len(seen) == 2 else f'all {len(seen)}'} metrics" if several else next(iter(seen))
-    if not above:
+    if several and len(seen) < len({row.metric for one, _, _ in held for row in one.metrics}):
+        everybody = listed(list(seen))
+    if not winners:
         return f"{'no metric is' if several else f'{everybody} is not'} shown to beat every control"
     heads = [one for one, _, _ in held]
-    where = grouped(("" if len(ones) == seen[who] else under(ones, heads), who) for who, ones in above.items())
+    where = grouped(("" if len(ones) == seen[who] else under(ones, heads), who) for who, ones in winners.items())
     if len(where.get("", [])) == len(seen):
         return f"{everybody} {'are' if several else 'is'} above every control"
     clauses = [" ".join(filter(None, (_named(names, seen), text))) for text, names in where.items()]
     only = "" if any(_are_most(names, seen) for names in where.values()) else "only "
-    return f"above every control {'are' if len(above) > 1 else 'is'} {only}{'; '.join(clauses)}"
+    return f"above every control {'are' if len(winners) > 1 else 'is'} {only}{'; '.join(clauses)}"
 
 
 def _are_most(names: Collection[str], everybody: Collection[str]) -> bool:
@@ -310,12 +338,12 @@ def _named(names: Sequence[str], everybody: Collection[str]) -> str:
 
 
 def _worse(held: Sequence[_Held]) -> str:
-    """The metrics whose interval lies below that of the best control under every measure."""
+    """The metrics that are significantly below the best control under every measure."""
     lost = Counter(
         plain(row.metric)
-        for one, best, rows in held
-        for row in rows
-        if row.not_above.get(one.column.key) and (one.value(row).high or 0.0) < (one.value(best).low or 0.0)
+        for one, best, _ in held
+        for row in one.metrics
+        if (test := control_tests(one.result, one.column, row).get(best.metric)) and below(test, _alpha(one.result))
     )
     names = [name for name, times in lost.items() if times == len(held)]
     whom = "it" if _one_best(held) else "the best control in every column"
@@ -324,29 +352,13 @@ def _worse(held: Sequence[_Held]) -> str:
 
 def best_control(one: Headline, aside: Collection[str]) -> Row | None:
     """The control with the highest value, those that see the gold left aside; None without any."""
-    known = [row for row in one.result.rows if row.kind == "control" and one.value(row).value is not None]
-    controls = (row for row in known if row.metric not in aside)
-    return max(controls, key=lambda row: one.value(row).value or 0.0, default=None)
+    return max(_controls(one, aside).values(), key=lambda row: one.value(row).value or 0.0, default=None)
 
 
-def _judged(one: Headline, best: Row) -> list[Row]:
-    """The metrics that are held against controls: they have an interval.
-
-    One that is a control under another name, and lies above the others, is neither better nor worse.
-    """
-    if one.value(best).high is None:
-        return []
-    controls = [row for row in one.result.rows if row.kind == "control"]
-    held = [row for row in one.metrics if one.value(row).low is not None]
-    key = one.column.key
-    return [row for row in held if row.not_above.get(key) or not any(_same_values(row, other) for other in controls)]
-
-
-def _same_values(row: Row, control: Row) -> bool:
-    one, other = (
-        {key: (value.value, value.low, value.high) for key, value in of.values.items()} for of in (row, control)
-    )
-    return one == other
+def _controls(one: Headline, aside: Collection[str]) -> dict[str, Row]:
+    """The controls with a value, by name; those that see the gold left aside."""
+    rows = (row for row in one.result.rows if row.kind == "control" and row.metric not in aside)
+    return {row.metric: row for row in rows if one.value(row).value is not None}
 
 
 def _best_controls(shown: Sequence[tuple[Headline, Row]]) -> str:
@@ -355,7 +367,9 @@ def _best_controls(shown: Sequence[tuple[Headline, Row]]) -> str:
     by_name = grouped((plain(best.metric), (one, best)) for one, best in shown)
     said: list[str] = []
     for name, same in sorted(by_name.items(), key=lambda item: -len(item[1])):
-        twins = dict.fromkeys(plain(row.metric) for one, best in same for row in one.metrics if _same_values(row, best))
+        twins = dict.fromkeys(
+            plain(row.metric) for one, best in same for row in one.metrics if best.metric in row.same_scores
+        )
         alias = f", which is {listed(list(twins))} itself" if twins else ""
         if len(by_name) == 1:
             numbers = ", ".join(f"{named_in(one, heads)} {one.number(best)}" for one, best in same)

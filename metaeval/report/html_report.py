@@ -22,9 +22,9 @@ from metaeval.report.cells import comparison_grid, headline_grid, lay_out, units
 from metaeval.report.figures.drawing import FAINT, INK, looks_of
 from metaeval.report.figures.forest import panel_of
 from metaeval.report.findings import findings
-from metaeval.report.grid import READING, Block, Cell, Grid, Note, grouped, place_of, plain
 from metaeval.report.measures import Headline, Readings, headlines, metrics_of, named_in
-from metaeval.report.result import Result
+from metaeval.report.result import Data, Result
+from metaeval.report.table import READING, Block, Cell, Note, Table, grouped, place_of, plain
 from metaeval.shown import Shown
 
 _RANKS = {"best": ("<strong>", "</strong>"), "second": ("<u>", "</u>"), "": ("", "")}
@@ -36,7 +36,7 @@ def escape(text: Shown) -> str:
     return html.escape(text)
 
 
-def table_of(grid: Grid, titled: bool = True) -> str:
+def table_of(grid: Table, titled: bool = True) -> str:
     """The table in a scrolling frame with its notes; the rest of the footer and the signatures are folded.
 
     titled: the caption holds the title, which a heading above the table may do instead.
@@ -59,7 +59,7 @@ def table_of(grid: Grid, titled: bool = True) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _head(grid: Grid) -> str:
+def _head(grid: Table) -> str:
     headings = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in grid.headings)
     groups = "".join(f'<th scope="colgroup" colspan="{one.columns}">{escape(one.title)}</th>' for one in grid.groups)
     over = f"<tr><td></td>{groups}</tr>" if groups else ""
@@ -111,7 +111,7 @@ class Picture:
 class Section:
     """A part of a page: tables, each with HTML to stand below it, then pictures. title: "" where tables have theirs."""
 
-    tables: Sequence[tuple[Grid, str]]
+    tables: Sequence[tuple[Table, str]]
     title: str = ""
     pictures: Sequence[Picture] = ()
 
@@ -129,7 +129,8 @@ def page(
     and its forest plot. explorer: HTML that says where the pairs can be looked at.
     """
     names = ", ".join(dict.fromkeys(plain(result.data.name) for result in results))
-    heading = plain(title) or f"Metrics against human judgement{': ' if results else ''}{names}"
+    against = Data.together([result.data for result in results]).wording("Metrics against human labels")
+    heading = plain(title) or f"{against}{': ' if results else ''}{names}"
     opening = _opening(results, readings) if readings and results else ""
     sections = [
         Section([(lay_out(one), _folded_pairs(one)) for one in same], name, pictures.get(name, ()))
@@ -219,7 +220,7 @@ _ASKED = 5  # ticks of an axis, about
 
 
 def page_forest(results: Sequence[Result], readings: Readings) -> str:
-    """A panel for each result's headline measure, a line for each metric, as in `metaeval figures`; "" without a value.
+    """A panel for each result's headline measure, a line for each metric, as in figures; "" without a value.
 
     Lines are the results' intervals, the dashed line is the best control, the dotted one what a score that knows
     nothing reaches, where that is known beforehand.

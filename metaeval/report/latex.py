@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from metaeval.report.column_layout import GAP, Shape, packed, shapes_of
-from metaeval.report.grid import CONTROLS, READING, Cell, Grid, Line, Note
+from metaeval.report.table import CONTROLS, READING, Cell, Line, Note, Table
 from metaeval.shown import Shown
 
 _RANKS = {"best": r"\textbf", "second": r"\underline", "": ""}
@@ -34,7 +34,7 @@ _PRINTED = (frozenset(READING) | _MISSING) - {"perfect metric", "perfect detecto
 """Labels of the footer's notes that are printed, those of what is missing whole; all else stands as comments."""
 
 
-def table_of(grid: Grid, controls: bool = False) -> str:
+def table_of(grid: Table, controls: bool = False) -> str:
     """The table with caption, label, the marks' meaning, and as comments the signatures and how numbers were made.
 
     controls: with the block of controls, which a paper seldom has room for; it stays where there is no other.
@@ -45,7 +45,7 @@ def table_of(grid: Grid, controls: bool = False) -> str:
     return "\n".join(_table(grid, part, number, len(parts)) for number, part in enumerate(parts, start=1))
 
 
-def _table(grid: Grid, part: Sequence[int], number: int, of: int) -> str:
+def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
     """One of the `of` tables of a grid, with its marks; what else stands below, and signatures, stand with the last."""
     which = f", part {number} of {of}" if of > 1 else ""
     caption = f"{escape(grid.title)} ({escape(grid.subtitle)}{which})."
@@ -72,7 +72,7 @@ def _table(grid: Grid, part: Sequence[int], number: int, of: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _below(grid: Grid, part: Sequence[int], last: bool) -> tuple[list[Note], list[Note], list[str]]:
+def _below(grid: Table, part: Sequence[int], last: bool) -> tuple[list[Note], list[Note], list[str]]:
     """Below a table: what its marks mean; with the last what its cells mean; and what is left, as comments."""
     used = {mark for line in grid.lines for position in part for mark in line.cells[position].marks}
     marks = [note for note in grid.footnotes if note.label in used]
@@ -91,7 +91,7 @@ def _brief(note: Note) -> Note:
     return note if kept else replace(note, text=note.text.removesuffix(":"), items=())
 
 
-def _fit(grid: Grid, part: Sequence[int]) -> tuple[str, str, bool]:
+def _fit(grid: Table, part: Sequence[int]) -> tuple[str, str, bool]:
     """Environment, size, and whether intervals stand beside their numbers, as far as counting characters can tell.
 
     The narrower environment comes first, then intervals beside the numbers, then the larger size.
@@ -108,7 +108,7 @@ def _fit(grid: Grid, part: Sequence[int]) -> tuple[str, str, bool]:
     return next(fits, ("table*", _SIZES[-1][0], False))
 
 
-def _parts(grid: Grid) -> tuple[tuple[int, ...], ...]:
+def _parts(grid: Table) -> tuple[tuple[int, ...], ...]:
     """The columns of each table: all in one if that fits the page at some size."""
     everything = tuple(range(len(grid.headings)))
     point = _SIZES[-1][1]
@@ -118,12 +118,12 @@ def _parts(grid: Grid) -> tuple[tuple[int, ...], ...]:
     return packed(widths, [group.columns for group in grid.groups], int(_TEXT - _names(grid, point)))
 
 
-def _width(grid: Grid, part: Sequence[int], point: float, beside: bool) -> float:
+def _width(grid: Table, part: Sequence[int], point: float, beside: bool) -> float:
     shapes = shapes_of(grid)
     return _names(grid, point) + sum(_column(shapes[place], point, beside) + 2 * _SEPARATION for place in part)
 
 
-def _names(grid: Grid, point: float) -> float:
+def _names(grid: Table, point: float) -> float:
     return point * max((len(line.name) for line in grid.lines), default=0) + 2 * _SEPARATION
 
 
@@ -134,7 +134,7 @@ def _column(shape: Shape, point: float, beside: bool) -> float:
     return max(value, point * shape.heading, _SMALL * shape.aside)
 
 
-def _tabular(grid: Grid, part: Sequence[int], beside: bool) -> list[str]:
+def _tabular(grid: Table, part: Sequence[int], beside: bool) -> list[str]:
     # Beside: a number and its interval are two LaTeX columns, so that digits and brackets both stand in line.
     span, column, row = (2, "r@{}l", _row_beside) if beside else (1, "r", _row_stacked)
     headings = [rf"\multicolumn{{{span}}}{{c}}{{{escape(grid.headings[position])}}}" for position in part]
@@ -152,7 +152,7 @@ def _tabular(grid: Grid, part: Sequence[int], beside: bool) -> list[str]:
     return [*lines, r"    \bottomrule", r"  \end{tabular}"]
 
 
-def _over(grid: Grid, part: Sequence[int], span: int) -> list[str]:
+def _over(grid: Table, part: Sequence[int], span: int) -> list[str]:
     """The line of group headings, each with a rule over its columns."""
     if not grid.groups:
         return []

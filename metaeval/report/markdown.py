@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from metaeval.report.grid import Cell, Grid, Note
+from metaeval.report.table import Cell, Note, Table
 from metaeval.shown import Shown
 
 # GitHub keeps <ins> and <sup> and drops <u>.
 _RANKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "": ("", "")}
 
 
-def page_of(grid: Grid) -> str:
+def page_of(grid: Table) -> str:
     """A GitHub table with footnotes below it and the signatures in a code block."""
     blocks = [
         f"**{escape(grid.title)}** ({escape(grid.subtitle)})",
@@ -34,7 +34,7 @@ def escape(text: Shown) -> str:
     return re.sub(r"^(\d+)([.)])", r"\1\\\2", escaped)
 
 
-def _table(grid: Grid) -> str:
+def _table(grid: Table) -> str:
     headings = [escape(heading) for heading in grid.headings]
     if grid.groups:
         # The first column of a group names the group above it: a cell spans no columns.

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from metaeval.report.grid import numeral, place_of, plain, value_of
 from metaeval.report.result import Column, Result, Row, Value
+from metaeval.report.table import numeral, place_of, plain, value_of
 
 LEVELS = ("full", "partial", "none")
 
@@ -32,10 +32,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class Readings:
-    """How results are read. protocols: by name. aside: controls that see the gold, which no metric is held against."""
+    """How results are read. protocols: by name. aside: controls that see the gold, which no metric is held against.
+
+    chance: controls whose scores carry no information, which a metric that can do something is above.
+    """
 
     protocols: Mapping[str, Reading] = field(default_factory=dict)
     aside: Collection[str] = ()
+    chance: Collection[str] = ()
 
     def of(self, result: Result) -> Reading:
         """The reading of the result's protocol; of one that is not known, an empty one."""

@@ -11,13 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.files import csv_text, write_texts
-from metaeval.report import latex, markdown, terminal
-from metaeval.report.grid import UNDEFINED, Grid, Note, TableRow, blocks_of, count, grouped
+from metaeval.errors import UserError
+from metaeval.files import write_text
+from metaeval.reading import read_json
 from metaeval.report.notebook import Recorded
 from metaeval.report.result import Value
+from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, count, grouped
 
 Specification = tuple[tuple[str, str], ...]
+
+MULTIVERSE = "metaeval-multiverse/1"
+"""The schema of multiverse.json."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Outlook:
 class Multiverse(Recorded):
     """All outlooks of one data set, and the combinations that could not be run, with the reason of each.
 
-    held: axes kept at one value because the data do not depend on them, with that value.
+    held: axes kept at one value because the data do not depend on them, with that value. demo: of demo data.
     """
 
     dataset: str
@@ -49,6 +53,7 @@ class Multiverse(Recorded):
     held: Mapping[str, str]
     outlooks: list[Outlook]
     skipped: list[tuple[Mapping[str, str], str]]
+    demo: bool = False
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -176,22 +181,31 @@ _SHARES = (
 
 
 def write_multiverse(found: Multiverse, folder: Path) -> list[Path]:
-    """Write multiverse.csv, .json, .txt, .md and .tex into a folder; the paths. The same outlooks give the same bytes.
-
-    The first two hold every outlook with its numbers in full, the others the tables of `grids`.
-    """
-    records, made = found.records, grids(found)
-    rows = [list(records[0]) if records else _OUTCOME, *(list(one.values()) for one in records)]
-    texts = {"csv": csv_text(rows), "json": as_json(found)}
-    for suffix, render in (("txt", terminal.text_of), ("md", markdown.page_of), ("tex", latex.table_of)):
-        texts[suffix] = "\n".join(map(render, made))
-    return write_texts({folder / f"multiverse.{suffix}": text for suffix, text in texts.items()})
+    """Write multiverse.json into a folder; its path. The same outlooks give the same bytes."""
+    write_text(folder / "multiverse.json", as_json(found))
+    return [folder / "multiverse.json"]
 
 
-def grids(found: Multiverse) -> list[Grid]:
+def load_multiverse(path: Path) -> Multiverse:
+    """Read multiverse.json; `UserError` where a field is wrong or missing."""
+    data = read_json(path, "give a multiverse.json that metaeval wrote")
+    try:
+        return Multiverse(
+            dataset=data["dataset"],
+            split=data["split"],
+            held=data["held"],
+            outlooks=[Outlook(**one) for one in data["outlooks"]],
+            skipped=[(one["choices"], one["reason"]) for one in data["skipped"]],
+            demo=data.get("demo", False),
+        )
+    except (KeyError, TypeError) as error:
+        raise UserError(f"{path} is not a multiverse as metaeval writes it: {error}.") from error
+
+
+def multiverse_tables(found: Multiverse) -> list[Table]:
     """For each protocol who is first how often, which choices move ranks, and, along a single choice, every value.
 
-    What holds of all of them stands below the last.
+    What holds of all of them stands below the last. The first holds every outlook as a record.
     """
     made = [grid for protocol, own in by_protocol(found.outlooks) for grid in _grids(found, protocol, own)]
     notes = [
@@ -202,16 +216,20 @@ def grids(found: Multiverse) -> list[Grid]:
         skipped = [(", ".join(f"{axis}={value}" for axis, value in one.items()), why) for one, why in found.skipped]
         said = f"{count(len(skipped), 'combination')} that could not be run, or tell no metrics apart"
         notes.append(Note("skipped", said, tuple(skipped)))
-    return [*made[:-1], *(replace(grid, footer=(*grid.footer, *notes)) for grid in made[-1:])]
+    made[:1] = [replace(grid, records=found.records) for grid in made[:1]]
+    made[-1:] = [replace(grid, footer=(*grid.footer, *notes)) for grid in made[-1:]]
+    return [grid.noting(found.demo) for grid in made]
 
 
-def _grids(found: Multiverse, protocol: str, outlooks: Sequence[Outlook]) -> Iterator[Grid]:
+def _grids(found: Multiverse, protocol: str, outlooks: Sequence[Outlook]) -> Iterator[Table]:
     known = {specification(outlook) for outlook in outlooks}
     unranked = len(known - {specification(outlook) for outlook in outlooks if outlook.rank is not None})
     over = f"{found.dataset}, {found.split}: {outlooks[0].measure} over {count(len(known), 'specification')}"
 
-    def table(name: str, what: str, stub: str, headings: Sequence[str], rows: Iterable[TableRow], *notes: Note) -> Grid:
-        return Grid(
+    def table(
+        name: str, what: str, stub: str, headings: Sequence[str], rows: Iterable[TableRow], *notes: Note
+    ) -> Table:
+        return Table(
             key=("multiverse", found.dataset, found.split, protocol, name),
             title=f"{what} under {protocol}",
             subtitle=over,
@@ -249,9 +267,10 @@ def _grids(found: Multiverse, protocol: str, outlooks: Sequence[Outlook]) -> Ite
 def as_json(found: Multiverse) -> str:
     """All outlooks as indented JSON; the same outlooks give the same bytes."""
     data = {
-        "schema": "metaeval-multiverse/1",
+        "schema": MULTIVERSE,
         "dataset": found.dataset,
         "split": found.split,
+        **({"demo": True} if found.demo else {}),
         "held": dict(found.held),
         "outlooks": [{**vars(one), "choices": dict(one.choices)} for one in found.outlooks],
         "skipped": [{"choices": dict(choices), "reason": reason} for choices, reason in found.skipped],

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from metaeval.errors import UserError
 from metaeval.report import html_report
 from metaeval.report.cautions import cautions
-from metaeval.report.cells import headline_grid
+from metaeval.report.cells import headline_grid, lay_out
 from metaeval.report.differences import Change
 from metaeval.report.findings import findings
-from metaeval.report.grid import count
+from metaeval.report.frame import frame
 from metaeval.report.measures import Readings
-from metaeval.report.result import Result
-from metaeval.report.sheet import Sheet, records
+from metaeval.report.result import Result, records
+from metaeval.report.table import Table, count
 from metaeval.report.terminal import text_of
 from metaeval.shown import Shown
 
@@ -27,22 +27,6 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _ROWS = 20  # records that a notebook shows
-
-
-def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Rows as a data frame of pandas, or of polars where pandas is not installed; `UserError` where neither is.
-
-    None is a missing value; numbers are raw.
-    """
-    listed = [dict(row) for row in rows]
-    columns = {name: [row.get(name) for row in listed] for name in (listed[0] if listed else ())}
-    with contextlib.suppress(ImportError):
-        library: Any = importlib.import_module("pandas")
-        return library.DataFrame(columns)
-    with contextlib.suppress(ImportError):
-        library = importlib.import_module("polars")
-        return library.DataFrame(columns)
-    raise UserError("A data frame needs pandas or polars: pip install pandas.")
 
 
 class Records(list[dict[str, Any]]):
@@ -61,6 +45,10 @@ class Records(list[dict[str, Any]]):
         cells = ["".join(f"<td>{html_report.escape(Shown(str(cell)))}</td>" for cell in row) for row in rows]
         more = f"<p>{len(self) - _ROWS:,} more.</p>" if len(self) > _ROWS else ""
         return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>{more}"
+
+
+class Fields(Records):
+    """Fields, each with its value, what it says and what sets it; a terminal shows the words below the value."""
 
 
 class Card(list[tuple[str, str]]):
@@ -162,10 +150,17 @@ class Results(list[Result]):
         return f"<div>{html_report.table_of(headline_grid(self, self._readings))}\n<ol>{said}</ol></div>"
 
 
-class Sheets(dict[str, Sheet]):
+def _result_html(result: Result) -> str:
+    return f"<div>{html_report.table_of(lay_out(result))}</div>"
+
+
+Result.as_html = _result_html
+
+
+class Sheets(dict[str, Table]):
     """The tables of an analysis by name, with their records; a notebook shows them all."""
 
-    def __init__(self, sheets: Sequence[Sheet]) -> None:
+    def __init__(self, sheets: Sequence[Table]) -> None:
         super().__init__({sheet.name: sheet for sheet in sheets})
 
     def to_frame(self, name: str = "") -> Any:
@@ -192,10 +187,10 @@ class Sheets(dict[str, Sheet]):
         return records_forest(drawn[0].records, f"{drawn[0].name}: {drawn[0].data.name}")
 
     def __repr__(self) -> str:
-        return "\n".join(text_of(sheet.grid, _WIDTH).partition("\n signature")[0] for sheet in self.values())
+        return "\n".join(text_of(sheet, _WIDTH).partition("\n signature")[0] for sheet in self.values())
 
     def _repr_html_(self) -> str:
-        return "".join(f"<div>{html_report.table_of(sheet.grid)}</div>" for sheet in self.values())
+        return "".join(f"<div>{html_report.table_of(sheet)}</div>" for sheet in self.values())
 
 
 def in_notebook() -> bool:

@@ -11,7 +11,6 @@ import itertools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from metaeval.report.grid import Note, chance, count, grouped, numeral, place_of, plain, share, short, span, value_of
 from metaeval.report.measures import LEVELS, metrics_of
 from metaeval.report.result import (
     FULL_SUPPORT,
@@ -25,6 +24,7 @@ from metaeval.report.result import (
     Unit,
     Value,
 )
+from metaeval.report.table import Note, chance, count, grouped, numeral, place_of, plain, share, short, span, value_of
 
 LEVEL = "†"
 TIED = "‡"
@@ -300,13 +300,32 @@ def differs(comparison: Comparison, alpha: float) -> bool:
     return comparison.holm is not None and comparison.holm <= alpha
 
 
+def above(comparison: Comparison, alpha: float) -> bool:
+    """Return whether the first of a pair is significantly better: what a mark and a sentence both follow from."""
+    return differs(comparison, alpha) and (comparison.difference or 0.0) > 0
+
+
+def below(comparison: Comparison, alpha: float) -> bool:
+    """Return whether the first of a pair is significantly worse."""
+    return differs(comparison, alpha) and (comparison.difference or 0.0) < 0
+
+
+def control_tests(result: Result, column: Column, row: Row) -> dict[str, Comparison]:
+    """The tests of a metric under a measure, by the control that it was compared with; without those of no p."""
+    tests = (result.significance.controls or []) if result.significance else []
+    of_row = (one for one in tests if (one.measure, one.one) == (column.key, row.metric))
+    return {one.other: one for one in of_row if one.p is not None}
+
+
 def settings(tested: Significance) -> str:
     """The test and its settings."""
     family = "suite (all tables of the data set)" if tested.family == "suite" else tested.family
-    over = f" over the {tested.tests:,} tests of a {family}" if tested.tests else ""
+    over = f"Holm over the {count(tested.tests, 'test')} of a {family}" if tested.tests else "Holm"
     made = f"paired cluster permutation, {tested.permutations:,} permutations"
+    if tested.controls and tested.separate_controls:
+        return f"{made}, {over}; against controls paired cluster t, Holm over the metrics; alpha {tested.alpha:g}"
     made += "; against controls paired cluster t;" if tested.controls else ","
-    return f"{made} Holm{over}, alpha {tested.alpha:g}"
+    return f"{made} {over}, alpha {tested.alpha:g}"
 
 
 def cluster(row: Row, column: Column) -> str:
@@ -368,7 +387,7 @@ def uncertainty(result: Result) -> str:
     """How a table's intervals were made, of how many effective groups."""
     behind = effective(result, result.columns)
     others = [plain(column.label) for column in result.columns if _made_otherwise(result, column)]
-    studentised = result.interval.method in ("t", "bootstrap-t")
+    studentised = result.interval.studentised
     if others and not behind and studentised and result.interval.resamples:
         return f"{100 * result.interval.level:g} % intervals of {count(result.data.groups, 'group')}: see the warnings"
     text = made_of(result.interval, result.data.groups, behind if studentised else ())
@@ -381,9 +400,8 @@ def made_of(interval: Interval, groups: int | None, behind: Sequence[float] = ()
         return "no intervals (0 resamples)"
     some = "groups" if groups is None else count(groups, "group")
     drawn = f"{count(interval.resamples, 'resample')} of {some}, seed {interval.seed}"
-    studentised = interval.method in ("t", "bootstrap-t")
     said = [intervals_of(interval)]
-    if studentised and groups is not None:
+    if interval.studentised and groups is not None:
         said.append(f"{whole_range(behind)} effective of {some}" if behind else some)
     if interval.method != "t":
         said.append(drawn)
@@ -392,7 +410,7 @@ def made_of(interval: Interval, groups: int | None, behind: Sequence[float] = ()
 
 def few_of(interval: Interval, groups: int) -> str:
     """What few groups mean for the intervals of a sheet; "" where they are not few."""
-    if interval.method not in ("t", "bootstrap-t") or not interval.resamples or groups >= FEW_GROUPS:
+    if not interval.studentised or not interval.resamples or groups >= FEW_GROUPS:
         return ""
     often = f"below {FEW_GROUPS}, intervals hold the true value less often than they say"
     return f"{often}, and below {interval.fewest:g} effective ones there is none"
@@ -432,7 +450,7 @@ def few_groups(result: Result) -> str:
         return ""
     named = ", ".join(f"{label} {numbers}" for label, numbers in few.items())
     said = f"{named} effective groups, below {FEW_GROUPS}"
-    hint = "" if result.certificate else " ('metaeval certify' simulates how often)"
+    hint = "" if result.certificate else " ('metaeval plan --certify' simulates how often)"
     return f"{said}: intervals hold the true value less often, and tests err more often, than they say{hint}"
 
 

@@ -1,4 +1,4 @@
-"""The tables of a paper, several data sets side by side, made from results alone and written in every format.
+"""The tables of a paper, several data sets side by side, made from results alone.
 
 The first counts the pairs of each human level. Those of the protocols have metrics down, data sets and their measures
 across, and one compact number a cell.
@@ -8,28 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from metaeval.errors import UserError
-from metaeval.files import csv_text, safe_name, write_texts
-from metaeval.report import latex, markdown, terminal
+from metaeval.files import safe_name
 from metaeval.report.cells import legend, rank, units
-from metaeval.report.grid import (
-    CONTROLS,
-    UNDEFINED,
-    Cell,
-    Grid,
-    Group,
-    Note,
-    Rank,
-    blocks_of,
-    numeral,
-    place_of,
-    plain,
-    value_of,
-)
 from metaeval.report.measures import LEVELS, metrics_of
 from metaeval.report.notes import (
     LEVEL,
@@ -43,8 +27,21 @@ from metaeval.report.notes import (
     settings,
     tests_controls,
 )
-from metaeval.report.result import Column, Data, Result, Row
-from metaeval.report.sheet import FIELDS, records
+from metaeval.report.result import Column, Data, Result, Row, records
+from metaeval.report.table import (
+    CONTROLS,
+    UNDEFINED,
+    Cell,
+    Group,
+    Note,
+    Rank,
+    Table,
+    blocks_of,
+    numeral,
+    place_of,
+    plain,
+    value_of,
+)
 
 _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "perfect detector", "evidence")
 
@@ -78,7 +75,7 @@ def _shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def level_counts(results: Sequence[Result]) -> Grid | None:
+def level_counts(results: Sequence[Result]) -> Table | None:
     """One row for each data set, split and unit; None when no data set has three-level gold.
 
     Protocols see different rows of one data set (retrieval adds its pools): counted are the fewest, the cited ones.
@@ -91,13 +88,14 @@ def level_counts(results: Sequence[Result]) -> Grid | None:
             least[key] = result
     if not least:
         return None
-    rows = []
+    rows, level_records = [], []
     for name, result in _named(list(least.values())).items():
         counts = [*map(result.data.levels.get, LEVELS), _total(result.data)]
+        level_records.append({"data set": name, **dict(zip((*LEVELS, "total"), counts, strict=True))})
         rows.append(("", name, [UNDEFINED if number is None else f"{number:,}" for number in counts]))
-    return Grid(
+    return Table(
         key=("levels",),
-        title="Pairs by human level",
+        title="Pairs by labelled level",
         subtitle=", ".join(dict.fromkeys(f"{result.unit} pairs" for result in least.values())),
         headings=(*LEVELS, "total"),
         blocks=blocks_of(rows),
@@ -106,14 +104,16 @@ def level_counts(results: Sequence[Result]) -> Grid | None:
             for data in (result.data for result in least.values())
         ),
         stub="data set",
-    )
+        name="table-1-levels",
+        records=level_records,
+    ).noting(any(result.data.demo for result in least.values()))
 
 
 def _total(data: Data) -> int:
     return sum(data.levels.values())
 
 
-def score_table(results: Sequence[Result]) -> Grid:
+def score_table(results: Sequence[Result]) -> Table:
     """One protocol's results as one table; best and second best go by data set and measure.
 
     A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks it.
@@ -130,7 +130,7 @@ def score_table(results: Sequence[Result]) -> Grid:
     )
     flagged = any(LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
     level = f"{not_above(all(map(tests_controls, results)))} (the two oracles aside)" if flagged else ""
-    return Grid(
+    return Table(
         key=("paper", results[0].protocol),
         title=plain(results[0].title),
         subtitle=", ".join(dict.fromkeys(units(result.unit) for result in results)),
@@ -141,7 +141,8 @@ def score_table(results: Sequence[Result]) -> Grid:
         footer=(*_reading(results), *_shared_footer(sources)),
         signatures=tuple(row.signature for result in results for row in metrics_of(result)),
         groups=tuple(Group(name, sum(len(one.headings) for one in part)) for name, part in parts.items()),
-    )
+        records=[record for result in results for record in _shown_records(result)],
+    ).noting(any(result.data.demo for result in results))
 
 
 class _Measured(NamedTuple):
@@ -187,42 +188,33 @@ def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
     return tuple(note for note in notes if note.text)
 
 
-class Table(NamedTuple):
+class NumberedTable(NamedTuple):
     """A protocol's table in a paper: its number, and the keys of its measures; (): all that its own table shows."""
 
     number: int
     measures: tuple[str, ...] = ()
 
 
-def write_paper(
+def paper_tables(
     results: Sequence[Result],
-    folder: Path,
     left_out: Sequence[tuple[str, str]] = (),
-    numbered: Mapping[str, Table] = MappingProxyType({}),
-) -> list[Path]:
-    """Write every table as text, Markdown, LaTeX and CSV into `folder` and return the paths.
+    numbered: Mapping[str, NumberedTable] = MappingProxyType({}),
+) -> list[Table]:
+    """The tables of a paper; `UserError` where there are no results.
 
     left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the protocols
-    whose tables have a number, by name. Nothing is written when a table cannot be made.
+    whose tables have a number, by name.
     """
     if not results:
         raise UserError("No results are given: a paper's tables need at least one result file.")
-    counts = level_counts(results)
-    tables = {} if counts is None else {"table-1-levels": (counts, _counts_csv(counts))}
+    tables = [table for table in [level_counts(results)] if table is not None]
     for stem, same in _by_protocol(results, numbered).items():
-        tables[stem] = score_table(same), _scores_csv(same)
+        tables.append(replace(score_table(same), name=stem))
     absent = (Note("not run", "", tuple(left_out)),) if left_out else ()
-    texts: dict[str, str] = {}
-    for stem, (table, tidy) in tables.items():
-        grid = replace(table, footer=(*table.footer, *absent))
-        texts[f"{stem}.txt"] = terminal.text_of(grid)
-        texts[f"{stem}.md"] = markdown.page_of(grid)
-        texts[f"{stem}.tex"] = latex.table_of(grid)
-        texts[f"{stem}.csv"] = tidy
-    return write_texts({folder / name: text for name, text in texts.items()})
+    return [replace(table, footer=(*table.footer, *absent)) for table in tables]
 
 
-def _by_protocol(results: Sequence[Result], numbered: Mapping[str, Table]) -> dict[str, list[Result]]:
+def _by_protocol(results: Sequence[Result], numbered: Mapping[str, NumberedTable]) -> dict[str, list[Result]]:
     """The results of each table by its file stem; files sort in the paper's order."""
     in_order = sorted(numbered, key=lambda name: numbered[name].number)
     groups: dict[str, list[Result]] = {}
@@ -240,15 +232,7 @@ def _with_columns(result: Result, keys: Sequence[str]) -> Result:
     return result.model_copy(update={"columns": found}) if found and len(found) == len(keys) else result
 
 
-def _scores_csv(results: Sequence[Result]) -> str:
-    """The tidy rows of every result, one header, only the table's measures."""
-    shown = [(result, {column.key for column in result.columns}) for result in results]
-    return csv_text([FIELDS, *(one.values() for of, keys in shown for one in records(of) if one["measure"] in keys)])
-
-
-def _counts_csv(grid: Grid) -> str:
-    rows = [["data set", *LEVELS, "total"]]
-    for line in grid.lines:
-        numbers = (cell.number.replace(",", "") for cell in line.cells)
-        rows.append([line.name, *(number if number.isdigit() else "" for number in numbers)])
-    return csv_text(rows)
+def _shown_records(result: Result) -> list[dict[str, str | float | int | None]]:
+    """The records of the measures that the table shows."""
+    keys = {column.key for column in result.columns}
+    return [record for record in records(result) if record["measure"] in keys]

@@ -8,21 +8,33 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from metaeval.errors import UserError
 from metaeval.files import sha256_json, write_text
 from metaeval.reading import read_json
+from metaeval.report.frame import frame
 
 SCHEMA = "metaeval-result/2"
 SCHEMAS = ("metaeval-result/1", SCHEMA)
 
 Unit = Literal["chunk", "citation", "page", "evidence", "rating"]
-Model = TypeVar("Model", bound=BaseModel)
+Kind = TypeVar("Kind")
+_validator: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 class _Strict(BaseModel):
@@ -72,7 +84,8 @@ class Row(_Strict):
     scored + unscored + sum(excluded) = total. `statuses` counts the unscored rows by status. `not_above` lists, for
     each measure, the controls that this metric was not shown to be above (`Significance.controls`). `ledger` is None
     for controls and imported scores. `clusters` holds the row's significance cluster for each measure, 1 the best.
-    `notes`: how the row's values were made, beyond the settings.
+    `notes`: how the row's values were made, beyond the settings. `same_scores`: controls with the same score on every
+    row.
     """
 
     metric: str
@@ -88,6 +101,7 @@ class Row(_Strict):
     clusters: dict[str, int] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
+    same_scores: list[str] = Field(default_factory=list)
     signature: str
 
     @model_validator(mode="after")
@@ -103,7 +117,10 @@ class Row(_Strict):
 
 
 class Data(_Strict):
-    """The judged data: corpus, split, content hash, counts of statements, citations and levels of the rows."""
+    """The judged data: corpus, split, content hash, counts of statements, citations and levels of the rows.
+
+    demo: the labels are made up, to show what the program does.
+    """
 
     name: str
     split: str
@@ -115,6 +132,17 @@ class Data(_Strict):
     levels: dict[str, int]
     dropped: dict[str, int] = Field(default_factory=dict)
     evidence: dict[str, int] = Field(default_factory=dict)
+    demo: bool = False
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Other data sets say nothing of it, as in files of earlier versions."""
+        found: dict[str, Any] = dump(self)
+        return found if self.demo else {name: value for name, value in found.items() if name != "demo"}
+
+    def wording(self, text: str) -> str:
+        """A text that calls the labels human, as it is right of these data."""
+        return text.replace("human", "demo") if self.demo else text
 
     @classmethod
     def together(cls, data: Sequence[Data]) -> Data:
@@ -128,17 +156,19 @@ class Data(_Strict):
             split="+".join(dict.fromkeys(one.split for one in data)),
             fingerprint=sha256_json([one.fingerprint for one in data]),
             levels=dict(levels),
+            demo=any(one.demo for one in data),
             **{key: sum(getattr(one, key) for one in data) for key in counts},
         )
 
 
-IntervalMethod = Literal["t", "bootstrap-t", "percentile", "bca"]
+IntervalMethod = Literal["t", "percentile", "bootstrap-t", "bca"]
+"""How intervals were made; the last two in files of earlier versions only."""
 
 
 class Interval(_Strict):
     """The settings of the intervals: whole groups drawn `resamples` times from `seed`, ends at `level`.
 
-    fewest: effective groups that an interval of method t or bootstrap-t needs.
+    fewest: effective groups that a studentised interval needs.
     """
 
     resamples: int
@@ -147,13 +177,18 @@ class Interval(_Strict):
     method: IntervalMethod = "percentile"
     fewest: float = 6
 
+    @property
+    def studentised(self) -> bool:
+        """Whether the intervals rest on a standard error, and on its effective groups."""
+        return self.method in ("t", "bootstrap-t")
+
 
 class Comparison(_Strict):
     """Two metrics under one measure: `one` less `other` over the rows that both scored.
 
     low, high: the interval of the difference, as those of the table are made. p: two-sided, from a paired permutation
-    that exchanges the two metrics' normalised scores group by group; holm, bh: p adjusted over all pairs of metrics
-    of the measure. None where undefined, and `note` says why.
+    that exchanges the two metrics' normalised scores group by group; holm, bh: p adjusted over the family of
+    `Significance`. None where undefined, and `note` says why.
     """
 
     measure: str
@@ -174,8 +209,9 @@ class Significance(_Strict):
 
     Two metrics count as different where the Holm-adjusted p is at most `alpha`; `Row.clusters` follows from that.
     controls: every metric (`one`) less each control (`other`) that it is held against, tested with the cluster standard
-    error of the difference; `Row.not_above` follows from it, and from intervals where it is None. family: the tests
-    that p is adjusted over, of which there are at most `tests`.
+    error of the difference; `Row.not_above` follows from it, and from intervals where it is None. family: the pairs of
+    metrics that p is adjusted over, of which there are at most `tests`. separate_controls: tests against controls are
+    adjusted apart, by `metaeval.stats.significance.holm_against`; in earlier files they are in that family.
     """
 
     permutations: int
@@ -185,6 +221,7 @@ class Significance(_Strict):
     controls: list[Comparison] | None = None
     family: Literal["column", "table", "suite"] = "column"
     tests: int = 0
+    separate_controls: bool = False
 
 
 FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE = "full support", "any support", "share of evidence"
@@ -271,30 +308,58 @@ class Result(_Strict):
 
     __str__ = __repr__
 
-    # The notebook's table and data frame are made by what reads results, which is imported when it is asked for.
+    as_html: ClassVar[Callable[[Result], str] | None] = None
+    """Lays out the table of a result for notebooks; set by `metaeval.report.notebook`, which knows the renderers."""
 
-    def _repr_html_(self) -> str:
-        from metaeval.report.cells import lay_out
-        from metaeval.report.html_report import table_of
-
-        return f"<div>{table_of(lay_out(self))}</div>"
+    def _repr_html_(self) -> str | None:
+        return Result.as_html(self) if Result.as_html else None
 
     def to_frame(self) -> Any:
         """A data frame with a row for each metric, control and measure, as the CSV file has it."""
-        from metaeval.report.notebook import frame
-        from metaeval.report.sheet import records
-
         return frame(records(self))
+
+
+FIELDS = (
+    *("protocol", "dataset", "split", "unit", "metric", "kind", "measure"),
+    *("value", "low", "high", "tie_worst", "tie_best", "bound_worst", "bound_best", "ceiling"),
+    *("perfect_full", "perfect_any", "perfect_share", "published", "cluster", "note"),
+    *("scored", "unscored", "excluded", "total", "signature"),
+)
+"""Names of the fields of `records`."""
+
+
+def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:
+    """One mapping for each metric and measure: the table's measures in its order, then any that it does not show."""
+    data, shown, nothing = result.data, [column.key for column in result.columns], (None, None)
+    for row in result.rows:
+        for key in (*(key for key in shown if key in row.values), *sorted(set(row.values) - set(shown))):
+            value, perfect = row.values[key], result.perfect.values.get(key, {}) if result.perfect else {}
+            fields = (
+                *(result.protocol, data.name, data.split, result.unit, row.metric, row.kind, key),
+                *(
+                    value.value,
+                    value.low,
+                    value.high,
+                    *(value.ties or nothing),
+                    *(value.bounds or nothing),
+                    value.ceiling,
+                ),
+                *(perfect.get(what) for what in (FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE)),
+                *(value.published, row.clusters.get(key), value.note),
+                *(row.scored, row.unscored, sum(row.excluded.values()), row.total, row.signature),
+            )
+            yield dict(zip(FIELDS, fields, strict=True))
 
 
 def save_result(result: Result, path: Path) -> None:
     """Write a result as indented JSON; the same result always gives the same bytes."""
     # What no protocol had anything to say of is left out.
     empty: dict[str, Any] = {} if result.certificate else {"certificate": True}
-    if not any(row.notes for row in result.rows):
-        empty["rows"] = {"__all__": {"notes"}}
+    unused = {field for field in ("notes", "same_scores") if not any(getattr(row, field) for row in result.rows)}
+    if unused:
+        empty["rows"] = {"__all__": unused}
     data = result.model_dump(mode="json", by_alias=True, exclude=empty)
-    write_text(path, json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(path, json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def load_result(path: Path) -> Result:
@@ -304,13 +369,17 @@ def load_result(path: Path) -> Result:
     data, version = read_versioned(path)
     if str(version).startswith("metaeval-sheet/"):
         raise UserError(
-            f"{path} is a sheet, which holds numbers and no layout: its table stands beside it as {path.stem}.txt, "
-            f".md, .tex and .csv, and 'metaeval explain {path}' says how it was made."
+            f"{path} is a table of an earlier version, which holds numbers and no layout: it stands beside as "
+            f"{path.stem}.txt, .md, .tex and .csv, and 'metaeval results explain {path}' says how it was made."
+        )
+    if str(version).startswith("metaeval-table/"):
+        raise UserError(
+            f"{path} is a table of an analysis, and no result of a protocol: 'metaeval results show {path}' prints it."
         )
     if str(version).startswith("metaeval-gate/"):
         raise UserError(
-            f"{path} is a gate: 'metaeval gate check FILE {path}' holds answers against it, and 'metaeval explain "
-            "FOLDER', with the folder that 'gate fit' wrote its tables to, says how it was fitted."
+            f"{path} is a gate: 'metaeval gate check FILE {path}' holds answers against it, and 'metaeval results "
+            "explain FOLDER', with the folder that 'gate fit' wrote its tables to, says how it was fitted."
         )
     if version not in SCHEMAS:
         known = ", ".join(map(repr, SCHEMAS))
@@ -325,11 +394,11 @@ def read_versioned(path: Path) -> tuple[Any, Any]:
     return data, data.get("schema") if isinstance(data, dict) else None
 
 
-def checked(model: type[Model], data: Any, path: Path) -> Model:
-    """A file's JSON as its model; `UserError` names the field that is wrong."""
+def checked(kind: type[Kind], data: Any, path: Path) -> Kind:
+    """A file's JSON as an object of a pydantic model or a dataclass; `UserError` names the field that is wrong."""
     try:
         # As JSON, text is no number and true is not 1; a list is a tuple.
-        return model.model_validate_json(json.dumps(data), strict=True)
+        return cast(Kind, _validator(kind).validate_json(json.dumps(data), strict=True))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

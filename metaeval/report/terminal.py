@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 
 from rich.box import HORIZONTALS
 from rich.cells import cell_len
 from rich.console import Console, Group
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from metaeval.report.column_layout import GAP, Fit, Shape, aside_lines, broken, fit, superscript
-from metaeval.report.grid import Cell, Grid, Note
+from metaeval.report.table import Cell, Note, Table
 
 # Every string goes through rich.Text: rich reads markup and emoji codes only in bare strings.
 
@@ -23,7 +23,7 @@ _NAMES = 24
 _STYLES = {"best": "bold", "second": "underline", "": ""}
 
 
-def show_grid(grid: Grid, console: Console) -> None:
+def show_grid(grid: Table, console: Console) -> None:
     """Print any grid to a console, fitted to the console's width."""
     layout = fit(grid, console.width)
     console.print(Text.assemble((grid.title, "bold"), "\n", grid.subtitle))
@@ -52,7 +52,7 @@ def show_sentences(sentences: Iterable[tuple[str, str]], console: Console) -> No
     console.print(_notes((label, Note(label, text)) for label, text in sentences))
 
 
-def text_of(grid: Grid, width: int = 100) -> str:
+def text_of(grid: Table, width: int = 100) -> str:
     """The same as plain text of `width` columns, for a file."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, force_jupyter=False)
     with console.capture() as capture:
@@ -60,8 +60,8 @@ def text_of(grid: Grid, width: int = 100) -> str:
     return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
 
 
-def _table(grid: Grid, layout: Fit, part: Sequence[int]) -> Table:
-    table = Table(box=HORIZONTALS, padding=(0, 1, 0, 0), header_style="bold")
+def _table(grid: Table, layout: Fit, part: Sequence[int]) -> RichTable:
+    table = RichTable(box=HORIZONTALS, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column(Text(grid.stub), width=layout.name, no_wrap=True)
     for position in part:
         heading = Text(grid.headings[position], justify="right" if layout.stacked else "center")
@@ -76,7 +76,7 @@ def _table(grid: Grid, layout: Fit, part: Sequence[int]) -> Table:
     return table
 
 
-def _over(grid: Grid, layout: Fit, part: Sequence[int]) -> str:
+def _over(grid: Table, layout: Fit, part: Sequence[int]) -> str:
     """The line above a table that names its groups, each over the middle of its columns."""
     owners = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
     line = " " * (1 + layout.name)
@@ -106,15 +106,15 @@ def _cell(cell: Cell, shape: Shape, stacked: bool) -> Text:
     return Text("\n").join([first, *map(Text, below)])
 
 
-def _notes(notes: Iterable[tuple[str, Note]]) -> Table:
-    grid = Table.grid(padding=(0, 2, 0, 0))
+def _notes(notes: Iterable[tuple[str, Note]]) -> RichTable:
+    grid = RichTable.grid(padding=(0, 2, 0, 0))
     grid.pad_edge = True
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for label, note in notes:
-        parts: list[Text | Table] = [Text(note.text)] if note.text else []
+        parts: list[Text | RichTable] = [Text(note.text)] if note.text else []
         if note.items:
-            items = Table.grid(padding=(0, 2, 0, 0))
+            items = RichTable.grid(padding=(0, 2, 0, 0))
             longest = max(cell_len(names) for names, _ in note.items)
             items.add_column(overflow="fold", min_width=min(longest, _NAMES))
             items.add_column(overflow="fold")
@@ -123,3 +123,14 @@ def _notes(notes: Iterable[tuple[str, Note]]) -> Table:
             parts.append(items)
         grid.add_row(Text(f" {label}"), Group(*parts))
     return grid
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), indent: str = "") -> list[str]:
+    """Lines of equally wide columns; `right` are the columns whose cells end at one place."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = enumerate(zip(row, widths, strict=True))
+        padded = (cell.rjust(width) if number in right else cell.ljust(width) for number, (cell, width) in cells)
+        lines.append(indent + "  ".join(padded).rstrip())
+    return lines

@@ -87,7 +87,7 @@ OFFICIAL_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
-class Compared:
+class OfficialComparison:
     """The official package's answers for the canary pairs; `pairs` counts those that have a score of ours too."""
 
     package: str
@@ -153,7 +153,7 @@ def verified(name: str, metric: Metric) -> Verified:
     return Verified(metric, CANARIES, batched, single, published)
 
 
-def compared(verified: Verified, official: Metric, package: str) -> Compared:
+def compared(verified: Verified, official: Metric, package: str) -> OfficialComparison:
     """Score the canary pairs with the official package.
 
     Where we give a status, the official code may give a number that means nothing: those pairs are not compared.
@@ -161,7 +161,7 @@ def compared(verified: Verified, official: Metric, package: str) -> Compared:
     answers = score_pairs(official, [(canary.source, canary.statement) for canary in verified.canaries]).answers
     ours = [(one, other) for one, other in zip(verified.batched, answers, strict=True) if one.score is not None]
     largest = max((difference(one, other) for one, other in ours), default=0.0)
-    return Compared(package, answers, len(ours), largest)
+    return OfficialComparison(package, answers, len(ours), largest)
 
 
 def difference(one: PairScore, other: PairScore) -> float:

@@ -6,7 +6,6 @@ Two more are metrics: `lexical overlap` is overlap, `learnt coverage` support-mi
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from zlib import crc32
@@ -14,7 +13,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.corpus.model import Rating
+from metaeval.cells import values_of
+from metaeval.corpus.ratings import RatingColumns
 from metaeval.corpus.units import UnitRow
 
 Values = NDArray[np.float64]
@@ -100,27 +100,27 @@ CONTROLS: dict[str, Control] = {
 """Controls made from the rows alone, by name."""
 
 
-def rated_controls(rows: Sequence[Rating]) -> dict[str, Values]:
+def rated_controls(rows: RatingColumns) -> dict[str, Values]:
     """The controls of rated texts that need no document, by name, (n,) each.
 
     Length where every text is known, and `system` where the systems repeat.
     """
-    units = [UnitRow(row.id, row.id, row.group, None, True, (), row.text, 0, 0) for row in rows]
-    gold = np.array([row.gold for row in rows], dtype=np.float64)
-    made = {"constant": CONTROLS["constant"](units), "random": CONTROLS["random"](units)}
+    n, gold, system, counts = len(rows), rows.gold, rows.system.codes, rows.system.counts
+    made = {"constant": np.ones(n), "random": np.fromiter(map(_unit_hash, values_of(rows.id)), np.float64, n)}
     made |= {"oracle": gold, "inverted oracle": -gold}
-    if all(row.text for row in rows):
-        made["statement length"] = CONTROLS["statement length"](units)
-    counts = Counter(row.system for row in rows)
-    if len(counts) > 1 and all(counts) and min(counts.values()) > 1:
+    if not rows.text.has(""):
+        made["statement length"] = np.fromiter((len(text.split()) for text in rows.text), np.float64, n)
+    if rows.system.n_used > 1 and not rows.system.has("") and counts[counts > 0].min() > 1:
         # What is known of a text from its system alone: the mean rating of that system's texts, this one included.
         # Leaving the text itself out would order the texts of one system against their own ratings.
-        totals = dict.fromkeys(counts, 0.0)
-        for system, rating in sorted((row.system, row.gold) for row in rows):
-            totals[system] += rating
-        made["system"] = np.array([totals[row.system] / counts[row.system] for row in rows])
+        order = np.lexsort((gold, system))  # sums of floats end in the same digit whatever the order of the file
+        totals = np.bincount(system[order], gold[order], minlength=counts.size)
+        made["system"] = totals[system] / counts[system]
     return made
 
 
 GOLD_CONTROLS = frozenset({"oracle", "inverted oracle"})
 """Controls that look at the gold: they mark the ends of the scale and are nothing a metric could fail to beat."""
+
+CHANCE_CONTROLS = frozenset({"constant", "random"})
+"""Controls whose scores carry no information: where a measure is defined for them, they have its value by chance."""

@@ -22,7 +22,7 @@ from metaeval.corpus.units import Aggregation, UnitRow
 from metaeval.files import sha256_json
 from metaeval.scoring.contract import Metric, PairScore, Status
 from metaeval.scoring.executors.contract import Context, Done, Execute, Task, Work
-from metaeval.scoring.plan import Block, Texts, longest_first, make_plan
+from metaeval.scoring.plan import TextBlock, Texts, longest_first, make_plan
 from metaeval.scoring.store import ScoreStore, pair_key
 
 _log = logging.getLogger("metaeval")
@@ -135,11 +135,11 @@ class _Job:
     shares: Sequence[_Share]
     unique: Mapping[bytes, Texts]
     store: ScoreStore | None
-    claims: Claims
-    busy: list[Block] = field(default_factory=list)
+    claims: BlockClaims
+    busy: list[TextBlock] = field(default_factory=list)
     others_write: bool = False
 
-    def run(self, blocks: Sequence[Block], execute: Execute) -> Iterator[None]:
+    def run(self, blocks: Sequence[TextBlock], execute: Execute) -> Iterator[None]:
         """Score the blocks, and wait for those of other runs; stops after each that was kept, and while it waits."""
         context, owner = context_of(self.unique.values()), sha256_json([share.identity for share in self.shares])
         named = {block.number: sha256_json([owner, block.id]) for block in blocks}
@@ -159,7 +159,7 @@ class _Job:
             blocks, waiting = self.busy, True
             time.sleep(_PAUSE)
 
-    def _tasks(self, blocks: Sequence[Block], named: Mapping[int, str]) -> Iterator[Task]:
+    def _tasks(self, blocks: Sequence[TextBlock], named: Mapping[int, str]) -> Iterator[Task]:
         """Blocks of which a pair is missing, each looked at and claimed when it is its turn."""
         for block in blocks:
             if not self._missing(block):
@@ -180,7 +180,7 @@ class _Job:
             wanted = [n for n, share in enumerate(self.shares) if any(key not in share.answers for key in missing)]
             yield Task(block.number, keys, [self.unique[key] for key in keys], wanted)
 
-    def _missing(self, block: Block) -> list[bytes]:
+    def _missing(self, block: TextBlock) -> list[bytes]:
         return [key for key in block.keys if any(key not in share.answers for share in self.shares)]
 
     def _keep(self, done: Done) -> None:
@@ -194,7 +194,7 @@ class _Job:
             share.computed += len(new)
 
 
-class Claims:
+class BlockClaims:
     """The claims of this process. Without locks on the file system every claim is granted, to every process."""
 
     def __init__(self, file: IO[bytes] | None) -> None:
@@ -220,20 +220,20 @@ class Claims:
 
 
 @contextlib.contextmanager
-def claims_beside(path: Path | None) -> Iterator[Claims]:
+def claims_beside(path: Path | None) -> Iterator[BlockClaims]:
     """The claims of runs that share the store at `path`. The file of locks is deleted by the last one of them."""
     if path is None or fcntl is None:
-        yield Claims(None)
+        yield BlockClaims(None)
         return
     place = path.with_name(f".{path.name}.claims")
     try:
         file = place.open("ab")
     except OSError:  # a folder in which nothing can be written: the store says so
-        yield Claims(None)
+        yield BlockClaims(None)
         return
     with file:
         try:
-            yield Claims(file)
+            yield BlockClaims(file)
         finally:
             # Whoever has the whole file is alone. Who opens it between these lines scores a block twice, and no more.
             with contextlib.suppress(OSError):

@@ -21,7 +21,7 @@ _ENOUGH = 10.0
 """Seconds: what was measured for at least as long replaces what was measured for longer."""
 
 
-class Pace(NamedTuple):
+class ScoringPace(NamedTuple):
     """Work that was done, by one device or by all cores of this machine: tokens (see `tokens_of`), seconds, device.
 
     The start (processes, weights, the first block of each) is in neither.
@@ -80,11 +80,11 @@ def timed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices
     return run
 
 
-def known_pace(metric: Metric) -> Pace | None:
+def known_pace(metric: Metric) -> ScoringPace | None:
     """The pace that was measured last on this machine, of this metric with its options; None where none was."""
     try:
         found = read_object(_path())[_key(metric, device := device_of(metric))]
-        pace = Pace(int(found["tokens"]), float(found["seconds"]), device)
+        pace = ScoringPace(int(found["tokens"]), float(found["seconds"]), device)
     except (UserError, KeyError, TypeError, ValueError):
         return None
     return pace if pace.tokens > 0 and pace.seconds > 0 else None

@@ -12,7 +12,7 @@ Texts = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Block:
+class TextBlock:
     """Pairs that are scored together, by their keys, in the order in which a metric gets them."""
 
     number: int
@@ -28,7 +28,7 @@ class Block:
 class Plan:
     """All blocks of a job. Plans of one id cut the same pairs into the same blocks."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[TextBlock, ...]
     block_tokens: int
 
     @cached_property
@@ -44,7 +44,7 @@ def make_plan(unique: Mapping[bytes, Texts], block_tokens: int) -> Plan:
     one block. A source counts once in it, each statement once per pair; four characters count as a token.
     """
     cut = enumerate(_cut(unique, block_tokens))
-    return Plan(tuple(Block(number, tuple(keys)) for number, keys in cut), block_tokens)
+    return Plan(tuple(TextBlock(number, tuple(keys)) for number, keys in cut), block_tokens)
 
 
 def longest_first(text: str) -> tuple[int, bytes]:

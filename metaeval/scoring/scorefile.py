@@ -24,11 +24,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from metaeval import own_tables
+from metaeval import data_tables, own_tables
 from metaeval.errors import UserError, shown
 from metaeval.files import atomic_write, write_text
 from metaeval.reading import json_objects, parquet_library, parquet_rows, read_object
@@ -37,11 +38,8 @@ from metaeval.scoring.contract import PairScore, Status
 SUFFIXES = (".parquet", ".jsonl")
 """Endings of files that are written. Those of `metaeval.own_tables.TABLES` are read, too."""
 
-NO_SCORES = frozenset("citation_level chunk held statement".split()).union(*own_tables.RATING_ROLES.values())
+NO_SCORES = frozenset("citation_level chunk held statement".split()).union(*data_tables.RATING_ROLES.values())
 """Columns that are no metric's scores, whatever they hold: what 'metaeval pairs' writes, and what ratings have."""
-
-Say = Callable[..., None]
-"""Told something, as a logger is: a text, and what stands in it."""
 
 _log = logging.getLogger("metaeval")
 _LARGEST = sys.float_info.max
@@ -132,49 +130,49 @@ def _add_lines(file: IO[bytes], ids: Sequence[str], answers: Sequence[PairScore]
         file.write(f"{line}\n".encode("utf-8", "backslashreplace"))
 
 
-def read_scores(path: Path, columns: Mapping[str, str] | None = None, say: Say = _log.warning) -> list[ScoreFile]:
+def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[ScoreFile]:
     """Read a score file: the scores of a metric, or of several where each has a column.
 
-    columns: the heading of each role of `SCORE_ROLES`, where its name does not say it. say: is told which columns were
-    guessed. Raises `UserError`, which names the line, the field, the value and what is allowed.
+    columns: the heading of each role of `SCORE_ROLES`, where its name does not say it. Raises `UserError`, which names
+    the line, the field, the value and what is allowed.
     """
     _check_suffix(path, also=own_tables.TABLES)
     if not path.is_file():
         raise UserError(f"Score file {path} does not exist.")
     manifest = read_manifest(path)
     if path.suffix in own_tables.TABLES:
-        return list(scores_of(path, own_tables.read_table(path), columns, say, manifest))
+        return list(scores_of(path, own_tables.read_table(path), columns, manifest))
+    rows: Iterator[tuple[str, dict[str, Any]]]
     if path.suffix == ".parquet":
-        rows = [(f"{path} row {number}", row) for number, row in enumerate(parquet_rows(path), start=1)]
+        rows = ((f"{path} row {number}", row) for number, row in enumerate(parquet_rows(path), start=1))
     else:
-        rows = list(json_objects(path, "write one object with pair_id and score per line, null for a missing score"))
-    if not rows:
+        rows = json_objects(path, "write one object with pair_id and score per line, null for a missing score")
+    if (first := next(rows, None)) is None:
         raise UserError(f"Score file {path} has no rows.")
-    first = rows[0][1].keys()
-    if columns or "pair_id" not in first or not {"score", "status"} & first:
-        table = own_tables.table_of(str(path), [row for _, row in rows], [where for where, _ in rows])
-        return list(scores_of(path, table, columns, say, manifest))
-    return [ScoreFile(path, _answers(rows), manifest)]
+    if columns or "pair_id" not in first[1] or not {"score", "status"} & first[1].keys():
+        whole = [first, *rows]
+        table = own_tables.table_of(str(path), [row for _, row in whole], [where for where, _ in whole])
+        return list(scores_of(path, table, columns, manifest))
+    return [ScoreFile(path, _answers(chain([first], rows)), manifest)]
 
 
 def scores_of(
     path: Path,
-    table: own_tables.Table,
+    table: data_tables.TypedTable,
     columns: Mapping[str, str] | None = None,
-    say: Say = _log.warning,
     manifest: Mapping[str, Any] | None = None,
 ) -> Iterator[ScoreFile]:
     """The scores of a table, by metric. Arguments and errors as those of `read_scores`."""
     given = dict(columns or {})
-    found = table.find(own_tables.SCORE_ROLES, given)
+    found = table.find(data_tables.SCORE_ROLES, given)
     if "pair_id" not in found:
         raise _lacking(path, "pair_id", table)
     if found["pair_id"] != given.get("pair_id", "pair_id"):
-        say("%s: pair_id is read from the column %r.", path, found["pair_id"])
+        _log.warning("%s: pair_id is read from the column %r.", path, found["pair_id"])
     if "score" in found:
-        usual = found["score"].casefold() in own_tables.SCORE_ROLES["score"]
+        usual = found["score"].casefold() in data_tables.SCORE_ROLES["score"]
         if found["score"] != given.get("score", "score"):
-            say("%s: score is read from the column %r.", path, found["score"])
+            _log.warning("%s: score is read from the column %r.", path, found["score"])
         yield ScoreFile(path, _answers(_fields(table, found)), manifest or {}, "" if usual else found["score"])
         return
     taken = {*found.values(), *(one for one in table.headings if one.casefold() in NO_SCORES)}
@@ -182,33 +180,37 @@ def scores_of(
     for one in rest:
         table.check_numbers(one)
     odd = [
-        f"{shown(one)}: {row.where} holds text" for one in rest if (row := table.odd_cell(one, own_tables.is_finite))
+        f"{shown(one)}: {row.where} holds text" for one in rest if (row := table.odd_cell(one, data_tables.is_finite))
     ]
     for one in rest:
         if row := table.unread_number(one):
-            raise row.wrong(one, f"is {shown(row.text(one), 40)}: {own_tables.PLAIN_NUMBERS}")
+            raise row.wrong(one, f"is {shown(row.text(one), 40)}: {data_tables.PLAIN_NUMBERS}")
     metrics = [one for one in rest if table.is_numbers(one)]
     if not metrics:
         raise _lacking(path, "score", table)
     but = f" (not {'; '.join(odd)})" if odd else ""
-    say("%s: each column of numbers is read as a metric's scores: %s%s.", path, ", ".join(map(repr, metrics)), but)
+    _log.warning(
+        "%s: each column of numbers is read as a metric's scores: %s%s.", path, ", ".join(map(repr, metrics)), but
+    )
     for metric in metrics:
         fields = _fields(table, {"pair_id": found["pair_id"], "score": metric})
         yield ScoreFile(path, _answers(fields), manifest or {}, metric)
 
 
-def _lacking(path: Path, role: str, table: own_tables.Table) -> UserError:
+def _lacking(path: Path, role: str, table: data_tables.TypedTable) -> UserError:
     names = ", ".join(map(repr, table.headings))
-    return UserError(f"{path} has no column {role} (columns: {names}): name one so, or {own_tables.name_column(role)}.")
+    return UserError(
+        f"{path} has no column {role} (columns: {names}): name one so, or {data_tables.name_column(role)}."
+    )
 
 
-def _fields(table: own_tables.Table, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _fields(table: data_tables.TypedTable, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows of a table as the fields of a score file, with the words for their places."""
     for row in table.rows:
         fields: dict[str, Any] = {"pair_id": row.text(columns["pair_id"])}
         fields |= {field: row.text(columns[field]) or None for field in columns if field == "status"}
         numbers = [field for field in columns if field not in ("pair_id", "status")]
-        fields |= {field: own_tables.number_of(row.value(columns[field])) for field in numbers}
+        fields |= {field: data_tables.number_of(row.value(columns[field])) for field in numbers}
         yield row.where, fields
 
 

@@ -24,7 +24,7 @@ from metaeval import reading
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, sha256_json, write_text
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.scoring.plan import Block, Plan
+from metaeval.scoring.plan import Plan, TextBlock
 from metaeval.scoring.store import ScoreStore
 
 NOTE = "plan.json"
@@ -36,7 +36,7 @@ _KEY = b"metaeval"
 _BATCH = 100_000
 
 Model = TypeVar("Model", bound=BaseModel)
-Row = tuple[bytes, float | None, str, int, int]
+PartRow = tuple[bytes, float | None, str, int, int]
 """(pair key, score, status, tokens, cut)."""
 
 
@@ -118,7 +118,7 @@ def write_note(place: Path, note: PlanNote) -> None:
         windows[one.table] = one.model_copy(update={"numbers": sorted({*known, *one.numbers})})
     note = note.model_copy(update={"windows": list(windows.values())})
     values = note.model_dump(exclude=None if windows else {"windows"})
-    write_text(place / NOTE, json.dumps(values, indent=1, sort_keys=True) + "\n")
+    write_text(place / NOTE, json.dumps(values, indent=1, sort_keys=True) + "\n", update=True)
 
 
 def read_note(place: Path) -> PlanNote:
@@ -149,11 +149,11 @@ class PartWriter:
     def __init__(self, place: Path, note: PartNote) -> None:
         self._place = place
         self._note = note
-        self._blocks: list[tuple[Block, Sequence[PairScore]]] = []
+        self._blocks: list[tuple[TextBlock, Sequence[PairScore]]] = []
         self._rows = 0
         self._since = 0.0
 
-    def add(self, block: Block, answers: Sequence[PairScore]) -> None:
+    def add(self, block: TextBlock, answers: Sequence[PairScore]) -> None:
         """Take a block with one answer per pair."""
         if not self._blocks:
             self._since = time.monotonic()
@@ -169,7 +169,12 @@ class PartWriter:
         pyarrow = reading.parquet_library()
         blocks = sorted(self._blocks, key=lambda pair: pair[0].number)
         noted = [
-            PartBlock(number=block.number, id=block.id, rows=len(answers), failed=sum(map(_failed, answers)))
+            PartBlock(
+                number=block.number,
+                id=block.id,
+                rows=len(answers),
+                failed=sum(answer.status is Status.FAILED for answer in answers),
+            )
             for block, answers in blocks
         ]
         answers = [answer for _, answers in blocks for answer in answers]
@@ -190,10 +195,6 @@ class PartWriter:
         self._blocks, self._rows = [], 0
 
 
-def _failed(answer: PairScore) -> bool:
-    return answer.status is Status.FAILED
-
-
 def part_notes(place: Path) -> dict[Path, PartNote]:
     """What each part of a plan says of itself; its rows are not read.
 
@@ -211,16 +212,16 @@ def part_notes(place: Path) -> dict[Path, PartNote]:
     return found
 
 
-def read_part(path: Path, note: PartNote) -> Iterator[tuple[PartBlock, list[Row]]]:
+def read_part(path: Path, note: PartNote) -> Iterator[tuple[PartBlock, list[PartRow]]]:
     """The blocks of a part with their rows; `UserError` where these are not the pairs that the part speaks of."""
     try:
         columns = reading.parquet_columns(path, ("pair", "score", "status", "tokens", "cut"))
-        rows: list[Row] = list(zip(*columns, strict=True))
+        rows: list[PartRow] = list(zip(*columns, strict=True))
         first = 0
         for block in note.blocks:
             own = rows[first : first + block.rows]
             first += block.rows
-            if Block(block.number, tuple(row[0] for row in own)).id != block.id:
+            if TextBlock(block.number, tuple(row[0] for row in own)).id != block.id:
                 raise _broken(path)
             yield block, own
     except (UserError, TypeError) as error:
@@ -247,7 +248,7 @@ class Shard:
     index: int
     count: int
 
-    def blocks(self, plan: Plan) -> Sequence[Block]:
+    def blocks(self, plan: Plan) -> Sequence[TextBlock]:
         """Every count-th block: the longest come first, so that the tasks take about the same time."""
         return plan.blocks[self.index :: self.count]
 
@@ -365,9 +366,9 @@ def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
         yield Merged(note.metric, counts["rows"], counts["new"], counts["kept"], counts["failed"], sorted(devices))
 
 
-def _batches(places: Sequence[Path], devices: set[str]) -> Iterator[list[Row]]:
+def _batches(places: Sequence[Path], devices: set[str]) -> Iterator[list[PartRow]]:
     """The rows of a metric's parts, some at a time: the store takes many in one transaction faster than few in each."""
-    rows: list[Row] = []
+    rows: list[PartRow] = []
     for place in places:
         for path, part in part_notes(place).items():
             devices.add(part.device)
@@ -378,7 +379,7 @@ def _batches(places: Sequence[Path], devices: set[str]) -> Iterator[list[Row]]:
     yield rows
 
 
-def _merge_rows(place: Path, identity: Mapping[str, Any], rows: Sequence[Row], store: ScoreStore) -> dict[str, int]:
+def _merge_rows(place: Path, identity: Mapping[str, Any], rows: Sequence[PartRow], store: ScoreStore) -> dict[str, int]:
     try:
         new = store.add(identity, rows)
     except ValueError as error:
@@ -396,7 +397,7 @@ def _check_overlaps(places: Sequence[Path]) -> None:
     """
     jobs = {place: {one.table for one in read_note(place).windows} or {str(place)} for place in places}
     several = not set.intersection(*jobs.values())
-    seen: dict[bytes, tuple[Path, Row]] = {}
+    seen: dict[bytes, tuple[Path, PartRow]] = {}
     for place in places:
         note, parts = read_note(place), part_notes(place)
         times = Counter(block.number for part in parts.values() for block in part.blocks)

@@ -45,11 +45,7 @@ def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Ca
     """
     arrays.check_rows(score, gold, group, n_groups)
     ordered = sorted_by_level(score, gold, group, n_groups)
-    return area_influence(*level_wins(ordered.entries, ordered.n_levels, n_groups))
-
-
-def area_influence(members: Ints, wins: Ints) -> Callable[[int, int], Influence]:
-    """As `auc_influence`, from the counts of `group_counts.level_wins`."""
+    members, wins = level_wins(ordered.entries, ordered.n_levels, n_groups)
     size = members.sum(axis=1)
 
     def of(higher: int, lower: int) -> Influence:
@@ -97,12 +93,11 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
     arrays.check_rows(score, positive.astype(np.float64), group, n_groups)
     entries = sorted_entries(-score, positive.astype(np.int64), group, 2, n_groups)
     block, count, n_blocks, hit = entries.block, entries.count, entries.n_blocks, entries.level == 1
-    last = np.append(block[1:] != block[:-1], True)[: block.size]
     found_in = block_sizes(block[hit], entries.group[hit], n_blocks, n_groups, count[hit])
     seen_in = block_sizes(block, entries.group, n_blocks, n_groups, count)
     rows, positives = np.bincount(group, minlength=n_groups), np.bincount(group[positive], minlength=n_groups)
 
-    def by_numpy(tile: Tile) -> Floats:
+    def strip(tile: Tile) -> Floats:
         weights = tile.astype(np.float64)
         found, seen = found_in(weights), seen_in(weights)
         # Blocks ahead of the first row of a weighting have found nothing among nothing: 0 / 1 instead of 0 / 0.
@@ -110,12 +105,7 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
         return arrays.column_sum(found * precision)
 
     def evaluate(tile: Tile) -> Floats:
-        loops = arrays.compiled(block.size * tile.shape[1])
-        if loops is None:
-            total = arrays.in_strips(by_numpy, tile, n_blocks)
-        else:
-            total = np.zeros(tile.shape[1])
-            loops.sum_precision(entries.group, hit, count, last, arrays.for_loops(tile), total)
+        total = arrays.in_strips(strip, tile, n_blocks)
         weights = tile.astype(np.int64)
         n_positive, n_rows = positives @ weights, rows @ weights
         value = arrays.ratio(total, n_positive.astype(np.float64))

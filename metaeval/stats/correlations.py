@@ -117,7 +117,7 @@ def _by_order(
 
     def orders_left_out() -> Orders:
         ordered = sorted_by_level(score, gold, group, n_groups)
-        return group_totals_of([ordered.entries], ordered.n_levels, n_groups).orders()
+        return group_totals_of(ordered.entries, ordered.n_levels, n_groups).orders()
 
     def left_out() -> Floats:
         return _remembered((rows, n_groups), orders_left_out)[:, 1:]

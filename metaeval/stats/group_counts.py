@@ -1,19 +1,16 @@
 """Counts of who scores above whom, and what one group's rows contribute to them: inside the group, and to all.
 
-Rows may come in chunks in ascending order of score, of which no two share a score: more rows than memory holds are
-counted in one pass. What a chunk's rows outrank is counted within the chunk, and below it from how many rows of each
-level came before, of all groups and of each. All counts are integers, so that they are the same whatever the chunks.
+All counts are integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from metaeval.stats.arrays import Floats, Ints, column_sum, ratio
-from metaeval.stats.ties import Entries, lone_powers, run_starts
+from metaeval.stats.ties import Entries, run_starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +159,7 @@ class GroupTotals:
     by level twice the rows that the group's outrank, a tie counting one; inside: as `over`, among the group's own rows.
     downward, upward, inside_downward: (G,) the same over rows of lower levels, over those of higher levels, and over
     the group's own of lower levels. squares, cubes: sums of t**2 and t**3 over blocks of t tied rows, first of all rows
-    and then without each group, (1 + G,). own_squares: (G,) sum of t**2 over the blocks of the group's own rows. lone:
-    (G, 2) as `ties.lone_powers`.
+    and then without each group, (1 + G,). own_squares: (G,) sum of t**2 over the blocks of the group's own rows.
     """
 
     members: Ints
@@ -176,7 +172,6 @@ class GroupTotals:
     squares: Ints
     cubes: Floats
     own_squares: Ints
-    lone: Floats
 
     def orders(self) -> Orders:
         """Counts of all rows, then without each group in turn: 1 + G weightings.
@@ -206,48 +201,37 @@ class GroupTotals:
         return np.stack((self.inside_downward, unlike, rows * rows - self.own_squares), axis=1)
 
 
-def group_totals_of(chunks: Iterable[Entries], n_levels: int, n_groups: int) -> GroupTotals:
-    """The totals from one pass; groups are numbered below `n_groups` and levels from the lowest."""
+def group_totals_of(entries: Entries, n_levels: int, n_groups: int) -> GroupTotals:
+    """The totals of sorted rows; groups are numbered below `n_groups` and levels from the lowest."""
     shape = n_levels, n_groups
-    seen, seen_in = np.zeros(n_levels, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    over, against, inside = (np.zeros(shape, dtype=np.int64) for _ in range(3))
-    downward, upward, inside_downward, squares, own_squares = (np.zeros(n_groups, dtype=np.int64) for _ in range(5))
-    total_squares, total_cubes, cubes, lone = 0, 0.0, np.zeros(n_groups), np.zeros((n_groups, 2))
-    for entries in chunks:
-        group, level, count = entries.group, entries.level, entries.count
-        own = entries_by_group(entries, n_groups)
-        everything = outranked(entries) + 2 * seen.sum()
-        mine = own.outranked() + 2 * seen_in.sum(axis=0)[own.group]
-        lower, higher, mine_lower = (np.zeros_like(count) for _ in range(3))
-        for other in range(n_levels):
-            beaten, beaten_inside = outranked(entries, other), own.outranked(other)
-            if seen[other]:
-                beaten += 2 * seen[other]
-                beaten_inside += 2 * seen_in[other][own.group]
-            lower += np.where(other < level, beaten, 0)
-            higher += np.where(other > level, beaten, 0)
-            mine_lower += np.where(other < own.level, beaten_inside, 0)
-            against[other] += _by_group(count * beaten, group, n_groups)
-        over += by_level(count * everything, level, group, shape)
-        inside += by_level(own.count * mine, own.level, own.group, shape)
-        downward += _by_group(count * lower, group, n_groups)
-        upward += _by_group(count * higher, group, n_groups)
-        inside_downward += _by_group(own.count * mine_lower, own.group, n_groups)
-        members = by_level(count, level, group, shape)
-        seen += members.sum(axis=1)
-        seen_in += members
-        # Floats: the cube of two million tied rows is no 64-bit integer.
-        tied = np.bincount(entries.block, weights=count, minlength=entries.n_blocks)
-        alone, shared, run_group = own.tied().astype(np.float64), tied[own.block[own.runs]], own.group[own.runs]
-        rest = shared - alone
-        total_squares += int((tied**2).sum())
-        total_cubes += float((tied**3).sum())
-        squares += _by_group(shared**2 - rest**2, run_group, n_groups)
-        cubes += np.bincount(run_group, shared**3 - rest**3, n_groups)
-        own_squares += _by_group(alone**2, run_group, n_groups)
-        lone += lone_powers(entries, n_groups)
-    left = total_squares - np.append(0, squares), total_cubes - np.append(0.0, cubes)
-    return GroupTotals(*(seen_in, over, against, inside, downward, upward, inside_downward), *left, own_squares, lone)
+    group, level, count = entries.group, entries.level, entries.count
+    own = entries_by_group(entries, n_groups)
+    against = np.zeros(shape, dtype=np.int64)
+    lower, higher, mine_lower = (np.zeros_like(count) for _ in range(3))
+    for other in range(n_levels):
+        beaten = outranked(entries, other)
+        lower += np.where(other < level, beaten, 0)
+        higher += np.where(other > level, beaten, 0)
+        mine_lower += np.where(other < own.level, own.outranked(other), 0)
+        against[other] = _by_group(count * beaten, group, n_groups)
+    # Floats: the cube of two million tied rows is no 64-bit integer.
+    tied = np.bincount(entries.block, weights=count, minlength=entries.n_blocks)
+    alone, shared, run_group = own.tied().astype(np.float64), tied[own.block[own.runs]], own.group[own.runs]
+    rest = shared - alone
+    squares = _by_group(shared**2 - rest**2, run_group, n_groups)
+    cubes = np.bincount(run_group, shared**3 - rest**3, n_groups)
+    return GroupTotals(
+        members=by_level(count, level, group, shape),
+        over=by_level(count * outranked(entries), level, group, shape),
+        against=against,
+        inside=by_level(own.count * own.outranked(), own.level, own.group, shape),
+        downward=_by_group(count * lower, group, n_groups),
+        upward=_by_group(count * higher, group, n_groups),
+        inside_downward=_by_group(own.count * mine_lower, own.group, n_groups),
+        squares=int((tied**2).sum()) - np.append(0, squares),
+        cubes=float((tied**3).sum()) - np.append(0.0, cubes),
+        own_squares=_by_group(alone**2, run_group, n_groups),
+    )
 
 
 def _by_group(values: Ints | Floats, group: Ints, n_groups: int) -> Ints:

@@ -164,29 +164,6 @@ def t_test(given: Influence, null: float = 0.0) -> float:
     return float(2 * stdtr(freedom, -abs(logit(at) - logit(chance)) / unit))
 
 
-def bootstrap_t_interval(given: Influence, draws: Draws, level: float) -> tuple[float, float] | None:
-    """As `t_interval`, with quantiles of the resampled value, studentised by its own resample's standard error.
-
-    Both come from the influence values: a resample adds up those of the groups that it draws (Hall, "Theoretical
-    comparison of bootstrap confidence intervals", 1988).
-    """
-    from scipy.special import logit
-
-    error, ends = given.standard_error, given.ends
-    if not error > 0:
-        return t_interval(given, level)
-    shifts, spread = resampled(given, draws)
-    if _bounded(ends):
-        at = np.clip(_share(given.value + shifts, ends), _NEAR, 1 - _NEAR)
-        shifts = (logit(at) - logit(np.clip(_share(given.value, ends), _NEAR, 1 - _NEAR))) * at * (1 - at)
-        spread = spread / (ends[1] - ends[0])
-    studentised = shifts[spread > 0] / spread[spread > 0]
-    if 2 * studentised.size < shifts.size:
-        return None
-    low, high = np.quantile(studentised, [(1 - level) / 2, (1 + level) / 2])
-    return _around(given, error, (float(low), float(high)), level)
-
-
 def resampled(given: Influence, draws: Draws) -> tuple[Floats, Floats]:
     """How far the value moves in each resample of `draws` but the first, the input, and its standard error there."""
     whole = given.parts.sum(axis=0)

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from metaeval.stats.arrays import Floats, Ints
-from metaeval.stats.influence import Ends, Influence, bootstrap_t_interval, of_left_out, t_interval
-from metaeval.stats.resampling import Draws, bca_interval, bootstrap, jackknife, percentile_interval
+from metaeval.stats.influence import Ends, Influence, of_left_out, t_interval
+from metaeval.stats.resampling import Draws, bootstrap, jackknife, percentile_interval
 
 ONE_GROUP = "no interval: all pairs come from one group"
 ONE_GROUP_OF_LEVEL = "no interval: all pairs of one level come from one group"
@@ -22,22 +22,22 @@ LOST_WITHOUT_A_GROUP = "no interval: undefined without one of the groups"
 
 @dataclass(frozen=True)
 class Resampling:
-    """Cluster intervals at `level` by `method`, from `n` resamples of whole groups. n = 0: no interval.
+    """Cluster intervals at `level` by `method`. n = 0: no interval.
 
-    method: "t", from a cluster standard error without resamples; "bootstrap-t", the same with studentised resamples;
-    "percentile" and "bca". fewest: effective groups that the first two need for an interval.
+    method: "t", from a cluster standard error without resamples, or "percentile", from `n` resamples of whole groups.
+    fewest: effective groups that an interval of t needs.
     """
 
     n: int = 1000
     seed: int = 0
     level: float = 0.95
-    method: Literal["t", "bootstrap-t", "percentile", "bca"] = "t"
+    method: Literal["t", "percentile"] = "t"
     fewest: float = 6.0
 
     @property
     def studentised(self) -> bool:
         """Whether intervals come from influence values and their standard error."""
-        return self.method in ("t", "bootstrap-t")
+        return self.method == "t"
 
 
 DEFAULT = Resampling()
@@ -68,33 +68,32 @@ def intervals(
     asked = resampling.n > 0 and held > 1
     draws = bootstrap(rows.size, resampling.n if asked and not resampling.studentised else 0, resampling.seed)
     values = np.atleast_2d(run(draws))
-    if not asked or resampling.method == "percentile":
+    if not asked or not resampling.studentised:
         return [_found(own, None, rows, resampling, ends) for own in values]
     left_out = np.atleast_2d(run(jackknife(rows.size)))
     return [_found(own, without, rows, resampling, ends) for own, without in zip(values, left_out, strict=True)]
 
 
 def _found(values: Floats, left_out: Floats | None, rows: Ints, resampling: Resampling, ends: Ends | None) -> Found:
-    """values: (1 + R,). left_out: (1 + G,), None where no interval takes them."""
+    """values: (1 + R,) with the resamples, if any. left_out: (1 + G,) without each group, for t."""
     if np.isnan(values[0]):
         return Found(None)
     held, effective = int(np.count_nonzero(rows)), None
     if resampling.studentised:
         influence = None if left_out is None else of_left_out(left_out, rows, ends)
-        interval, note, effective = studentised_interval(influence, held, rows.size, resampling)
+        interval, note, effective = studentised_interval(influence, held, resampling)
     else:
-        without = None if left_out is None else left_out[np.append(True, rows > 0)]
-        interval, note = replicated_interval(values, without, held, resampling.level)
+        interval, note = replicated_interval(values, held, resampling.level)
     low, high = interval or (None, None)
     return Found(float(values[0]), low, high, note, effective)
 
 
 def studentised_interval(
-    influence: Influence | None, groups: int, n_groups: int, resampling: Resampling
+    influence: Influence | None, groups: int, resampling: Resampling
 ) -> tuple[tuple[float, float] | None, str, float | None]:
     """Interval from influence values, a note on what is amiss, and the effective groups.
 
-    groups: of the measure's rows. n_groups: of all rows, which a studentised bootstrap draws.
+    groups: of the measure's rows.
     """
     if not resampling.n:
         return None, "", None
@@ -107,29 +106,18 @@ def studentised_interval(
     effective = influence.effective_groups
     if effective < resampling.fewest:
         return None, f"no interval: fewer than {resampling.fewest:g} effective groups", effective
-    if resampling.method == "t":
-        return t_interval(influence, resampling.level), "", effective
-    draws = bootstrap(n_groups, resampling.n, resampling.seed)
-    interval = bootstrap_t_interval(influence, draws, resampling.level)
-    return interval, "" if interval else "no interval: the resamples have no spread", effective
+    return t_interval(influence, resampling.level), "", effective
 
 
-def replicated_interval(
-    values: Floats, left_out: Floats | None, groups: int, level: float
-) -> tuple[tuple[float, float] | None, str]:
-    """Interval of replicated values (1 + B,), BCa if `left_out` (1 + G,) is given, and a note on what is amiss."""
+def replicated_interval(values: Floats, groups: int, level: float) -> tuple[tuple[float, float] | None, str]:
+    """Percentile interval of replicated values (1 + B,), and a note on what is amiss."""
     resampled = values[1:]
     if resampled.size == 0:
         return None, ""
     if groups < 2:
         return None, ONE_GROUP
     lost = int(np.isnan(resampled).sum())
-    if left_out is None:
-        interval = percentile_interval(resampled, level)
-    else:
-        interval = bca_interval(resampled, float(values[0]), left_out[1:], level)
-    if interval is None and 2 * lost <= resampled.size:
-        return None, "no interval: the resamples are too lopsided for BCa"
+    interval = percentile_interval(resampled, level)
     if interval is None:
         return None, f"no interval: undefined in {lost} of {resampled.size} resamples"
     return interval, f"interval leaves out {lost} of {resampled.size} resamples, undefined there" if lost else ""

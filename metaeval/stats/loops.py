@@ -130,32 +130,6 @@ def count_orders(group, level, count, start, weights, n_levels, rows, over, upwa
 
 
 @_compiled
-def sum_precision(group, positive, count, last, weights, total):  # type: ignore[no-untyped-def]
-    """One pass over entries in descending order of score; see `metaeval.stats.classification`."""
-    width = weights.shape[1]
-    seen = np.zeros(width, dtype=np.int64)
-    found = np.zeros(width, dtype=np.int64)
-    new = np.zeros(width, dtype=np.int64)
-    any_new = False
-    for i in range(group.size):
-        weight = weights[group[i]]
-        times = np.int64(count[i])
-        for r in range(width):
-            seen[r] += times * np.int64(weight[r])
-        if positive[i]:
-            any_new = True
-            for r in range(width):
-                new[r] += times * np.int64(weight[r])
-        if last[i] and any_new:
-            any_new = False
-            for r in range(width):
-                found[r] += new[r]
-                if new[r]:
-                    total[r] += np.float64(new[r]) * (np.float64(found[r]) / np.float64(seen[r]))
-                new[r] = 0
-
-
-@_compiled
 def _midranks(count, rank):  # type: ignore[no-untyped-def]
     """Midranks less their mean of blocks of `count` rows in ascending order."""
     half = 0.5 * count.sum()

@@ -12,10 +12,9 @@ a pair that nobody observed. Rank sums have no pairs to leave out: Spearman's rh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,8 @@ from scipy.sparse import csr_array
 
 from metaeval.stats import arrays
 from metaeval.stats.arrays import Bools, Floats, Ints
-from metaeval.stats.group_counts import GroupTotals, Orders, group_totals_of, inside_groups
-from metaeval.stats.resampling import KEPT_BYTES, TILE, Draws, Tile
+from metaeval.stats.group_counts import Orders, group_totals_of, inside_groups
+from metaeval.stats.resampling import Tile
 from metaeval.stats.ties import Entries, lone_powers, self_ties, sorted_by_level
 
 
@@ -41,7 +40,7 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
     of_group = arrays.group_totals(np.ones(group.size), group, n_groups)[:, None]
     alone = lone_powers(entries, n_groups)
     by_numpy = _orders_by_numpy(entries, n_levels, n_groups)
-    inside = cache(lambda: group_totals_of([entries], n_levels, n_groups).pairs_inside())
+    inside = cache(lambda: group_totals_of(entries, n_levels, n_groups).pairs_inside())
 
     def evaluate(tile: Tile) -> Orders:
         squares, cubes = self_ties(alone, tile)
@@ -176,45 +175,28 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
     n_levels, entries = ordered.n_levels, ordered.entries
     if n_levels > MAX_LEVELS:
         raise ValueError(f"wins are counted for up to {MAX_LEVELS} gold levels, got {n_levels}")
-    blocks = wins_of_blocks(entries, n_levels, n_groups, ties)
+    by_numpy, n_rows = _wins_by_numpy(entries, n_levels, n_groups), int(entries.count.sum())
     alone = lone_powers(entries, n_groups)
     inside = cache(partial(inside_groups, entries, n_levels, n_groups))
 
     def evaluate(tile: Tile) -> Wins:
-        rows, wins, squares, cubes = blocks(tile)
+        loops = arrays.compiled(entries.group.size * tile.shape[1])
+        if loops is None or n_rows * int(tile.max(initial=0)) > np.iinfo(np.int32).max:
+            rows, wins, squares, cubes = by_numpy(tile.astype(np.int64))
+        else:
+            rows = np.zeros((n_levels, tile.shape[1]), dtype=np.int64)
+            wins = np.zeros((n_levels * (n_levels - 1) // 2, tile.shape[1]), dtype=np.int64)
+            squares, cubes = np.zeros(tile.shape[1], dtype=np.int64), np.zeros(tile.shape[1])
+            loops.count_wins(
+                *(entries.group, entries.level, entries.count, entries.start),
+                *(arrays.for_loops(tile), n_levels, ties, rows, wins, squares, cubes),
+            )
         copies = between_copies(inside, tile, 2 * len(wins) + 1)
         if not ties:
             # As of a constant score: nothing but AUC can be read from these counts.
             return Wins(rows, wins, rows.sum(axis=0) ** 2, cubes, copies)
         lone_squares, lone_cubes = self_ties(alone, tile)
         return Wins(rows, wins, lone_squares + squares, lone_cubes + cubes, copies)
-
-    return evaluate
-
-
-def wins_of_blocks(
-    entries: Entries, n_levels: int, n_groups: int, ties: bool = True
-) -> Callable[[Tile], tuple[Ints, Ints, Ints, Floats]]:
-    """As `count_wins`, with pairs between copies left in: `rows`, `wins`, `squares` and `cubes` of repeated rows.
-
-    The last two without the lone entries, which `self_ties` counts; zeros without `ties`.
-    """
-    by_numpy = _wins_by_numpy(entries, n_levels, n_groups)
-    n_rows = int(entries.count.sum())
-
-    def evaluate(tile: Tile) -> tuple[Ints, Ints, Ints, Floats]:
-        loops = arrays.compiled(entries.group.size * tile.shape[1])
-        if loops is None or n_rows * int(tile.max(initial=0)) > np.iinfo(np.int32).max:
-            rows, wins, squares, cubes = by_numpy(tile.astype(np.int64))
-            return rows, wins, squares, cubes
-        rows = np.zeros((n_levels, tile.shape[1]), dtype=np.int64)
-        wins = np.zeros((n_levels * (n_levels - 1) // 2, tile.shape[1]), dtype=np.int64)
-        squares, cubes = np.zeros(tile.shape[1], dtype=np.int64), np.zeros(tile.shape[1])
-        loops.count_wins(
-            *(entries.group, entries.level, entries.count, entries.start),
-            *(arrays.for_loops(tile), n_levels, ties, rows, wins, squares, cubes),
-        )
-        return rows, wins, squares, cubes
 
     return evaluate
 
@@ -234,37 +216,3 @@ def _wins_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[
         return rows, found, (tied * tied).sum(axis=0), arrays.column_sum(tied.astype(np.float64) ** 3)
 
     return partial(_in_strips, strip, entries.n_blocks)
-
-
-def resampled_orders(chunks: Callable[[], Iterable[Entries]], totals: GroupTotals, draws: Draws) -> Orders:
-    """The counts of `count_orders` under all weightings of `draws`, from further passes over chunks of sorted rows.
-
-    A pass is made for as many resamples as fit in memory: what is made of groups alone is made once, not chunk by
-    chunk. Arguments as in `group_counts`, for few levels.
-    """
-    tiles, together = iter(draws), max(1, KEPT_BYTES // max(TILE * draws.n_groups, 1))
-    passes = [_one_pass(chunks(), totals, some) for some in iter(lambda: tuple(islice(tiles, together)), ())]
-    return Orders(*(np.concatenate([vars(orders)[name] for orders in passes], axis=-1) for name in vars(passes[0])))
-
-
-def _one_pass(chunks: Iterable[Entries], totals: GroupTotals, tiles: Sequence[Tile]) -> Orders:
-    n_levels, n_groups = totals.members.shape
-    places = [(high, low) for high in range(n_levels) for low in range(high)]
-    ends = np.cumsum([tile.shape[1] for tile in tiles]).tolist()
-    owns = [slice(end - tile.shape[1], end) for end, tile in zip(ends, tiles, strict=True)]
-    seen = np.zeros((n_levels, ends[-1]), dtype=np.int64)
-    wins = np.zeros((len(places), ends[-1]), dtype=np.int64)
-    ties = [self_ties(totals.lone, tile) for tile in tiles]
-    squares, cubes = (np.concatenate(parts) for parts in zip(*ties, strict=True))
-    for entries in chunks:
-        count = wins_of_blocks(entries, n_levels, n_groups)
-        for tile, own in zip(tiles, owns, strict=True):
-            rows, found, more_squares, more_cubes = count(tile)
-            squares[own] += more_squares
-            cubes[own] += more_cubes
-            for place, (high, low) in enumerate(places):
-                wins[place, own] += found[place] + 2 * rows[high] * seen[low, own]
-            seen[:, own] += rows
-    copies = [between_copies(cache(totals.pairs_inside), tile, 3) for tile in tiles]
-    apart = np.zeros((2 * len(places) + 1, ends[-1]), dtype=np.int64)
-    return replace(Wins(seen, wins, squares, cubes, apart).orders(), copies=np.concatenate(copies, axis=1))

@@ -76,34 +76,78 @@ def labels_to_tell(true: float, rate: float, alpha: float) -> int | None:
 
 
 def design_effect(score: Floats, cluster: Ints, weight: Floats) -> float:
-    """How many labels of these clusters tell as much as one independent label, at least 1; (n,) each.
+    """Return how many labels of these clusters count as one independent label, at least 1; (n,) each.
 
-    From the intraclass correlation of the scores' ranks (one-way analysis of variance): it is known before any miss is
-    seen, and misses, which are in one tail, are correlated less.
+    It is Kish's: 1 + icc (size - 1), times that of the weights, with the intraclass correlation of the scores' ranks
+    (one-way analysis of variance) and the mean size of a label's cluster. The labels of a single cluster count as one.
     """
     check_lengths(score=score, cluster=cluster, weight=weight)
-    kish = weight.size * float(np.sum(weight**2)) / float(weight.sum() ** 2)
-    own = np.unique(cluster, return_inverse=True)[1]
-    size = np.bincount(own).astype(np.float64)
-    n, k = score.size, size.size
-    if k < 2 or k == n:
-        return kish
     rank = midranks(score)
-    mean = np.bincount(own, rank) / size
-    between = np.sum(size * (mean - rank.mean()) ** 2) / (k - 1)
-    within = np.sum((rank - mean[own]) ** 2) / (n - k)
-    usual = (n - np.sum(size**2) / n) / (k - 1)
-    total = between + (usual - 1) * within
-    correlation = min(max((between - within) / total, 0.0), 1.0) if total > 0 else 1.0
-    return kish * (1 + correlation * (float(np.sum(size**2) / n) - 1))
+    code, size = _clusters(cluster)
+    total = np.bincount(code, rank).astype(np.float64)[:, None]
+    icc = _intraclass_correlation(total, np.sum(rank**2, keepdims=True), size)
+    return _weight_effect(weight) * (1 + float(icc[0]) * (float(np.sum(size**2)) / score.size - 1))
+
+
+def effective_labels(score: Floats, cluster: Ints, weight: Floats, thresholds: Floats) -> Floats:
+    """Return as how many independent labels these count, for the share of scores at or above each threshold; (T,).
+
+    score, cluster, weight: (n,). thresholds: (T,) from the highest down. When a metric fails on whole answers, what it
+    misses correlates more within answers than ranks do. The design effect is therefore the larger of that of the ranks
+    and that of being at or above the threshold. Where no score is, or every score is, that correlation is unknown, and
+    k answers count as k labels: if a share r of answers fails, none of k does with chance (1 - r) ** k.
+    """
+    if not score.size:
+        return np.zeros(thresholds.size)
+    n = score.size
+    code, size = _clusters(cluster)
+    first, ends = np.searchsorted(-thresholds, -score), thresholds.size + 1  # the highest threshold not above a score
+    cells = np.bincount(code * ends + first, minlength=size.size * ends).reshape(size.size, ends)
+    count = np.cumsum(cells[:, :-1], axis=1).astype(np.float64)
+    total = count.sum(axis=0)
+    icc = _intraclass_correlation(count, total, size)
+    mixed = (total > 0) & (total < n)
+    effect = np.where(mixed, 1 + icc * (float(np.sum(size**2)) / n - 1), n / size.size) * _weight_effect(weight)
+    return np.asarray(n / np.maximum(effect, design_effect(score, cluster, weight)))
+
+
+def _clusters(cluster: Ints) -> tuple[Ints, Floats]:
+    """Return codes 0 .. k - 1 of clusters, (n,), and the labels of each, (k,)."""
+    code = np.unique(cluster, return_inverse=True)[1]
+    return code, np.bincount(code).astype(np.float64)
+
+
+def _weight_effect(weight: Floats) -> float:
+    """Return Kish's design effect of unequal weights (n,): 1 for equal ones."""
+    return weight.size * float(np.sum(weight**2)) / float(weight.sum() ** 2)
+
+
+def _intraclass_correlation(total: Floats, squares: Floats, size: Floats) -> Floats:
+    """Return the correlation of two values of one cluster, in 0 .. 1, for each of T variables; (T,).
+
+    total: (k, T) sums of the values of each cluster. squares: (T,) sums of the squared values. size: (k,). Without a
+    second value in any cluster it is 0; with one cluster, or values without spread, it cannot be estimated and is 1.
+    """
+    n, k = float(size.sum()), size.size
+    if k == n:
+        return np.zeros(squares.size)
+    if k == 1:
+        return np.ones(squares.size)
+    size = size[:, None]
+    between = np.sum((total / size - total.sum(axis=0) / n) ** 2 * size, axis=0) / (k - 1)
+    within = (squares - np.sum(total**2 / size, axis=0)) / (n - k)
+    spread = between + ((n - np.sum(size**2) / n) / (k - 1) - 1) * within
+    estimate = np.divide(between - within, spread, out=np.ones(squares.size), where=spread > 0)
+    return np.asarray(np.maximum(estimate, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
     """A threshold and what the labels say of it.
 
-    labels: effective number of unsupported labels. missed: share of them at or above the threshold. bound: the upper
-    bound of the missed share, or of its mean. flagged: share of the supported below it (NaN: none is labelled).
+    labels: effective number of unsupported labels, for this threshold. missed: share of them at or above the
+    threshold. bound: the upper bound of the missed share, or of its mean. flagged: share of the supported below it
+    (NaN: none is labelled).
     """
 
     threshold: float
@@ -141,7 +185,7 @@ def choose_threshold(
     check_lengths(score=score, unsupported=unsupported, weight=weight, cluster=cluster)
     bad = unsupported > 0.5
     own, heavy = score[bad], weight[bad]
-    effective = own.size / design_effect(np.maximum(own, -1e300), cluster[bad], heavy) if own.size else 0.0
+    effective = effective_labels(own, cluster[bad], heavy, thresholds)
     fine = weight[~bad].sum()
     order = np.argsort(own, kind="stable")
     above = np.concatenate([[0.0], np.cumsum(heavy[order][::-1])])[::-1]  # weight from each place on
@@ -156,10 +200,11 @@ def choose_threshold(
         bounds = mean_bounds(own, heavy, cluster[bad], thresholds).tolist()
         failed = [bound > rate + 1e-12 for bound in bounds]
     else:
-        bounds = [upper_bound(lost * effective, effective, alpha) for lost in missed.tolist()]
-        failed = [tail(lost * effective, effective, rate) > alpha for lost in missed.tolist()]
-    rows = zip(thresholds.tolist(), missed.tolist(), bounds, flagged.tolist(), strict=True)
-    found = [Tested(at, effective, lost, bound, share) for at, lost, bound, share in rows]
+        pairs = list(zip((missed * effective).tolist(), effective.tolist(), strict=True))
+        bounds = [upper_bound(misses, labels, alpha) for misses, labels in pairs]
+        failed = [tail(misses, labels, rate) > alpha for misses, labels in pairs]
+    columns = thresholds, effective, missed, np.array(bounds), flagged
+    found = [Tested(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
     return found, [*failed, True].index(True)
 
 

@@ -86,37 +86,60 @@ def planned_scores(gold: Floats, group: Ints, alike: float) -> ScoreModel:
 
 
 def draw(
-    rng: np.random.Generator, models: Sequence[ScoreModel], correlation: float = 0.0, sign: float = 1.0
+    rng: np.random.Generator,
+    models: Sequence[ScoreModel],
+    correlations: Sequence[float] = (0.0, 0.0, 0.0),
+    sign: float = 1.0,
 ) -> list[Floats]:
-    """Scores (n,) of one model, or of two of the same rows; correlation: of each part of the one with the other's.
+    """Scores (n,) of one model, or of two of the same rows.
 
+    correlations: of the one's parts with the other's, in the order of `ScoreModel`: group, level in group, own.
     sign: 1, or -1 for the mirror image of a draw: the mean of the two varies little.
     """
     parts: list[Floats] = []
-    found = []
+    scores = []
     for model in models:
         sizes = (int(model.group.max(initial=-1)) + 1, int(model.cell.max(initial=-1)) + 1, model.mean.size)
         own = [sign * rng.normal(size=size) for size in sizes]
         if parts:
-            other = math.sqrt(1 - correlation**2)
-            own = [correlation * theirs + other * mine for theirs, mine in zip(parts, own, strict=True)]
+            own = [
+                correlation * theirs + math.sqrt(1 - correlation**2) * mine
+                for correlation, theirs, mine in zip(correlations, parts, own, strict=True)
+            ]
         parts = own
         of_group, of_cell = map(math.sqrt, model.shares)
         apart = of_group * parts[0][model.group] + of_cell * parts[1][model.cell]
         apart += math.sqrt(max(1 - model.alike, 0)) * parts[2]
-        found.append(_with_ties(model.mean + model.spread * apart, model.values))
-    return found
+        scores.append(_with_ties(model.mean + model.spread * apart, model.values))
+    return scores
 
 
-def correlation_of(one: tuple[Floats, ScoreModel], other: tuple[Floats, ScoreModel]) -> float:
-    """The correlation of the parts of two models under which what their scores (n,) err by correlates as it does."""
+def correlations_of(one: tuple[Floats, ScoreModel], other: tuple[Floats, ScoreModel]) -> tuple[float, float, float]:
+    """The correlations of two models' parts (group, level in group, own) under which their scores (n,) err together.
+
+    They are those of the mean products of two rows of one group, of two of one group and level, and of a row with
+    itself. What a part cannot take, because one of the metrics has none of it, the next one takes.
+    """
     first, second = (_rest(_normal_scores(score), model) for score, model in (one, other))
-    both = math.sqrt(float((first**2).sum() * (second**2).sum()))
+    both = math.sqrt(float((first**2).mean() * (second**2).mean())) if first.size else 0.0
     if not both > 0:
-        return 0.0
-    mine, theirs = ((*model.shares, 1 - model.alike) for _, model in (one, other))
-    most = sum(math.sqrt(max(a * b, 0)) for a, b in zip(mine, theirs, strict=True))
-    return float(np.clip((first * second).sum() / both / most, -_MOST_ALIKE, _MOST_ALIKE)) if most > 0 else 0.0
+        return 0.0, 0.0, 0.0
+    products, pairs = [], []
+    for code in (one[1].group, one[1].cell, np.arange(first.size)):
+        totals = [group_totals(values, code, int(code.max()) + 1) for values in (first, second, np.ones(first.size))]
+        products.append(float((totals[0] * totals[1]).sum()))
+        pairs.append(float((totals[2] ** 2).sum()))
+    shares = [(*model.shares, 1 - model.alike) for _, model in (one, other)]
+    shared = 0.0
+    correlations: list[float] = []
+    for total, number, mine, theirs in zip(
+        -np.diff(products, append=0.0), -np.diff(pairs, append=0.0), *shares, strict=True
+    ):
+        most = math.sqrt(max(mine * theirs, 0))
+        covariance = total / number / both - shared if number > 0 else 0.0
+        correlations.append(float(np.clip(covariance / most, -_MOST_ALIKE, _MOST_ALIKE)) if most > 0 else 0.0)
+        shared += correlations[-1] * most
+    return correlations[0], correlations[1], correlations[2]
 
 
 _MOST_ALIKE, _NO_SPREAD = 0.999, 1e-9

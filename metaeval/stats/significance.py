@@ -194,6 +194,25 @@ def benjamini_hochberg(p: Floats) -> Floats:
     return _adjusted(p, step_up)
 
 
+def holm_against(p: Floats, difference: Floats) -> Floats:
+    """Adjust two-sided p-values of m metrics against c controls, each for the claim that its sign makes; (m, c).
+
+    difference: metric less control; NaN where a pair was not tested. Above a control: Holm over the metrics, control by
+    control. The largest p of a metric that is above all is that of "above every control", by Holm over the metrics: an
+    intersection-union test needs no correction over controls (Berger, "Multiparameter hypothesis testing and acceptance
+    sampling", 1982). So a metric is above every control where each of its adjusted p is at most alpha. Below a control:
+    Holm over all metrics and controls, because which control is the best is seen in the data.
+    """
+    tested = ~np.isnan(p)
+    claim = np.where(tested & ~(difference > 0), 1.0, p)
+    whole = np.max(claim, axis=1, initial=0.0, where=tested)
+    every = holm(np.where(tested.any(axis=1), whole, np.nan))[:, None]
+    above = np.stack([holm(column) for column in claim.T], axis=1)
+    above = np.where(claim == whole[:, None], every, above)
+    below = holm(np.where(tested & ~(difference < 0), 1.0, p).ravel()).reshape(p.shape)
+    return np.where(difference < 0, below, above)
+
+
 def _adjusted(p: Floats, adjust: Callable[[Floats], Floats]) -> Floats:
     """Adjust the p-values that are defined; `adjust` gets them in ascending order."""
     if p.ndim != 1:

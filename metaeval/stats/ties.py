@@ -103,11 +103,7 @@ def sorted_entries(score: Floats, level: Ints, group: Ints, n_levels: int, n_gro
     count = np.diff(np.append(starts, key.size))
     rest, group = np.divmod(key[starts], max(n_groups, 1))
     block, level = np.divmod(rest, max(n_levels, 1))
-    return entries_of(group, level, count, run_starts(block))
-
-
-def entries_of(group: Ints, level: Ints, count: Ints, opens: Bools) -> Entries:
-    """Entries in ascending order of score; opens: (m,) whether an entry is the first of its block."""
+    opens = run_starts(block)
     start = np.append(np.flatnonzero(opens), opens.size)
     block = np.cumsum(opens) - 1
     return Entries(group, level, count, block, np.diff(start)[block] == 1, start)

@@ -69,12 +69,7 @@ def test_claims_are_asked_once_over_the_whole_clean_answer():
     ]
     found = claim_recalls(answers, entails)
     assert calls == [
-        [
-            ("Rain fell. It stopped.", "c1"),
-            ("Rain fell. It stopped.", "c2"),
-            ("It began.", "c1"),
-            ("It began.", "c3"),
-        ]
+        [("Rain fell. It stopped.", "c1"), ("Rain fell. It stopped.", "c2"), ("It began.", "c1"), ("It began.", "c3")]
     ]
     # c2 of three is not entailed; of b the claim c3 has no verdict.
     assert found == [2 / 3, 1.0, None]
@@ -159,15 +154,10 @@ def test_an_answer_has_the_measures_of_its_reference():
     ]
     values = answer_values(answers)
     assert values == {
-        "length": [1.0, 2.0],
-        "rougeLsum": [None, 1.0],
-        "num_preds": [1.0, None],
-        "qampari_prec": [1.0, None],
-        "qampari_rec": [1.0, None],
-        "qampari_rec_top5": [1.0, None],
-        "qampari_f1": [1.0, None],
+        "length": [1.0, 2.0], "rougeLsum": [None, 1.0], "num_preds": [1.0, None], "qampari_prec": [1.0, None],
+        "qampari_rec": [1.0, None], "qampari_rec_top5": [1.0, None], "qampari_f1": [1.0, None],
         "qampari_f1_top5": [1.0, None],
-    }
+    }  # fmt: skip
     words, rouge = (estimate(means(values[key]), *group_codes(answers)) for key in ("length", "rougeLsum"))
     assert (words.value, rouge.value) == (1.5, 1.0)
     assert (rouge.answers, rouge.undefined) == (1, 1)

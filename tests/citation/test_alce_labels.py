@@ -116,10 +116,7 @@ def _with(field, value):
         (_without("output"), r"asqa, model_a, 7: field 'output' is missing"),
         (_without("sentences"), r"asqa, model_a, 7: field 'sentences' is missing"),
         (_with("automatic_recall_scores", [1]), r"field 'automatic_recall_scores' is \[1\]; allowed: a list of 2"),
-        (
-            _with("sentences", [{"sentence_recall_score": 3, "citations": []}]),
-            "field 'sentence_recall_score' is 3; allowed: 0, 1",
-        ),
+        (_with("sentences", [{"sentence_recall_score": 3, "citations": []}]), "'sentence_recall_score' is 3; allowed"),
         ([1, 2], "should be data set, model, id and item"),
         ({"id": "a", "text": "It rained [1]."}, "is of another layout: it should be data set, model, id and item"),
         ({"asqa": {"model_a": 1}}, "is of another layout: it should be data set, model, id and item"),

@@ -27,7 +27,7 @@ QUESTIONS = [f"Which {WORDS[number % 12]}?" for number in range(60)]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A GPT-2 with random weights of one seed that reads bytes."""
-    pytest.importorskip("mauve", reason="mauve-text is not installed: pip install 'metaeval[mauve]'")
+    pytest.importorskip("mauve", reason="mauve-text is not installed: pip install -e '.[mauve]'")
     torch = pytest.importorskip("torch", reason="MAUVE reads texts with a model")
     transformers = pytest.importorskip("transformers", reason="MAUVE reads texts with a model")
     from tokenizers.pre_tokenizers import ByteLevel
@@ -78,16 +78,6 @@ def test_the_value_is_the_packages(folder, seed):
     assert found == by_the_package(folder, given, wanted, seed)
     assert 0.01 < found < 0.99
     assert mauve(QUESTIONS, TEXTS, REFERENCES, seed, model=folder) == found
-
-
-def test_the_seed_and_the_sides_count(folder):
-    # Not symmetric: the 60 + 60 texts enter the clustering in another order.
-    values = {
-        mauve(QUESTIONS, TEXTS, REFERENCES, 25, model=folder),
-        mauve(QUESTIONS, TEXTS, REFERENCES, 26, model=folder),
-        mauve(QUESTIONS, REFERENCES, TEXTS, 25, model=folder),
-    }
-    assert len(values) == 3
 
 
 def test_texts_are_cut_to_100_words_and_lose_closing_punctuation(folder):

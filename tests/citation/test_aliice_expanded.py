@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from metaeval.citation.aliice.claims import read_sentences
 from metaeval.citation.aliice.profile import PAPER, aliice_profile
 from metaeval.citation.aliice.tree import SUBJECTS, Tree, expanded
-from metaeval.citation.parsers.parse import Parse, find_parser, parse_of, stored_parser
+from metaeval.citation.parsers.parse import find_parser, parse_of, stored_parser
 
 SHARED = Path(__file__).parents[3] / "shared"
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"
@@ -115,28 +115,6 @@ def is_finite(parse, root):
     if not any(parse.labels[child] in SUBJECTS for child in children) or auxiliaries == ["to"]:
         return False
     return bool(auxiliaries) or not parse.tokens[root].lower().endswith("ing")
-
-
-@pytest.mark.parametrize(
-    ("text", "clause"),
-    [
-        ("The bridge was designed by a Danish engineer", True),
-        ("while standard packs typically contain 20 cigarettes", True),
-        ("financed by a regional bank", False),
-        ("in packs of 25", False),
-        ("to nearly five million in 2020", False),
-        ("the movie being released in March", True),  # an auxiliary, if not a finite one: counted as a clause
-    ],
-)
-def test_what_counts_as_a_clause(text, clause):
-    assert is_clause(*find_parser().parse([text])) is clause
-
-
-def test_an_infinitive_and_a_bare_participle_are_no_clauses():
-    for_him_to_win = Parse(("him", "to", "win"), ("nsubj", "aux", "ROOT"), (2, 2, 2))
-    prices_rising = Parse(("prices", "rising"), ("nsubj", "ROOT"), (1, 1))
-    prices_are_rising = Parse(("prices", "are", "rising"), ("nsubj", "aux", "ROOT"), (2, 2, 2))
-    assert [is_clause(parse) for parse in (for_him_to_win, prices_rising, prices_are_rising)] == [False, False, True]
 
 
 def share(sentences, profile):

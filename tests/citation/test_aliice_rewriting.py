@@ -1,4 +1,4 @@
-"""Claims written again: which are sent, how replies are read, and what faults, a budget or a full store change."""
+"""Claims written again: which are sent, how replies are read, and what takes the place of which claim."""
 
 import json
 
@@ -12,7 +12,6 @@ from metaeval.citation.aliice.rewriting import (
     Fragment,
     RewriteOptions,
     Rewriting,
-    estimated,
     fragments,
     prompt_of,
     read_claim,
@@ -27,9 +26,6 @@ from metaeval.errors import UserError
 CUPS = "Cups can be made of glass or plastic."
 GLASS = Fragment(0, 0, CUPS, "Cups can be made of glass or")
 PLASTIC = Fragment(0, 1, CUPS, "Cups can be made of plastic")
-MANY = [
-    Fragment(0, litres, f"It holds {litres} litres or more.", f"It holds {litres} litres or") for litres in range(40)
-]
 
 
 @pytest.fixture
@@ -84,16 +80,12 @@ def test_claims_that_were_cut_are_sent_and_whole_sentences_are_not():
     [
         ('{"claim": "Cups are glass."}', "Cups are glass."),
         (' {"claim": " Cups are glass. "}\n', "Cups are glass."),
-        ('```json\n{"claim": "Cups are glass."}\n```', "Cups are glass."),
         # Another form than was asked for, more than was asked for, or no claim.
         ("Claim: Cups are glass.", None),
-        ('Here it is: {"claim": "Cups are glass."}', None),
-        ('{"claim": "Cups are glass.", "note": "as it was"}', None),
         ('{"claim": ["Cups are glass."]}', None),
         ('{"claim": "Cups are glass [1]."}', None),
         ('{"claim": "Cups are glass.\\nThey break."}', None),
         ('{"claim": "..."}', None),
-        ("[" * 100_000, None),
     ],
 )
 def test_a_reply_is_of_the_form_that_was_asked_for_or_unparsed(text, claim):
@@ -144,43 +136,6 @@ def test_a_new_claim_takes_the_place_of_the_old_and_nothing_else_moves():
     assert [claim.text for claim in after.claims] == ["Cups break", "New.", PLASTIC.claim]
     assert [cited.marks for cited in after.claims] == [cited.marks for cited in before[0].claims]
     assert (after.sentences, after.answer) == (before[0].sentences, before[0].answer)
-
-
-def test_faults_change_no_claim_and_a_full_store_needs_no_server(fake, options):
-    wanted = [one.claim.removesuffix(" or") + "." for one in MANY]
-    with fake.ChatServer(answer=without_or, faults=0.3, kinds=fake.QUICK_FAULTS, seed=5) as server:
-        there = options(server.url, retries=12)
-        found, note = rewritten([*MANY, MANY[0]], there)  # the last one is asked with the first
-        assert set(server.faulted) == set(fake.QUICK_FAULTS)
-        assert (len(server.completed), set(server.completed.values())) == (40, {1})
-    assert [one.text for one in found] == [*wanted, wanted[0]]
-    assert "40 replies asked for" in note
-    # The server has gone, and the address asks for a key: the store answers.
-    again, note = rewritten(MANY, options(there.base_url, api_key_env="NO_SUCH_KEY"))
-    assert [one.text for one in again] == wanted
-    assert note == "0 replies asked for, 40 from the reply store"
-    with pytest.raises(UserError, match="NO_SUCH_KEY is not set"):
-        rewritten(MANY, options(there.base_url, api_key_env="NO_SUCH_KEY", max_tokens=99))
-
-
-def test_a_run_that_its_budget_ends_goes_on_where_it_was(fake, options):
-    # A USD for each million of output tokens: at most 512 of them a request, 10 in fact. The budget has room for one
-    # worst case and the price of four: five a run.
-    money = {"price_in": 0, "price_out": 1, "budget": 512e-6 + 4.5 * 10e-6, "concurrency": 1}
-    with fake.ChatServer(answer=without_or) as server:
-        there = options(server.url, **money)
-        before = estimated(MANY[:12], there)
-        assert (before.requests, before.stored, before.tokens_out) == (12, 0, 12 * 512)
-        assert before.money == pytest.approx(12 * 512e-6)
-        for done in (5, 10):
-            with pytest.raises(UserError, match="The budget of"):
-                rewritten(MANY[:12], there)
-            assert server.completed.total() == done
-        found, note = rewritten(MANY[:12], there)
-        assert note.startswith("2 replies asked for, 10 from the reply store")
-        assert set(server.completed.values()) == {1}
-    assert {one.state for one in found} == {"rewritten"}
-    assert (estimated(MANY[:12], there).requests, estimated(MANY[:12], there).stored) == (0, 12)
 
 
 def test_a_prompt_of_ones_own_needs_its_places_and_is_told_apart(options, tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from metaeval.citation.aliice.claims import draft, read, read_sentences
 from metaeval.citation.aliice.profile import EXPANDED, PAPER, RELEASED, aliice_profile
 from metaeval.citation.aliice.tree import Tree, apart, tree_of
-from metaeval.citation.parsers.parse import Parse, find_parser, stored_parser, under_one_root
+from metaeval.citation.parsers.parse import Parse, find_parser, stored_parser
 
 LABELS = ["nsubj", "prep", "pobj", "advcl", "cc", "conj", "punct", "dobj", "relcl"]
 
@@ -103,16 +103,6 @@ def words_of(tree):
     return tuple(tree.tokens[node] for node in tree.subtree(tree.root))
 
 
-def test_nodes_of_the_tree():
-    assert TREE.children(1) == (0, 2, 4)
-    assert TREE.subtree(4) == (3, 4)
-    assert TREE.lca(3, 0) == 1
-    assert TREE.child_towards(1, 3) == 4
-    assert 3 not in TREE.without(4)
-    assert words_of(TREE) == tuple("abcde")
-    assert words_of(TREE.rooted_at(4)) == ("d", "e")
-
-
 @pytest.mark.parametrize(
     ("i", "j", "words", "rule"),
     [
@@ -195,12 +185,6 @@ def test_light_cleaning_keeps_numbers_and_hyphens():
 def test_a_parse_that_is_no_tree_is_refused(columns, message):
     with pytest.raises(ValueError, match=message):
         Parse(*columns)
-
-
-def test_roots_joined():
-    two = Parse(("a", "b", "c"), ("ROOT", "ROOT", "dobj"), (0, 1, 1))
-    assert under_one_root(two).heads == (0, 0, 1)
-    assert under_one_root(under_one_root(two)) == under_one_root(two)
 
 
 LIST = "Corona proteins bind lipids, proteins,[1] single nucleic acids,[2] and sugars in the blood .[3]"

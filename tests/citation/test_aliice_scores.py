@@ -239,11 +239,7 @@ def test_lists_and_marks_after_the_full_stop_are_read_where_they_stand():
     scores, lines = judged(text)
     assert [
         (line.citation, text[line.start : line.end], line.sentence) for line in lines if line.start is not None
-    ] == [
-        (1, "[1, 4]", 1),
-        (4, "[1, 4]", 1),
-        (2, "[2]", 1),
-    ]
+    ] == [(1, "[1, 4]", 1), (4, "[1, 4]", 1), (2, "[2]", 1)]
     assert scores.made_by == {"sentence": 1, "tree": 1}
     _, lines = judged(text, RELEASED, entails_all)
     assert [(line.citation, line.state) for line in lines if line.start is not None] == [

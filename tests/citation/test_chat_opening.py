@@ -197,6 +197,10 @@ def test_half_a_surrogate_pair_is_recorded_and_replayed(fake, options, tmp_path)
         assert contents(chat.ask([request])) == ["read"]
     with pytest.raises(UserError, match="name a file that --record wrote"):
         replayed_model(tmp_path / "gone.jsonl")
+    (tmp_path / "odd.jsonl").write_text('{"request": {}, "sample": 0, "reply": {"choices": []}}')
+    said = r"line 1: the reply is not a chat completion.*record the file again"
+    with pytest.raises(UserError, match=said), open_chat(options(), replay=tmp_path / "odd.jsonl") as chat:
+        chat.ask([request])
 
 
 FORM = reply_form("number", number={"type": "integer"}, words={"type": "array", "items": {}})

@@ -16,27 +16,15 @@ def reply(text, finish="stop", refusal=None):
 
 FAILED, TOO_LONG = Failure(Cause.REFUSED, "policy"), Failure(Cause.TOO_LONG, "too many tokens")
 CASES = {
-    "prose": (
-        [reply("Sure.\n\n Here")],
-        "1 malformed; the first reply begins 'Sure. Here'; ask",
-    ),
+    "prose": ([reply("Sure.\n\n Here")], "1 malformed; the first reply begins 'Sure. Here'; ask"),
     "forty characters": ([reply("x" * 40)], f"begins '{'x' * 40}'; ask"),
     "more than forty": ([reply("x" * 41)], f"begins '{'x' * 40}...'; ask"),
-    "cut": (
-        [reply("It is", "length")],
-        "1 cut at the token limit; the first reply begins 'It is'; set max_tokens higher",
-    ),
-    "cut while it thought": (
-        [reply("", "length")],
-        "1 cut at the token limit; set max_tokens higher (-s max_tokens=128)",
-    ),
+    "cut": ([reply("It is", "length")], "1 cut at the token limit; the first reply begins 'It is'; set max_tokens"),
+    "cut in thought": ([reply("", "length")], "1 cut at the token limit; set max_tokens higher (-s max_tokens=128)"),
     "refused": ([reply("", refusal="No."), reply("", "content_filter")], "2 refused by the model or a filter; ask"),
     "nothing": ([reply(" ")], "1 without a text; ask"),
     "no reply": ([FAILED, TOO_LONG, FAILED], "2 failed, 1 refused as too long; ask another model (--model NAME)"),
-    "the first that came": (
-        [FAILED, reply("Yes.")],
-        "1 failed, 1 malformed; the first reply beg",
-    ),
+    "the first that came": ([FAILED, reply("Yes.")], "1 failed, 1 malformed; the first reply beg"),
 }
 
 

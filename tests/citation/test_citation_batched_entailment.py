@@ -90,10 +90,7 @@ def test_a_mark_is_needless_only_if_the_others_do_without_it(alone, rest, expect
 )
 def test_a_number_finds_its_passage_or_a_problem(number, zero, expected):
     assert find_place(number, 3, zero) == expected
-
-
-def test_zero_of_no_passages_is_no_passage():
-    assert find_place(0, 0, "last passage") == (None, "zero")
+    assert find_place(0, 0, zero) == (None, "zero")
 
 
 def test_a_premise_is_title_and_text_of_each_passage():

@@ -69,24 +69,6 @@ def test_a_missing_verdict_lies_between_a_miss_and_a_hit():
     assert (share.filled(False).value, share.value, share.filled(True).value) == (0.5, 1.0, 1.0)
 
 
-def test_groups_are_drawn_and_not_answers():
-    group = np.array([0, 0, 1, 1])
-    parts = means([0.0, 1.0, 0.0, 1.0])
-    # Each group's mean is 1/2, so every resample of groups is 1/2; resampled answers are not.
-    drawn = estimate(parts, group, 2, Resampling(200, method="percentile"))
-    assert (drawn.low, drawn.value, drawn.high) == (0.5, 0.5, 0.5)
-    apart = estimate(parts, np.arange(4), 4, Resampling(200, method="percentile"))
-    assert apart.low < 0.5 < apart.high
-
-
-def test_an_interval_agrees_with_a_bootstrap_written_out():
-    values = np.random.default_rng(3).random(40)
-    ours = estimate(means(list(values)), np.arange(40), 40, Resampling(20000, 1, method="percentile"))
-    draws = values[np.random.default_rng(4).integers(40, size=(20000, 40))].mean(axis=1)
-    # Two runs of 20,000 resamples: the ends' standard error is about 0.0008.
-    assert (ours.low, ours.high) == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.005)
-
-
 def test_nothing_defined_is_undefined():
     nothing = estimate(means([None, None]), np.array([0, 1]), 2)
     assert (nothing.value, nothing.low, nothing.high, nothing.answers, nothing.undefined) == (None, None, None, 0, 2)
@@ -107,9 +89,11 @@ def test_zero_precision_is_for_answers_with_claims_and_without_citations():
     assert zero_where_undefined(precision, recall) == [Share(0, 1), Share(0, 0), Share(1, 3), Share(0, 0, open=1)]
 
 
-def test_an_answer_without_a_group_is_one_by_itself():
+def test_an_answer_without_a_group_is_its_questions_and_without_a_question_one_by_itself():
     codes, n_groups = group_codes([Answer("a", "", ()), Answer("b", "", (), group="a"), Answer("c", "", ())])
     assert (codes.tolist(), n_groups) == ([0, 0, 1], 2)
+    asked = [Answer("a", "", (), "Who?"), Answer("b", "", (), "Who? "), Answer("c", "", (), "Who?", group="g")]
+    assert group_codes([*asked, Answer("d", "", (), " ")])[0].tolist() == [0, 0, 1, 2]
 
 
 def test_f1_is_the_harmonic_mean():

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.model import Passage
-from metaeval.citation.readers.answers import read_answers
+from metaeval.citation.measures import group_codes
+from metaeval.citation.model import Passage, group_of
+from metaeval.citation.readers.answers import gather, read_answers
 from metaeval.citation.sentences import cited_spans, find_marks
 from metaeval.citation.table import find_place
 from metaeval.errors import UserError
@@ -41,18 +42,49 @@ def test_alce_is_an_object_with_data_or_a_bare_list(tmp_path):
         answers = read_answers(written(tmp_path, "a.json", content))
         assert [answer.id for answer in answers] == ["1", "2"]
         assert answers[0].passages == (Passage("x", "T"),)
-        assert (answers[0].text, answers[0].question, answers[0].group) == ("A Dane [1].", "Who?", "1")
+        assert (answers[0].text, answers[0].question) == ("A Dane [1].", "Who?")
         assert answers[0].reference == {"answer": "A Dane."}
 
 
-def test_several_samples_are_several_answers_of_one_group(tmp_path):
-    item = ALCE | {"output": ["A Dane [1].", "A Swede [1]."], "sample_id": "s"}
+@pytest.mark.parametrize(("question", "group"), [("Who sails?", "Who sails?"), ("", "s"), (" ", "s")])
+def test_several_samples_are_several_answers_of_one_group(tmp_path, question, group):
+    item = ALCE | {"output": ["A Dane [1].", "A Swede [1]."], "sample_id": "s", "question": question}
     answers = read_answers(written(tmp_path, "a.json", [item, ALCE]))
-    assert [(a.id, a.group, a.text) for a in answers] == [
-        ("s#1", "s", "A Dane [1]."),
-        ("s#2", "s", "A Swede [1]."),
-        ("2", "2", "A Dane [1]."),
+    assert [(a.id, group_of(a), a.text) for a in answers] == [
+        ("s#1", group, "A Dane [1]."),
+        ("s#2", group, "A Swede [1]."),
+        ("2", "Who?", "A Dane [1]."),
     ]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "alce", "scholarqa", "scifi"])
+def test_answers_to_one_question_are_one_group_in_every_format(tmp_path, form):
+    rows = {
+        "jsonl": lambda q: {"question": q, "text": "So [1].", "passages": [{"text": "x"}]},
+        "alce": lambda q: ALCE | {"question": q},
+        "scholarqa": lambda q: SCHOLAR | {"input": q},
+        "scifi": lambda q: {"query": q, "paragraph": "So.", "citations": [], "documents": []},
+    }[form]
+    # 24 answers to 4 questions, in two files whose ids have nothing in common.
+    numbers = [range(12), range(12, 24)]
+    files = [
+        written(tmp_path, f"{name}.json", [rows(f"Question {n % 4}?") | {"id": f"a{n}"} for n in own])
+        for name, own in zip("xy", numbers, strict=True)
+    ]
+    answers = gather(files, form)
+    assert (len(answers), group_codes(answers)[1]) == (24, 4)
+    assert group_codes(answers)[0].tolist() == [n % 4 for n in range(24)]
+
+
+def test_a_group_that_a_file_names_stays(tmp_path):
+    rows = [OWN | {"id": name, "question": "Who?", "group": group} for name, group in (("a", "g"), ("b", "h"))]
+    assert [group_of(one) for one in read_answers(written(tmp_path, "a.jsonl", *rows))] == ["g", "h"]
+
+
+def test_without_questions_the_ids_pair_the_files_of_two_systems(tmp_path):
+    rows = [{"id": name, "text": "So.", "passages": []} for name in ("1", "2")]
+    answers = gather([written(tmp_path, f"{name}.jsonl", *rows) for name in "xy"])
+    assert [(one.id, group_of(one)) for one in answers] == [("x/1", "1"), ("x/2", "2"), ("y/1", "1"), ("y/2", "2")]
 
 
 def test_alce_reads_an_extract_before_the_text(tmp_path):

@@ -18,19 +18,10 @@ LINES = [
 def test_counts_put_every_mark_in_one_state():
     # Five lines, one of them a claim without a mark: four marks. Three claims: a1, a2, b1.
     assert counts(LINES) == {
-        "claims": 3,
-        "claims uncited": 1,
-        "claims unjudged": 1,
-        "premises cut": 0,
-        "sentences that open on a mark": 0,
-        "marks": 4,
-        "marks: fails": 1,
-        "marks: judged": 1,
-        "marks: not read": 1,
-        "marks: unjudged": 1,
-        "problem: out of range": 1,
-        "problem: unparsable": 1,
-    }
+        "claims": 3, "claims uncited": 1, "claims unjudged": 1, "premises cut": 0, "sentences that open on a mark": 0,
+        "marks": 4, "marks: fails": 1, "marks: judged": 1, "marks: not read": 1, "marks: unjudged": 1,
+        "problem: out of range": 1, "problem: unparsable": 1,
+    }  # fmt: skip
     assert [(line.answer, line.claim_number) for line in claims_of(LINES)] == [("a", 1), ("a", 2), ("b", 1)]
     assert unjudged(LINES) == [LINES[3]]
 

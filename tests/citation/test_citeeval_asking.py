@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.chat import Replay, recording
 from metaeval.citation.citeeval.evaluate import counts
 from metaeval.citation.citeeval.evaluate import evaluate as evaluate_splits
 from metaeval.citation.citeeval.judge import Asking, load_prompts, questions_of
@@ -102,16 +101,6 @@ def test_a_request_that_failed_leaves_its_part_missing():
     (result,) = evaluate([FOUR], ask, Asking(model="tiny"))
     assert counts([result]) == {"questions: failed": 1, "questions: too long": 1, "statements missing a value": 4}
     assert values(result) == {"rating": None, "edits": None, "auto": None}
-
-
-def test_a_failure_is_recorded_and_replayed_as_one(tmp_path):
-    path = tmp_path / "judge.jsonl"
-    recorded = recording(lambda requests: [fake_reply("?"), Failure(Cause.SERVER_ERROR, "x")], path)
-    (result,) = evaluate([FOUR], recorded, Asking(model="tiny"))
-    assert (result.judged.attribution, result.judged.editing) == ("unparsed", "failed")
-    assert evaluate([FOUR], Replay(path), Asking(model="tiny")) == [result]
-    with pytest.raises(UserError, match="holds no reply to 2 of 2 requests"):
-        evaluate([FOUR], Replay(path), Asking(model="other"))
 
 
 def test_edits_without_a_rating_leave_the_statement_half_judged(tmp_path):

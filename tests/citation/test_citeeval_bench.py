@@ -8,15 +8,18 @@ from scipy import stats
 
 from metaeval.citation.citeeval.splitting import NO_ANSWER
 from metaeval.citation.human.agreement import (
-    agreement_ratings,
+    agreement_of,
+    both_levels,
     context_agreement,
     correlations,
+    filled_ratings,
     human_needs_citation,
     response_rating,
-    statement_columns,
+    settled,
 )
-from metaeval.citation.human.model import HumanStatement, rating_of
+from metaeval.citation.human.model import HumanStatement
 from metaeval.citation.human.readers import read_human, read_statements
+from metaeval.citation.model import Answer
 from metaeval.errors import UserError
 from metaeval.stats.intervals import Resampling
 
@@ -91,13 +94,6 @@ def test_what_the_human_file_may_not_hold(tmp_path, change, message):
             read_human(written(tmp_path, content))
 
 
-def test_one_missing_annotator_is_left_out_and_two_leave_nothing():
-    assert rating_of((0.75, None, 1.0)) == 0.875
-    assert rating_of((0.25, 0.5, 0.0)) == 0.25
-    assert rating_of((None, 1.0, None)) is None
-    assert rating_of((None, None, None)) is None
-
-
 def test_most_annotators_decide_whether_a_citation_is_needed():
     assert human_needs_citation((2, 2, 4)) is True
     assert human_needs_citation((2, 1, 3)) is False  # query and response, both "not retrieval"
@@ -105,27 +101,59 @@ def test_most_annotators_decide_whether_a_citation_is_needed():
     assert human_needs_citation((None, None, None)) is None
 
 
-def test_a_response_takes_the_mean_or_1_and_0_where_the_mask_empties_it():
-    assert response_rating((0.5, None, 1.0), (True, False, True)) == 0.75
-    assert response_rating((None,), (False,)) == 1.0
-    assert response_rating((0.0, 0.5), (False, True), "cited") == 0.5
-    assert response_rating((0.0, None), (False, False), "cited") == 0.0
-    assert response_rating((None,), (True,), "cited") == 1.0
+# n statements, n_na of which have no value before the mask; the mask takes the values of n_missing uncited ones. The
+# released rule: 0 if n_missing > 0 and n_missing + n_na = n, else the mean of what is left, 1 where nothing is.
+@pytest.mark.parametrize(
+    ("values", "cited", "full", "in_cited"),
+    [
+        ((0.5, None, 1.0), (True, False, True), 0.75, 0.75),  # n_missing 0
+        ((0.0, 0.5), (False, True), 0.25, 0.5),  # 1 + 0 < 2: the mean of 0.5
+        ((0.0, None), (False, False), 0.0, 0.0),  # 1 + 1 = 2
+        ((0.25, 0.75), (False, False), 0.5, 0.0),  # 2 + 0 = 2
+        ((None, 0.25), (True, False), 0.25, 0.0),  # 1 + 1 = 2: nobody rated the cited one
+        ((None, None), (False, False), 1.0, 1.0),  # n_missing 0: all are N/A
+        ((None,), (True,), 1.0, 1.0),
+        ((), (), 1.0, 1.0),
+    ],
+)
+def test_a_response_takes_the_mean_or_1_and_0_where_the_mask_takes_all_of_its_values(values, cited, full, in_cited):
+    assert response_rating(values, cited) == full
+    assert response_rating(values, cited, "cited") == in_cited
 
 
 def test_statements_without_a_value_take_their_responses_on_each_side_by_itself():
     ours, people = [(0.5, None, 1.0), (None,)], [(None, 0.0, 0.5), (0.25,)]
     cited = [(True, False, True), (False,)]
-    score, gold, group = statement_columns(ours, people, cited)
-    assert score.tolist() == [0.5, 0.75, 1.0, 1.0]
-    assert gold.tolist() == [0.25, 0.0, 0.5, 0.25]
-    assert group.tolist() == [0, 0, 0, 1]
-    # Cited: the uncited 0.0 is masked, so that people's response is 0.5 and the second response 0 on both sides.
-    score, gold, _ = statement_columns(ours, people, cited, "cited")
-    assert score.tolist() == [0.5, 0.75, 1.0, 0.0]
-    assert gold.tolist() == [0.5, 0.5, 0.5, 0.0]
-    with pytest.raises(ValueError, match="argument 2 is shorter"):
-        statement_columns(ours, people[:1], cited)
+    assert [own.tolist() for own in both_levels(ours, cited)] == [[0.5, 0.75, 1.0, 1.0], [0.75, 1.0]]
+    assert [own.tolist() for own in both_levels(people, cited)] == [[0.25, 0.0, 0.5, 0.25], [0.25, 0.25]]
+    # Cited: of people's, the uncited 0.0 is masked, so that the response is 0.5; and 0.25, so that the second is 0.
+    assert [own.tolist() for own in both_levels(ours, cited, "cited")] == [[0.5, 0.75, 1.0, 1.0], [0.75, 1.0]]
+    assert [own.tolist() for own in both_levels(people, cited, "cited")] == [[0.5, 0.5, 0.5, 0.0], [0.5, 0.0]]
+    with pytest.raises(ValueError, match="argument 2 is longer"):
+        both_levels(people[:1], cited)
+
+
+def test_a_missing_word_on_what_the_mask_takes_leaves_a_response_open_only_where_nothing_else_is_left():
+    # Whether an uncited statement lacks a citation (0) or needs none (1) is missing.
+    assert settled((None,), (True,), (False,), "cited") == ([False], False)
+    assert settled((0.0, None), (False, True), (False, False), "cited") == ([True, True], True)  # 0 whatever it is
+    assert settled((0.5, None), (False, True), (True, False), "cited") == ([True, True], True)  # 0.5 whatever it is
+    assert settled((0.5, None), (False, True), (True, False)) == ([True, False], False)
+
+
+def test_the_mask_is_for_people_and_citeeval_and_leaves_baselines_as_they_are():
+    answers = [Answer(name, "", ()) for name in ("r1", "r2", "r3")]
+    ours, cited = [[1.0, 0.0], [0.0], [1.0]], [[True, False], [False], [True]]
+    ratings = {"r1": [0.75, 0.5], "r2": [None], "r3": [0.25]}
+    people = {name: [HumanStatement("", (), (), (one,), ()) for one in own] for name, own in ratings.items()}
+    missing = [[False] * len(own) for own in ours]
+    # People: r1's second is masked and takes r1's 0.75; r2 has no rating at all, and is 1.
+    gold, whole_gold = [0.75, 0.75, 1, 0.25], [0.75, 1, 0.25]
+    # AutoAIS keeps its 0 of r1's second and of r2. Masked, these take r1's 1, and 0 since r2 had a value.
+    for masks, score, whole in ((False, [1, 0, 0, 1], [0.5, 0, 1]), (True, [1, 1, 0, 1], [1, 0, 1])):
+        found = agreement_of(answers, ours, missing, cited, people, "cited", Resampling(0), masks)
+        assert found.statements["pearson"].value == pytest.approx(stats.pearsonr(score, gold).statistic, abs=1e-12)
+        assert found.responses["pearson"].value == pytest.approx(stats.pearsonr(whole, whole_gold).statistic, abs=1e-12)
 
 
 def test_correlations_are_scipys_and_their_intervals_draw_responses():
@@ -159,12 +187,15 @@ def test_cited_statements_are_forced_to_need_a_citation_as_published():
     assert context_agreement([], [], [])["f1"] is None
 
 
-def test_an_annotators_gaps_take_their_own_mean_of_the_response():
+def test_an_annotators_gaps_take_their_own_sum_over_all_statements_or_1():
     statements = [
         HumanStatement("1", (), (2, 2, 2), (0.5, None, None), ()),
         HumanStatement("2", (), (2, 2, 2), (1.0, 0.25, None), ()),
         HumanStatement("3", (), (2, 2, 2), (None, 0.75, None), ()),
     ]
-    expected = [[0.5, 0.5, np.nan], [1.0, 0.25, np.nan], [0.75, 0.75, np.nan]]
-    np.testing.assert_array_equal(agreement_ratings(statements), expected)
-    assert agreement_ratings([]).shape == (0, 3)
+    # (0.5 + 1) / 3, (0.25 + 0.75) / 3, and 1 where nothing was given.
+    filled, response = filled_ratings(statements)
+    assert response.tolist() == [0.5, 1 / 3, 1.0]
+    assert filled.tolist() == [[0.5, 1 / 3, 1.0], [1.0, 0.25, 1.0], [0.5, 0.75, 1.0]]
+    filled, response = filled_ratings([])
+    assert (filled.shape, response.tolist()) == ((0, 3), [1.0, 1.0, 1.0])

@@ -149,11 +149,6 @@ def test_1775_random_edits_have_the_distance_of_the_description(golden, index_sh
     assert twice > 50  # additions of one citation for two reasons: a draw without any would prove nothing
 
 
-def test_of_two_additions_of_a_passage_the_first_counts():
-    # KEEP and ADD_3: (1.00298631 + 0.43404136) / 2 - 0.01090173; with the second, ADD_2, it would be 0.499
-    assert edit_distance([1], [Edit("add", 3, 5), Edit("add", 2, 5)]) == pytest.approx(0.70761211, abs=1e-8)
-
-
 def test_the_coefficients_are_the_released_ones(golden):
     assert {**PUBLISHED.action, "INTERCEPT": PUBLISHED.intercept} == golden["coefficients"]
 

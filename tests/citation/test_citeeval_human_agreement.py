@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.citeeval.evaluate import evaluate, values_of
+from metaeval.citation.citeeval.evaluate import estimates, evaluate, values_of
 from metaeval.citation.citeeval.judge import Asking, Judged
 from metaeval.citation.citeeval.values import PAPER, RELEASED
-from metaeval.citation.human.agreement import agreement, agreement_on_contexts, alphas, correlations
+from metaeval.citation.human.agreement import agreement, agreement_on_contexts, alphas
 from metaeval.citation.human.readers import read_human, read_human_set, read_statements
+from metaeval.citation.human.refitting import edited_statements
+from metaeval.citation.measures import group_codes
 from metaeval.errors import UserError
 from metaeval.llm.exchange import read_reply
 from metaeval.stats.agreement import krippendorff_alpha
@@ -70,23 +72,40 @@ def test_correlations_over_statements_and_responses_are_those_of_columns_written
     assert found.responses["spearman"].value == pytest.approx(stats.spearmanr(ours, people).statistic, abs=1e-12)
     assert found.responses["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
     assert (found.n_statements, found.n_responses, found.statements_left_out) == (8, 4, 0)
+    rating = estimates(answers, results, resampling=NONE)["rating"]
+    assert (rating.value, rating.answers, rating.undefined) == (pytest.approx((0.5 + 0.5 + 0.25) / 3), 3, 1)
     cited = agreement(answers, results, files[1], "rating", "cited", NONE)
-    ours, people = [0.5, 1, 0.25, 0], [0.5, 1, 1 / 3, 0]  # r4 has no citation at all: 0 on both sides
+    ours, people = [0.5, 1, 0.25, 1], [0.5, 1, 1 / 3, 1]  # r4 has no citation, and needs none on both sides: 1
     assert cited.responses["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
 
 
-def test_resampling_draws_the_groups_of_the_answers(files):
-    answers, results = results_of(files)
-    drawn = Resampling(100, 4, method="percentile")
-    together = [replace(answer, group="q1" if answer.id in ("r1", "r2") else "q2") for answer in answers]
-    for own, codes in ((answers, [0, 0, 0, 1, 1, 2, 2, 3]), (together, [0, 0, 0, 0, 0, 1, 1, 1])):
-        found = agreement(
-            own, results, files[1], "rating", resampling=Resampling(100, 4, method="percentile")
-        ).statements["pearson"]
-        ours = np.array([0.75, 0.25, 0.5, 1, 0, 0, 0.5, 1])
-        people = np.array([0.75, 0.25, 0.5, 1, 0.25 / 3, 0.25 / 3, 1.75 / 3, 1])
-        expected = correlations(ours, people, np.array(codes), drawn)["pearson"]
-        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+def test_responses_to_one_query_are_drawn_together_and_stay_in_one_fold(citebench):
+    def read(times):
+        copies = {
+            f"{name}#{copy}": [(cited, [context, context, 2], ratings) for cited, context, _, ratings in own]
+            for copy in range(times)
+            for name, own in RESPONSES.items()
+        }
+        statements, people = citebench(copies, [{"title": "t", "text": "one"}, {"title": "", "text": "two"}])
+        return read_human_set([statements], human=people)
+
+    drawn, found = Resampling(100, 4, method="percentile"), []
+    for times in (1, 8):
+        human = read(times)
+        answers = [own.answer for own in human.answers]
+        results = [
+            values_of(one, human.splits[one.id], replace(judged(one.id.partition("#")[0]), edits={1: (), 2: ()}))
+            for one in answers
+        ]
+        group, n_groups = group_codes(answers)
+        assert n_groups == 4
+        edited, _ = edited_statements(human.answers, results, group)
+        assert {(one.answer.partition("#")[0], one.group) for one in edited} == {("r1", 0), ("r2", 1), ("r3", 2)}
+        agreed = agreement(answers, results, human.people, "rating", resampling=drawn)
+        found.append((agreed.statements["pearson"], agreed.responses["pearson"]))
+    for once, eight in zip(*found, strict=True):
+        assert once.low < once.high
+        assert (eight.low, eight.high) == pytest.approx((once.low, once.high), abs=1e-9)
 
 
 def test_what_the_judge_left_out_is_left_out_and_filled_only_as_released(files):
@@ -109,16 +128,21 @@ def test_in_the_scenario_of_cited_statements_a_missing_word_is_no_0_and_a_masked
     answers, results = results_of(files, without=(1,))
     found = agreement(answers, results, files[1], "rating", "cited", NONE)
     # Masked: r1.3, r2.2, r4.1. The first statements of r1, r2, r3 are missing. Left are r1.2 = 0.25, r3.2 = 0.5, and
-    # r4, which cites nothing: 0 on both sides. r2.2 would take r2's value, which would be 0, since its only cited
-    # statement was not judged.
+    # r4, which cites nothing and needs nothing: 1 on both sides. r2.2 would take r2's value, which would be 0, since
+    # its only cited statement was not judged.
     assert (found.n_statements, found.statements_left_out) == (3, 5)
     assert (found.n_responses, found.responses_left_out) == (1, 3)
-    ours, people = [0.25, 0.5, 0], [0.25, 1.75 / 3, 0]
+    ours, people = [0.25, 0.5, 1], [0.25, 1.75 / 3, 1]
     assert found.statements["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
-    # Contexts alone are missing: of statements without citations, which are masked.
+    # Contexts alone are missing, of statements without citations. They are masked, but decide what r4 is worth, of
+    # which nothing is left: it is left out, and the others stay.
     silent = [values_of(answer, split, replace(judged(answer.id), contexts={}), PAPER) for answer, split in files[0]]
     whole = agreement(answers, results_of(files)[1], files[1], "rating", "cited", NONE)
-    assert agreement(answers, silent, files[1], "rating", "cited", NONE) == whole
+    found = agreement(answers, silent, files[1], "rating", "cited", NONE)
+    assert (found.n_statements, found.statements_left_out) == (7, 1)
+    assert (found.n_responses, found.responses_left_out) == (3, 1)
+    ours, people = [0.5, 1, 0.25], [0.5, 1, 1 / 3]
+    assert found.responses["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
     assert (whole.n_statements, whole.n_responses) == (8, 4)
     # Nothing else is in the full scenario's r4: it is left out there, and so are r1 and r2.
     full = agreement(answers, silent, files[1], "rating", resampling=NONE)
@@ -162,19 +186,23 @@ def test_annotators_agree_with_themselves_by_krippendorffs_alpha(tmp_path):
     assert found["contexts, nominal"] == pytest.approx(1 - (1 / 4) / (240 / 552), abs=1e-12)
     # Retrieval or not: the same three units, counts 18 and 6: unlike 2 x 18 x 6 = 216 of 552.
     assert found["needs a citation, nominal"] == pytest.approx(1 - (1 / 4) / (216 / 552), abs=1e-12)
-    # The annotators' means of r1 are 0.5, 0.625 and 0.5.
+    # An annotator's rating of a response: the sum of what they gave over all of its statements, 1 where they gave none.
+    responses = [(1 / 3, 1.25 / 3, 0.5 / 3), (1 / 2, 1 / 2, 1.25 / 2), (0.75 / 2, 0.75 / 2, 0.5 / 2), (1, 1, 0)]
     by_hand = [
         (0.75, 1, 0.5),
-        (0.25, 0.25, 0.5),
-        (0.5, 0.625, 0.5),
+        (0.25, 0.25, 0.5 / 3),
+        responses[0],
         (1, 1, 1),
         (0, 0, 0.25),
         (0.25, 0, 0),
         (0.5, 0.75, 0.5),
+        responses[3],
     ]
+    of_responses = krippendorff_alpha(np.array(responses), "interval")
+    assert found["ratings of responses, interval, gaps filled as published"] == pytest.approx(of_responses, abs=1e-12)
     published = found["ratings, interval, gaps filled as published"]
-    assert published == krippendorff_alpha(np.array(by_hand), "interval")
-    by_hand[1:3] = [(0.25, 0.25, np.nan)]
+    assert published == pytest.approx(krippendorff_alpha(np.array(by_hand), "interval"), abs=1e-12)
+    by_hand[1:3], by_hand[-1] = [(0.25, 0.25, np.nan)], (np.nan, np.nan, 0)
     given = krippendorff_alpha(np.array(by_hand), "interval")
     assert found["ratings, interval"] == pytest.approx(given, abs=1e-12)
     assert given != pytest.approx(published, abs=1e-6)

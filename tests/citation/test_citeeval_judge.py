@@ -1,4 +1,4 @@
-"""The whole pipeline: what is asked, once, what becomes of every kind of reply, recorded, replayed, and with faults."""
+"""The whole pipeline: what is asked, once, and what becomes of every kind of reply."""
 
 import json
 import re
@@ -7,19 +7,16 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
-from metaeval.citation.chat import Replay, recording
-from metaeval.citation.citeeval.evaluate import bounds, counts, estimates
+from metaeval.citation.citeeval.evaluate import bounds, counts
 from metaeval.citation.citeeval.evaluate import evaluate as evaluate_splits
-from metaeval.citation.citeeval.judge import Asking, questions_of
+from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.values import PAPER, citeeval_options
+from metaeval.citation.citeeval.values import PAPER
 from metaeval.citation.model import Answer, Passage
-from metaeval.errors import UserError
-from metaeval.llm.budget import Purse, estimate
+from metaeval.llm.budget import Purse
 from metaeval.llm.client import ChatSession
 from metaeval.llm.endpoint import Endpoint, EndpointOptions, Prices
 from metaeval.llm.replies import ReplyStore
-from metaeval.stats.intervals import Resampling
 
 PASSAGES = (
     Passage("The Oder is 840 kilometres long.", "Oder"),
@@ -147,85 +144,6 @@ def test_replies_that_say_too_little_leave_values_missing_counted_and_bounded(
     assert counts([result])["statements missing a value"] == missing
     assert bounds([result, result], "rating") == (rating.least, rating.most)
     assert bounds([], "rating") == (None, None)
-
-
-def test_an_invented_citation_costs_the_statement_its_edit_distance_and_is_counted(fake, session):
-    def answer(body):
-        if 'cites="' not in body["messages"][0]["content"]:
-            return json.dumps({"statements": CONTEXTS_OF_FOUR})
-        edits = [{"action": "add", "citation": 7, "reason": "evidence"}]
-        entries = [{"id": n, "thinking": "", "edits": edits if n == 1 else [], "rating": 4} for n in (1, 2)]
-        return json.dumps({"statements": entries})
-
-    with fake.ChatServer(answer=answer) as server:
-        ask = session(server.url).ask
-        (result,) = evaluate([FOUR], ask, Asking(model="tiny"))
-        (lenient,) = evaluate([FOUR], ask, Asking(model="tiny"), citeeval_options(bad_edits="as it stands"))
-        assert server.attempts.total() == 2  # another option asks nothing anew
-    first = result.statements[0].values
-    assert (first["rating"].value, first["edits"].value, first["auto"].state) == (0.75, None, "missing")
-    assert counts([result])["edits: no such passage"] == counts([lenient])["edits: no such passage"] == 1
-    # KEEP, KEEP, ADD_1: 2 x 1.00298631 / 3 - 0.01090173
-    assert lenient.statements[0].values["edits"].value == pytest.approx(0.65775581, abs=1e-8)
-
-
-def test_recorded_and_replayed_without_a_server_the_numbers_are_the_same(fake, session, tmp_path):
-    answers = [FOUR, response("The Oder is long [2].", "b"), response("No answer found.", "c")]
-    path = tmp_path / "judge.jsonl"
-    with fake.ChatServer(answer=by_rule) as server:
-        live = evaluate(answers, recording(session(server.url).ask, path), Asking(model="tiny"))
-    assert evaluate(answers, Replay(path), Asking(model="tiny")) == live
-    assert len(path.read_text(encoding="utf-8").splitlines()) == 4
-    means = estimates(answers, live, resampling=Resampling(50, method="percentile"))
-    assert (means["auto"].answers, means["auto"].undefined) == (2, 1)
-    assert means["auto"].value == pytest.approx(sum(values(one)["auto"] for one in live[:2]) / 2)
-    with pytest.raises(UserError, match=r"holds no reply to 4 of 4 requests: it was recorded with another model"):
-        evaluate(answers, Replay(path), Asking(model="other"))
-    path.write_text('{"request": {}, "sample": 0, "reply": {"choices": []}}\n', encoding="utf-8")
-    with pytest.raises(UserError, match=r"line 1: the reply is not a chat completion"):
-        Replay(path)
-
-
-MANY = [
-    response(f"The Oder is {n} kilometres long [{n % 3 + 1}]. Ships are fine.", str(n), str(n // 2)) for n in range(40)
-]
-
-
-def test_faults_change_no_number_and_nothing_is_paid_for_twice(fake, session, tmp_path):
-    with fake.ChatServer(answer=by_rule) as good:
-        whole = evaluate(MANY, session(good.url).ask, Asking(model="tiny"))
-    with fake.ChatServer(answer=by_rule, faults=0.25, kinds=fake.QUICK_FAULTS, seed=3) as server:
-        broken = session(server.url)
-        assert evaluate(MANY, broken.ask, Asking(model="tiny")) == whole
-        assert set(server.faulted) == set(fake.QUICK_FAULTS)
-        assert len(server.completed) == 80
-        assert set(server.completed.values()) == {1}
-        assert broken.ledger.answered == 80
-        attempts = server.attempts.total()
-        again = session(server.url)
-        assert evaluate(MANY, again.ask, Asking(model="tiny")) == whole
-        assert (again.ledger.stored, server.attempts.total()) == (80, attempts)
-
-
-def test_a_run_that_its_budget_ends_goes_on_where_it_was(fake, session, tmp_path):
-    answers = MANY[:6]
-    # A USD for each million of output tokens: at most 4,096 of them a request, 10 in fact. Twelve requests; the
-    # budget has room for one worst case and the price of four: five a run.
-    budget = {"prices": (0, 1), "budget": 4096e-6 + 4.5 * 10e-6, "concurrency": 1}
-    asking = Asking(model="tiny")
-    with fake.ChatServer(answer=by_rule) as server:
-        requests = [one.request for one in questions_of(answers, [split_response(a) for a in answers], asking)]
-        store = ReplyStore(tmp_path / "replies.sqlite")
-        before = estimate(requests, server.url, store, Prices(0, 1))
-        assert (before.requests, before.stored, before.tokens_out) == (12, 0, 12 * 4096)
-        for done in (5, 10):
-            with pytest.raises(UserError, match="The budget of"):
-                evaluate(answers, session(server.url, **budget).ask, asking)
-            assert server.completed.total() == done
-        evaluate(answers, session(server.url, **budget).ask, asking)
-        assert estimate(requests, server.url, store, None).requests == 0
-        store.close()
-        assert set(server.completed.values()) == {1}
 
 
 def test_replies_in_tags_give_the_same_numbers_as_json(fake, session, tmp_path):

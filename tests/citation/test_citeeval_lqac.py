@@ -176,24 +176,6 @@ def test_a_reply_out_of_form_is_missing_and_never_a_number(bad):
     assert lqac_response([found], cited)["recall"] == Open(None, 0.0, 1.0)
 
 
-def test_missing_words_bound_both_aggregations():
-    lost = Failure(Cause.SERVER_ERROR, "x")
-    found, cited = judged(THREE, FULL, RELEVANT, lost, lost, PARTIAL, RELEVANT)
-    assert [one.states for one in found] == [{"read": 2, "failed": 1}, {"failed": 1}, {"read": 2}]
-    # P of the first: 1/2 or 1. R of the second: 0 or 1, F1 0 whatever it is.
-    assert found[0].values["precision"] == Open(None, 0.5, 1.0)
-    assert found[1].values["f1"] == Open(0.0, 0.0, 0.0)
-    whole = lqac_response(found, cited)
-    assert of(whole, "least") == pytest.approx((1 / 2, 1 / 2, 4 / 9))  # P (1/2 + 0 + 1) / 3, R (1 + 0 + 1/2) / 3
-    assert of(whole, "most") == pytest.approx((2 / 3, 5 / 6, 5 / 9))  # F1 (1 + 0 + 2/3) / 3
-    own = lqac_response(found, cited, aggregation="response")
-    assert of(own, "least") == pytest.approx((2 / 3, 1 / 2, 2 * (2 / 3) * (1 / 2) / (7 / 6)))
-    assert of(own, "most") == pytest.approx((1.0, 5 / 6, 2 * (5 / 6) / (11 / 6)))
-    assert of(own) == (None, None, None)
-    too_long, _ = judged("It is long.", Failure(Cause.TOO_LONG, "x"))
-    assert too_long[0].states == {"too long": 1}
-
-
 def test_every_way_to_fill_what_is_missing_stays_within_the_bounds_and_reaches_them():
     words = {"lqac_recall": (FULL, PARTIAL, NONE), "lqac_need": (NEEDED, NOT_NEEDED)}
     lost, chance = Failure(Cause.SERVER_ERROR, "x"), Random(5)
@@ -218,12 +200,7 @@ def test_every_way_to_fill_what_is_missing_stays_within_the_bounds_and_reaches_t
 
 
 WORTH = {"full": 1.0, "partial": 0.5, "none": 0.0, "yes": 0.0, "no": 1.0, "relevant": 1.0, "irrelevant": 0.0}
-TEXTS = (
-    "The Oder is 840 km long [1][2]. It is a river.",
-    "Barges sing [2].",
-    "Coal is black. Coal burns [1][2].",
-    THREE,
-)
+TEXTS = ("The Oder is 840 km long [1][2]. It is a river.", "Barges sing [2].", "It is black. Coal burns [1][2].", THREE)
 
 
 @pytest.mark.parametrize("aggregation", ["statements", "response"])

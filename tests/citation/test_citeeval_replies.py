@@ -62,25 +62,14 @@ def test_a_reply_of_another_form_is_not_read_at_all(text):
 @pytest.mark.parametrize(
     "entry",
     [
-        review(1, 0),
-        review(1, 6),
-        review(1, 2.5),
-        review(1, "2"),
-        review(1, True),
-        review(1, note="more"),
-        review("1"),
-        review(1, thinking=None),
-        review(1, edits="none"),
+        *(review(1, rating) for rating in (0, 6, 2.5, "2", True)),
+        *(review("1"), review(1, note="more"), review(1, thinking=None), review(1, edits="none")),
         review(1, edits=[DELETE, {**ADD, "reason": "misleading"}]),  # a reason of the other action
-        review(1, edits=[{**DELETE, "reason": "wrong"}]),
-        review(1, edits=[{**DELETE, "reason": ["misleading"]}]),
-        review(1, edits=[{**DELETE, "action": "move"}]),
-        review(1, edits=[{**DELETE, "action": ["delete"]}]),
-        review(1, edits=[{**DELETE, "citation": "6"}]),
-        review(1, edits=[{**DELETE, "citation": -1}]),
+        *(review(1, edits=[{**DELETE, "reason": reason}]) for reason in ("wrong", ["misleading"])),
+        *(review(1, edits=[{**DELETE, "action": action}]) for action in ("move", ["delete"])),
+        *(review(1, edits=[{**DELETE, "citation": citation}]) for citation in ("6", -1)),
         review(1, edits=[{"action": "delete", "citation": 6}]),
-        "statement 1 is fine",
-        None,
+        *("statement 1 is fine", None),
     ],
 )
 def test_an_entry_out_of_the_schema_is_counted_as_a_whole_and_the_others_are_read(entry):

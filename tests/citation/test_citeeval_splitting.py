@@ -129,25 +129,10 @@ def test_an_empty_response_has_no_statements(text):
 
 PIECES = st.sampled_from(
     [
-        "River",
-        "is",
-        "long",
-        "ok",
-        ".",
-        ". ",
-        " ",
-        "\n",
-        "[1]",
-        "[2, 3]",
-        "[9]",
-        "[0]",
-        "[x1]",
-        "[1-2]",
-        "[^3]",
-        "【2】",
-        "!",
+        "River", "is", "long", "ok", ".", ". ", " ", "\n", "[1]", "[2, 3]", "[9]", "[0]", "[x1]", "[1-2]", "[^3]",
+        "【2】", "!",
     ]
-)
+)  # fmt: skip
 
 
 @given(st.lists(PIECES, max_size=25).map("".join), st.sampled_from([0, 20]))

@@ -70,7 +70,7 @@ def test_truncated_shows_the_beginning_of_every_document():
     }
     assert "response_format" not in request.body  # an answer is plain text
     assert found.answer == Answer(
-        "q1", "It is long [1], as they say [4].", PASSAGES, "What of river 1?", "q1", "tiny/truncated", {"answer": "x"}
+        "q1", "It is long [1], as they say [4].", PASSAGES, "What of river 1?", "", "tiny/truncated", {"answer": "x"}
     )
     assert (found.shown, found.trouble, dict(found.problems)) == ((1, 2, 3, 4), None, {})
 

@@ -45,12 +45,6 @@ def test_half_of_the_annotators_or_more_have_to_be_there(ratings, expected):
     assert rating_of(ratings) == expected
 
 
-@given(st.tuples(*[st.sampled_from([None, 0.0, 0.25, 0.5, 0.75, 1.0])] * 3))
-def test_of_three_annotators_it_is_citeevals_rule(ratings):
-    known = [rating for rating in ratings if rating is not None]
-    assert rating_of(ratings) == (sum(known) / len(known) if len(known) >= 2 else None)
-
-
 def test_a_response_is_the_mean_of_what_is_rated():
     assert response_rating([0.5, None, 1.0]) == 0.75
     assert response_rating([None, None]) is None

@@ -93,12 +93,8 @@ def test_the_published_files_hold_479_answers():
     }
     systems = Counter(own.answer.system for own in found.answers)
     assert systems == {
-        "post_hoc_sphere_gpt4": 93,
-        "post_hoc_gs_gpt4": 91,
-        "rr_gs_gpt4": 91,
-        "rr_sphere_gpt4": 59,
-        "bing_chat": 2,
-    }
+        "post_hoc_sphere_gpt4": 93, "post_hoc_gs_gpt4": 91, "rr_gs_gpt4": 91, "rr_sphere_gpt4": 59, "bing_chat": 2,
+    }  # fmt: skip
     # Counted in the files by a script of its own: claims with text in their evidence, by the experts' word.
     assert Counter(rating for own in found.answers for rating in own.ratings if rating is not None) == {
         1.0: 1209,

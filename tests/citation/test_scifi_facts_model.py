@@ -8,7 +8,7 @@ from metaeval.citation.chat import ChatOptions
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.scifi.entailment import fact_lines
 from metaeval.citation.scifi.facts import read_facts, read_segment, read_with_model, requests_for
-from metaeval.citation.scifi.model import LEFT_OUT, ReferenceFacts, ScifiOptions
+from metaeval.citation.scifi.model import LEFT_OUT, ScifiOptions
 from metaeval.citation.scifi.shares import citations_without_facts, entailments, unmapped
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause
@@ -92,38 +92,14 @@ def test_a_model_can_see_the_marks_and_no_fact_or_segment_keeps_them():
         ScifiOptions(marks="kept")
 
 
-def test_a_sentence_is_decomposed_and_its_facts_are_found_again():
-    (found,), ask = read(
-        {
-            CLEAN: ["He acted in a film.", "He acted in 1992."],
-            (CLEAN, "He acted in a film."): segment("acted in a film"),
-            (CLEAN, "He acted in 1992."): segment("1992"),
-        },
-        FILM,
-    )
-    assert ask.calls == [[CLEAN], [(CLEAN, "He acted in a film."), (CLEAN, "He acted in 1992.")]]
-    # "He acted in a film" is 18 characters, " in 1992" ends at 26.
-    assert [(one.number, one.text, one.segment.start, one.segment.end, one.made_by) for one in found.facts] == [
-        (1, "He acted in a film.", 3, 18, "model"),
-        (2, "He acted in 1992.", 22, 26, "model"),
-    ]
-    lines = fact_lines([found], lambda pairs: [Verdict(True, 1.0) for _ in pairs], ScifiOptions())
-    assert [(line.citations, line.distance, line.passage) for line in lines] == [((1,), 0, 1), ((2,), 0, 2)]
-    assert (found.lost, found.problems, found.reference) == ({}, {}, None)
-
-
 def test_where_no_segment_can_matter_none_is_asked_for():
     replies = {"It rained.": ["It rained."], "It poured.": ["It poured."], "1. 2": [], CLEAN: ["He acted."]}
     replies[CLEAN, "He acted."] = segment("acted")
     (found, other), ask = read(replies, f"It rained [1]. It poured. {FILM} It rained.", "It poured. 42 [1].")
     assert ask.calls == [["It rained.", "It poured.", CLEAN], [(CLEAN, "He acted.")]]  # each text once, "42." never
     assert [fact.segment.found for fact in (*found.facts, *other.facts)] == [
-        "not asked",
-        "not asked",
-        "verbatim",
-        "not asked",
-        "not asked",
-    ]
+        "not asked", "not asked", "verbatim", "not asked", "not asked",
+    ]  # fmt: skip
     # One of one segment that was looked for is found, and of the second answer none was looked for.
     assert [(share.hits, share.total, share.open) for share in unmapped([found, other])] == [(0, 1, 0), (0, 0, 0)]
     replies["It poured.", "It poured."] = segment("poured")
@@ -157,31 +133,6 @@ def test_entries_that_are_no_facts_are_counted_and_not_read(text, facts, problem
     heard = read_facts(text)
     assert heard.facts == facts
     assert heard.problems == ({"duplicate fact": 1, "fact with a citation mark": 1} if problems is None else problems)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "- It rained.",
-        '{"facts": "It rained."}',
-        '{"facts": {"1": "It rained."}}',
-        '{"facts": ["It rained."], "note": "x"}',
-        '["It rained."]',
-        'Facts: {"facts": ["It rained."]}',
-        "[" * 100_000,
-    ],
-)
-def test_a_reply_of_another_form_has_no_facts_whatever_it_says(text):
-    assert read_facts(text) is None
-
-
-def test_what_is_wrong_in_the_replies_on_a_reference_is_summed_over_its_sentences():
-    # Three sentences of the reference: one and two entries out of schema, and no list; the answer's own is fine.
-    replies = {"It rained.": ["It rained."], "A is b.": ["A is b.", 3], "C is d.": ["C is d.", 4, 5], "E is f.": "?"}
-    answer = Answer("a", "It rained.", (), reference={"answer": "A is b. C is d. E is f."})
-    (found,) = read_with_model([answer], ScifiOptions(), Replay(replies), CHAT)
-    assert found.problems == {"reference: fact out of schema": 1 + 2}
-    assert found.reference == ReferenceFacts(("A is b.", "C is d."), sentences_lost=1)
 
 
 @pytest.mark.parametrize("text", ["1992", '{"segment": ""}', '{"segment": 1992}', '{"segment": ["1992"]}', "{}"])

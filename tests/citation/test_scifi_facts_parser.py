@@ -169,23 +169,8 @@ def test_reference_facts_are_its_claims_else_its_sentences_without_marks():
 
 
 PIECES = [
-    "Cups",
-    "glass",
-    "and",
-    "or",
-    "which",
-    ",",
-    ".",
-    "(",
-    ")",
-    "[1]",
-    "[2][3]",
-    "[4, 9]",
-    "[[1]2]",
-    "é",
-    "½",
-    "\n",
-]
+    "Cups", "glass", "and", "or", "which", ",", ".", "(", ")", "[1]", "[2][3]", "[4, 9]", "[[1]2]", "é", "½", "\n",
+]  # fmt: skip
 
 
 @settings(deadline=None, max_examples=60)

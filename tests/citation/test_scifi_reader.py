@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.model import Answer, Passage
+from metaeval.citation.model import Answer, Passage, group_of
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.readers.jsonl import own_row, read_own
 from metaeval.citation.readers.scifi import with_marks
 from metaeval.citation.sentences import find_marks
-from metaeval.corpus.loaders.rows import Row
+from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import UserError
 
 PARAGRAPH = "A Dane built it in 1999."
@@ -43,7 +43,7 @@ def test_without_an_output_the_reference_is_the_answer_with_its_citations_writte
     # Behind "A Dane" (offset 6) both documents, in the file's order; before the full stop (offset 23) the second.
     assert answer.text == "A Dane[1][2] built it in 1999[2]."
     assert answer.passages == (Passage("A Danish engineer built it.", "Bridge"), Passage("It opened in 1999."))
-    assert (answer.id, answer.group, answer.question) == ("s1", "Who built it?", "Who built it?")
+    assert (answer.id, group_of(answer), answer.question) == ("s1", "Who built it?", "Who built it?")
     assert (answer.system, answer.reference, answer.first) == ("reference", {"answer": PARAGRAPH}, 1)
 
 
@@ -63,7 +63,7 @@ def test_documents_may_go_by_ids_and_samples_by_their_number(tmp_path):
     bare = {name: value for name, value in NAMED.items() if name != "id"}
     first, second = read_answers(written(tmp_path, bare, bare | {"group": "g", "output": None}))
     assert first.text == "[1]A Dane built it in 1999.[2]"
-    assert (first.id, first.group, second.id, second.group) == ("1", "Who built it?", "2", "g")
+    assert (first.id, group_of(first), second.id, group_of(second)) == ("1", "Who built it?", "2", "g")
 
 
 FAULTS = {
@@ -76,10 +76,7 @@ FAULTS = {
         "citations[0]: field 'position' is 25; allowed: an offset in the paragraph, 0 to 24.",
     ),
     "a position before": ({"citations": [{"position": -1, "document": 1}]}, "field 'position' is -1; allowed: an"),
-    "a position that is true": (
-        {"citations": [{"position": True, "document": 1}]},
-        "'position' is true; allowed: a whole number",
-    ),
+    "a true position": ({"citations": [{"position": True, "document": 1}]}, "'position' is true; allowed: a whole"),
     "document 0": (
         {"citations": [{"position": 6, "document": 0}]},
         "citations[0]: field 'document' is 0; allowed: a number from 1 to 2.",
@@ -119,8 +116,7 @@ def test_a_fault_is_one_sentence_with_file_line_and_field(tmp_path, change, mess
 
 
 @given(
-    text=st.text("ab .\n", max_size=30),
-    places=st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=6),
+    text=st.text("ab .\n", max_size=30), places=st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=6)
 )
 def test_marks_are_written_at_their_offsets_and_nothing_else_changes(text, places):
     cited = [(min(offset, len(text)), number) for offset, number in places]
@@ -148,5 +144,5 @@ def test_marks_are_written_at_their_offsets_and_nothing_else_changes(text, place
 )
 def test_our_own_rows_give_the_same_answer_again(answer):
     fields = json.loads(json.dumps(own_row(answer)))
-    (again,) = read_own([Row("here", fields)])
+    (again,) = read_own([DataRow("here", fields)])
     assert again == answer

@@ -124,23 +124,9 @@ def test_a_segment_is_found_as_far_as_it_goes(said, stretch, found):
     assert (SENTENCE[segment.start : segment.end], segment.found) == (stretch, found)
 
 
-def test_the_first_of_two_places_is_taken_and_whole_words_come_first():
-    assert find_segment("in art, in art", "in art") == Segment(0, 6, "verbatim")
-    # "art" stands in "started" first; at 11 it is a word.
-    assert find_segment("It started art", "art") == Segment(11, 14, "verbatim")
-
-
 def test_what_is_not_found_is_left_out_or_the_whole_as_asked():
     assert find_segment(SENTENCE, "made his debut in 1993", ScifiOptions(likeness=1.0)).found == "sentence"
     assert find_segment(SENTENCE, "zebra", ScifiOptions(unmapped="left out")) is None
-
-
-def test_likeness_is_the_ratio_of_matching_characters():
-    # "debut in 1993" and "debut in 1992" share 12 of 13 characters each: 24 / 26 = 0.923.
-    assert find_segment(SENTENCE, "debut in 1993", ScifiOptions(likeness=0.92)).found == "fuzzy"
-    assert find_segment(SENTENCE, "debut in 1993", ScifiOptions(likeness=0.93)).found == "sentence"
-    # Of 6 letters "abcdxy" shares 4 of 6 and "abc" 3 of 3: 8 / 12 = 6 / 9, and the shorter one is taken.
-    assert find_segment("abcdxy abc", "abcdef", ScifiOptions(likeness=0.6)) == Segment(7, 10, "fuzzy")
 
 
 def assigned(text, groups, segment, **options):

@@ -1,19 +1,17 @@
-"""SCiFi from text to scores: mangled answers, published ones, and a chat model that has faults."""
+"""SCiFi from text to scores: mangled answers, and published ones."""
 
-import json
 import random
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from metaeval.citation.chat import ChatOptions, estimate_for, open_chat
 from metaeval.citation.measures import bounds, micro, value_of
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
-from metaeval.citation.scifi.facts import PROFILE, read_with_model, read_with_parser, requests_for
+from metaeval.citation.scifi.facts import PROFILE, read_with_parser
 from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.scifi.shares import counts, coverages, entailments
 from metaeval.citation.sentences import find_marks
@@ -101,37 +99,3 @@ def test_published_answers_are_judged_without_a_model():
     ]
     own, other = (entailments(each, fact_lines(each, entails, soft=True)) for each in (read, shifted))
     assert value_of(micro(own)) > value_of(micro(other)) + 0.05
-
-
-def split_at_and(body):
-    """A model that makes a fact of each part of a sentence, and finds a fact where it stands."""
-    lines = body["messages"][-1]["content"].splitlines()[-2:]
-    said = {name: json.loads(text) for name, _, text in (line.partition(": ") for line in lines) if name in PLACES}
-    if "Fact" in said:
-        return json.dumps({"segment": said["Fact"].rstrip(".")})
-    return json.dumps({"facts": [f"{part.rstrip('.')}." for part in said["Sentence"].split(" and ")]})
-
-
-PLACES = ("Sentence", "Fact")
-
-
-def test_faults_of_a_server_change_nothing_and_a_recording_needs_none(fake, own_environment, tmp_path):
-    text = "It holds {0} litres [1] and it weighs {0} kilos [2]. It is number {0}."
-    answers = [Answer(str(number), text.format(number), PASSAGES) for number in range(12)]
-    kinds = ("429", "500", "half-closed", "closed", "garbage", "wrong json")
-    with fake.ChatServer(answer=split_at_and, faults=0.3, kinds=kinds, seed=5) as server:
-        chat = ChatOptions(model="tiny", base_url=server.url, replies=tmp_path / "r.sqlite", backoff=0.01, retries=12)
-        before = estimate_for(requests_for(answers, ScifiOptions(), chat), chat)
-        with open_chat(chat, record=tmp_path / "said.jsonl") as asked:
-            read = read_with_model(answers, ScifiOptions(), asked.ask, chat)
-        # Two sentences each, and two facts of the first, which alone has two citations.
-        assert (before.requests, server.completed.total(), set(server.completed.values())) == (24, 48, {1})
-        assert set(server.faulted) == set(kinds)
-    assert [[fact.text for fact in each.facts] for each in read] == [
-        [f"It holds {number} litres.", f"it weighs {number} kilos.", f"It is number {number}."] for number in range(12)
-    ]
-    lines = fact_lines(read, lambda pairs: [Verdict(True, 1.0) for _ in pairs])
-    assert [line.citations for line in lines] == [(1,), (2,), ()] * 12
-    assert all(not each.lost and not each.problems for each in read)
-    with open_chat(chat, replay=tmp_path / "said.jsonl") as asked:
-        assert read_with_model(answers, ScifiOptions(), asked.ask, chat) == read

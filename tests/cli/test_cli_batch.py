@@ -61,10 +61,14 @@ def test_a_run_through_a_batch_has_the_bytes_of_one_that_asks_a_server(pairs, fa
         asked = ("-s", f"{OPTION}.base_url={server.url}", "-s", f"{OPTION}.replies=other.sqlite")
         assert pairs("run", *asked, "--results", "asked").code == 0
         assert sorted(server.bodies, key=str) == sorted((one["body"] for one in requests), key=str)
-    assert contents(tmp_path / "batch" / "latest") == contents(tmp_path / "asked" / "latest")
+    # The page names its folder, whose hash holds where the replies came from.
+    batch, served = (contents(tmp_path / name / "latest") for name in ("batch", "asked"))
+    assert batch.keys() == served.keys()
+    assert {name for name in batch if batch[name] != served[name]} <= {"report.html"}
     # The replies are kept: without the file, and without a server, a new store of scores is filled again.
     assert pairs("run", "--results", "again").code == 0
-    assert contents(tmp_path / "again" / "latest") == contents(tmp_path / "asked" / "latest")
+    again = contents(tmp_path / "again" / "latest")
+    assert {name for name in served if again[name] != served[name]} <= {"report.html"}
     assert pairs("run", "--results", "new", "--requests", "ask.jsonl").out.startswith("0 requests written to ask.jsonl")
 
 
@@ -125,12 +129,12 @@ def test_what_is_out_of_form_is_asked_for_again_in_the_next_batch(pairs, fake, t
 
 def test_a_pipeline_that_asks_twice_takes_two_batches(cli, fake, contents, tmp_path):
     write(tmp_path / "answers.jsonl", [SAMPLE])
-    command = ("cite", "scifi", "answers.jsonl", "--model", "tiny", "--nli", "overlap", "--splitter", "rules", "-q")
+    command = ("cite", "scifi", "answers.jsonl", "--model", "tiny", "--nli", "overlap", "-s", "splitter=rules", "-q")
     quick = ("-s", "interval.resamples=0", "-s", "backoff=0.01")
     asked, made = ("--base-url", NOBODY, "-s", "server=farm"), []
     for number in range(4):
-        taken = ("--replies", f"got{number - 1}.jsonl") if number else ()
-        told = cli(*command, *quick, *asked, "--requests", f"ask{number}.jsonl", *taken)
+        taken = ("-s", f"batch=got{number - 1}.jsonl") if number else ()
+        told = cli(*command, *quick, *asked, "-s", f"requests=ask{number}.jsonl", *taken)
         assert told.code == 0, told.err
         if "requests written" not in told.out:
             break
@@ -153,8 +157,8 @@ def test_a_judge_of_a_pipeline_is_answered_in_batches(cli, fake, contents, tmp_p
     judge = ("-s", "interval.resamples=0", "-s", f"{OPTION}.server=farm", "-s")
     rounds = []
     for number in range(5):
-        taken = ("--replies", f"got{number - 1}.jsonl") if number else ()
-        told = cli(*command, *judge, f"{OPTION}.base_url={NOBODY}", "--requests", f"ask{number}.jsonl", *taken)
+        taken = ("-s", f"batch=got{number - 1}.jsonl") if number else ()
+        told = cli(*command, *judge, f"{OPTION}.base_url={NOBODY}", "-s", f"requests=ask{number}.jsonl", *taken)
         assert told.code == 0, told.err
         if "requests written" not in told.out:
             break
@@ -167,9 +171,12 @@ def test_a_judge_of_a_pipeline_is_answered_in_batches(cli, fake, contents, tmp_p
         own = (f"{OPTION}.base_url={server.url}", "-s", f"{OPTION}.replies=other.sqlite", "--results", "asked")
         assert cli(*command, *judge, *own).code == 0
     assert contents(tmp_path / "results" / "latest") == contents(tmp_path / "asked" / "latest")
-    for option in ("--requests", "--replies"):
-        refused = cli("cite", "alce", "answers.jsonl", "--nli", "overlap", option, "got0.jsonl")
-        assert (refused.code, f"None of overlap asks a chat model: {option} is for judges" in refused.err) == (2, True)
+    for option in ("requests", "batch"):
+        refused = cli("cite", "alce", "answers.jsonl", "--nli", "overlap", "-s", f"{option}=got0.jsonl")
+        assert (refused.code, f"None of overlap asks a chat model: --set {option} is for judges" in refused.err) == (
+            2,
+            True,
+        )
 
 
 def forms(cli, pairs, tmp_path):
@@ -181,8 +188,8 @@ def forms(cli, pairs, tmp_path):
             lambda *more: pairs("score", *more),
             lambda *more: pairs("score", "-s", f"{OPTION}.mode=logprob", *more),
             lambda *more: pairs("score", "-s", f"{OPTION}.seed=3", "-s", f"{OPTION}.output=json_schema", *more),
-            lambda *more: cli(*typed, *more),
-            lambda *more: cli(*typed, "-s", "output=json", *more),
+            lambda _, file: cli(*typed, "-s", f"requests={file}"),
+            lambda _, file: cli(*typed, "-s", "output=json", "-s", f"requests={file}"),
         )
     ):
         told = command("--requests", f"form{number}.jsonl")
@@ -290,11 +297,11 @@ def test_replies_of_openai_and_of_vllm_are_read_alike(pairs, fake, tmp_path, cap
         ),
         ("score -m llm-discrete --replies answers.jsonl", "answers.jsonl holds no line of a batch's output, {"),
         (
-            "cite scifi answers.jsonl --replay a --requests b",
+            "cite scifi answers.jsonl --replay a -s requests=b",
             "Replies are replayed, or those of a batch: give --",
         ),
-        ("cite scifi answers.jsonl --requests b", "--requests is a chat model's, and a parser makes the facts"),
-        ("cite scifi answers.jsonl --replies b", "--replies is a chat model's, and a parser makes the facts"),
+        ("cite scifi answers.jsonl -s requests=b", "--set requests is a chat model's, and a parser makes the facts"),
+        ("cite scifi answers.jsonl -s batch=b", "--set batch is a chat model's, and a parser makes the facts"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(cli, tmp_path, typed, sentence):

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.report.formats import load_table
 from metaeval.report.result import load_result
-from metaeval.report.sheet import load_sheet
 
 pytestmark = pytest.mark.usefixtures("scored")
-FEW = ("--runs", "50")
+FEW = ("-s", "runs=50")
 
 
 def said(ended):
@@ -17,10 +17,10 @@ def said(ended):
 
 
 def test_metrics_with_scores_are_certified_on_their_own_rows(cli):
-    ended = cli("certify", "overlap", "rouge", *FEW)
+    ended = cli("plan", "--certify", "overlap", "rouge", *FEW)
 
     assert ended.code == 0
-    sheet = load_sheet(Path("results/latest/certificate-overall.json"))
+    sheet = load_table(Path("results/latest/certificate-overall.json"))
     assert [record["metric"] for record in sheet.records] == ["overlap", "rouge"]
     assert [record["other"] for record in sheet.records] == ["rouge", "overlap"]
     for record in sheet.records:
@@ -30,16 +30,16 @@ def test_metrics_with_scores_are_certified_on_their_own_rows(cli):
     assert "of 28" in ended.out
     assert "one Monte Carlo error" in said(ended)
     assert "docs/inference.md" in said(ended)
-    explained = said(cli("explain", "results/latest/certificate-overall.json", "overlap"))
-    assert "'metaeval certify' makes the number" in explained
+    explained = said(cli("results", "explain", "results/latest/certificate-overall.json", "overlap"))
+    assert "metaeval plan overlap rouge --certify --set runs=50" in explained
 
 
 def test_a_plan_needs_no_scores(cli):
-    typed = ("--value", "75,90", "--alike", "0.5", "--groups", "40", "--sizes", "2,8", "--levels", "30,70")
-    ended = cli("certify", *typed, *FEW)
+    typed = ("--value", "75,90", "-s", "icc=0.5", "-s", "groups=40", "-s", "sizes=2,8", "-s", "levels=30,70")
+    ended = cli("plan", "--certify", *typed, *FEW)
 
     assert ended.code == 0
-    sheet = load_sheet(Path("results/latest/certificate-auc.json"))
+    sheet = load_table(Path("results/latest/certificate-auc.json"))
     assert [record["value"] for record in sheet.records] == [0.75, 0.9]
     assert sheet.data.groups == 40
     assert sheet.data.levels == {"0": 140, "1": 60}  # 20 groups of 2 and 20 of 8 rows
@@ -48,11 +48,11 @@ def test_a_plan_needs_no_scores(cli):
 
 
 def test_a_plan_of_three_levels_or_on_a_data_set(cli):
-    cli("certify", "--value", "80", "--groups", "12", "--levels", "20,30,50", "-q", *FEW)
-    sheet = load_sheet(Path("results/latest/certificate-overall.json"))
+    cli("plan", "--certify", "--value", "80", "-s", "groups=12", "-s", "levels=20,30,50", "-q", *FEW)
+    sheet = load_table(Path("results/latest/certificate-overall.json"))
     assert (sheet.settings["unit"], sheet.data.groups) == ("rating", 12)
-    cli("certify", "--value", "0.4", "-p", "correlation", "-q", *FEW)
-    (record,) = load_sheet(Path("results/latest/certificate-spearman.json")).records
+    cli("plan", "--certify", "--value", "0.4", "-p", "correlation", "-q", *FEW)
+    (record,) = load_table(Path("results/latest/certificate-spearman.json")).records
     assert (record["groups"], record["value"]) == (28, 0.4)
 
 
@@ -61,21 +61,21 @@ def test_a_plan_of_three_levels_or_on_a_data_set(cli):
     [
         (("--value", "75", "overlap"), "leave the metrics out"),
         (("--value", "0.75"), "above 50 and below 100"),
-        (("--value", "much"), "--value takes numbers with commas"),
-        (("--value", "75", "--alike", "1"), "from 0 to below 1"),
-        (("--groups", "30"), "--value 75"),
-        (("--groups", "1", "--value", "75"), "2 to 1,000,000 groups"),
-        (("--groups", "9", "--value", "75", "--sizes", "0.5"), "whole numbers"),
-        (("--groups", "900000", "--value", "75", "--sizes", "1,8"), "at most 2,000,000 rows"),
-        (("--groups", "9", "--value", "75", "--levels", "100"), "two or three shares"),
-        (("overlap", "--runs", "3"), "50 to 100,000"),
-        (("overlap", "-s", "interval.method=bca"), "interval.method is bca"),
+        (("--value", "much"), "it takes numbers with commas"),
+        (("--value", "75", "-s", "icc=1"), "from 0 to below 1"),
+        (("-s", "groups=30"), "--value 75"),
+        (("-s", "groups=1", "--value", "75"), "2 to 1,000,000 groups"),
+        (("-s", "groups=9", "--value", "75", "-s", "sizes=0.5"), "whole numbers"),
+        (("-s", "groups=900000", "--value", "75", "-s", "sizes=1,8"), "at most 2,000,000 rows"),
+        (("-s", "groups=9", "--value", "75", "-s", "levels=100"), "two or three shares"),
+        (("overlap", "-s", "runs=3"), "50 to 100,000"),
+        (("overlap", "-s", "interval.method=percentile"), "interval.method is percentile"),
         (("overlap", "-s", "interval.resamples=0"), "there are none"),
         (("overlap", "--measure", "overal"), "Did you mean 'overall'"),
     ],
 )
 def test_a_wrong_certificate_is_one_sentence(refused, args, told):
-    assert told in refused("certify", *args)
+    assert told in refused("plan", "--certify", *args)
 
 
 def test_a_run_has_a_certificate_where_it_asks_for_one_and_the_same_numbers(cli, refused):
@@ -84,7 +84,7 @@ def test_a_run_has_a_certificate_where_it_asks_for_one_and_the_same_numbers(cli,
     plain = json.loads(Path("results/latest/classification.json").read_text())
     assert "certificate" not in plain
     assert "On data built like these" not in said(ended)
-    assert "metaeval certify" in Path("results/latest/classification.txt").read_text()
+    assert "metaeval plan --certify" in cli("results", "show").out
 
     ended = cli(*typed, "-s", "interval.certify=true")
     data = json.loads(Path("results/latest/classification.json").read_text())
@@ -93,7 +93,7 @@ def test_a_run_has_a_certificate_where_it_asks_for_one_and_the_same_numbers(cli,
     assert (found.metric, found.other, found.given) == ("overlap", "rouge", 300)
     assert data | {"certificate": None} == plain | {"certificate": None}
     assert f"{100 * found.held / found.given:.1f} % (± " in said(ended)
-    text = " ".join(Path("results/latest/classification.txt").read_text().split())
+    text = " ".join(cli("results", "show").out.split())
     assert "on data built like these, 95 % intervals of Overall covered" in text
     assert "300 samples of overlap, beside rouge" in text
     assert "interval.method is percentile" in refused(

@@ -14,7 +14,7 @@ ITEM = {"id": "a", "group": "q", "system": "s", "question": "How long is it?", "
 ANSWER = ITEM | {"text": TEXT}
 QUESTION = {name: ITEM[name] for name in ("id", "question", "passages")}
 COMMANDS = {
-    "generate": (QUESTION, ("-o", "a.jsonl")),
+    "cite generate": (QUESTION, ("-o", "a.jsonl")),
     "cite improve": (ANSWER, ("-o", "a.jsonl")),
     "cite citeeval": (ANSWER, ()),
     "cite scifi": (ANSWER, ()),
@@ -53,7 +53,8 @@ def test_what_no_chat_model_can_be_asked_with_is_one_sentence(refused_with, comm
 
 
 @pytest.mark.parametrize(
-    ("command", "does"), [("generate", "writes the answers"), ("cite improve", "judges"), ("cite citeeval", "judges")]
+    ("command", "does"),
+    [("cite generate", "writes the answers"), ("cite improve", "judges"), ("cite citeeval", "judges")],
 )
 def test_a_chat_model_has_to_be_named(refused_with, command, does):
     assert f"A chat model {does}, and none is named: type --model NAME" in refused_with(command, ())
@@ -64,8 +65,8 @@ def test_a_chat_model_has_to_be_named(refused_with, command, does):
     ("options", "says"),
     [
         (("--model", "tiny", "--scenario", "citde"), "Did you mean 'cited'"),
-        (("--model", "tiny", "--profile", "relaesed"), "Did you mean 'released'"),
-        (("--model", "tiny", "--splitter", "rulse"), "Did you mean 'rules'"),
+        (("--model", "tiny", "-s", "profile=relaesed"), "Did you mean 'released'"),
+        (("--model", "tiny", "-s", "splitter=rulse"), "Did you mean 'rules'"),
         (("--model", "tiny", "-s", "wieght=1"), "Did you mean 'weight'"),
     ],
 )

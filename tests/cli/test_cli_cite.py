@@ -1,4 +1,4 @@
-"""`metaeval cite` and `metaeval calibrate` as they are typed: from files to tables, and what is refused."""
+"""`metaeval cite` and `metaeval thresholds --learn` as they are typed: from files to tables, and what is refused."""
 
 import csv
 import json
@@ -59,6 +59,7 @@ def test_alce_from_file_to_tables(cli, write, tmp_path, profile):
     # "in May" stands in the first answer, "in jail" not in the second.
     assert texts["answers", "", "str_em"] == 0.5
     assert "supported from 0.63 on" in ended.out
+    assert cli("results", "export").code == 0
     for suffix in ("json", "txt", "md", "tex", "csv"):
         assert (folder / f"citation-scores.{suffix}").stat().st_size > 0
 
@@ -87,6 +88,7 @@ def test_the_rows_add_up_to_the_scores(cli, write, tmp_path):
     rows = [json.loads(line) for line in (folder / "per-answers-overlap.jsonl").read_text().splitlines()]
     assert [row["recall"] for row in rows] == [1.0, 0.0]
     assert sum(row["recall"] for row in rows) / 2 == scores(folder)["answers", "overlap", "recall"]
+    assert cli("results", "export").code == 0
     with (folder / "per-sentences-overlap.csv").open(newline="") as file:
         sentences = list(csv.DictReader(file))
     assert [row["claims_supported"] for row in sentences] == ["1", "1", "0", "0"]
@@ -117,10 +119,10 @@ def test_the_same_command_writes_the_same_bytes_and_scores_nothing_again(cli, co
 
 
 def test_a_calibration_is_used_and_named(cli, write, small, tmp_path):
-    ended = cli("calibrate", "rouge", "--folds", "3", *small)
+    ended = cli("thresholds", "--learn", "rouge", "-s", "folds=3", *small)
     assert ended.code == 0
     assert "Next: metaeval cite alce FILE --nli rouge --calibration " in ended.out
-    file = next((tmp_path / "results" / "calibrate").rglob("calibration.json"))
+    file = next((tmp_path / "results" / "thresholds").rglob("calibration.json"))
     (record,) = json.loads(file.read_text())["records"]
     ended = cli("cite", "alce", write(ITEMS), "--nli", "rouge", "--calibration", file, *QUICK)
     assert f"supported from {record['threshold']:g} on (calibrated on small/all, full support)" in " ".join(
@@ -178,7 +180,7 @@ def test_the_tables_fit_the_terminal(cli, write, monkeypatch, width):
         (ITEMS, ("--nli", "overlap", "--threshold", "high"), "--threshold is 'high'; allowed: a number, soft"),
         (ITEMS, ("--nli", "overlap", "--calibration", "none.json"), "none.json"),
         (ITEMS, ("--nli", "overlap", "--profile", "relaesed"), "Did you mean 'released'"),
-        (ITEMS, ("--nli", "overlap", "--premise", "best"), "Unknown premise 'best'"),
+        (ITEMS, ("--nli", "overlap", "-s", "premise=best"), "Unknown premise 'best'"),
         (ITEMS, ("--nli", "overlap", "--format", "alec"), "Did you mean 'alce'"),
         (ITEMS, ("--nli", "overlap", "--set", "metric_options.roug.stem=true"), "metric_options"),
         ([{"question": "Q", "output": "A [1]."}], ("--nli", "overlap"), "looks like alce and lacks the field docs"),

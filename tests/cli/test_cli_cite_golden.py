@@ -48,7 +48,7 @@ def golden(tmp_path, punkt_data):
 
 
 def run(cli, tmp_path, pipeline):
-    judge = ("--nli", "official_rule:Rule", "--threshold", "1", "--profile", "released", "--splitter", "nltk")
+    judge = ("--nli", "official_rule:Rule", "--threshold", "1", "--profile", "released", "-s", "splitter=nltk")
     assert cli("cite", pipeline, "official.json", *judge, "--set", "interval.resamples=10").code == 0
     folder = tmp_path / "results" / "latest"
     values = {}

@@ -83,7 +83,7 @@ def test_round_after_round_until_nothing_changes_and_a_replay_writes_the_same_by
     folder = tmp_path / "results/latest"
     files = contents(folder)
     assert contents(tmp_path / "again/latest") == files
-    assert len(files) == 2 * 5 + 1
+    assert len(files) == 4  # two tables, their page, and rows
     written = lines(tmp_path / "one.jsonl")
     assert [one["text"] for one in written][::4] == [
         "On day 0 of 0, rain and snow [2] fell. Fog rose.",
@@ -278,7 +278,7 @@ def test_the_tables_fit_the_terminal(cli, fake, answers, monkeypatch, width):
 
 def test_the_file_that_is_read_is_not_written_over(refused, answers):
     before = answers.read_bytes()
-    assert "is the file that is read: name another one" in refused(
+    assert "is read as input and would be overwritten" in refused(
         "cite", "improve", answers, "-o", answers, "--model", "tiny"
     )
     assert answers.read_bytes() == before
@@ -290,7 +290,7 @@ def test_the_released_profile_reads_and_edits_by_its_own_rules(cli, fake, tmp_pa
     text = "Rain fell on all of the land that day [1] [2, 3]."
     path.write_text(json.dumps({**items[0], "text": text}) + "\n")
     with fake.ChatServer(answer=judge) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "--profile", "released")
+        endpoint = ("--model", "tiny", "--base-url", server.url, "-s", "profile=released")
         assert cli("cite", "improve", path, "-o", "a.jsonl", *endpoint, *QUICK).code == 0
     assert lines(tmp_path / "a.jsonl")[0]["text"] == "Rain fell on all of the land that day [2, 3]."
     settings = json.loads((tmp_path / "results/latest/improving.json").read_text())["settings"]

@@ -52,11 +52,15 @@ def test_ratings_of_ones_own(cli, contents, rated, tmp_path):
         "statements": ("correlation", "classification", "within-systems"),
         "responses": ("correlation", "classification", "within-systems", "systems"),
     }
+    of_units = [f"{unit}/{name}" for unit, names in tables.items() for name in names]
     assert set(contents(folder)) == {
-        *(f"{unit}/{name}.{suffix}" for unit, names in tables.items() for name in names for suffix in SUFFIXES),
+        *(f"{name}.json" for name in (*of_units, "measures", "annotators")),
         *(f"{unit}/ratings.jsonl" for unit in tables),
-        *(f"{name}.{suffix}" for name in ("measures", "annotators") for suffix in SUFFIXES),
+        "report.html",
     }
+    assert cli("results", "export", "--format", "latex", "--output", "paper").code == 0
+    wanted = {f"{name}.tex" for name in (*of_units, "measures", "annotators")}
+    assert {path.relative_to("paper").as_posix() for path in Path("paper").rglob("*.*")} == wanted
     assert "Agreement between annotators (Krippendorff's alpha)" in ended.out
     assert "Systems as people and as measures rate them" in ended.out
     rows = [json.loads(line) for line in (folder / "statements" / "ratings.jsonl").read_text().splitlines()]
@@ -158,17 +162,17 @@ def test_all_of_expertqa(cli, tmp_path):
 
 
 def test_rated_answers_go_to_the_other_commands_as_they_are(cli, rated, tmp_path):
-    ended = cli("cite", "alce", rated, "--nli", "overlap", "--threshold", "0.9", "--splitter", "rules", *QUICK[:2])
+    ended = cli("cite", "alce", rated, "--nli", "overlap", "--threshold", "0.9", "-s", "splitter=rules", *QUICK[:2])
     assert ended.code == 0, ended.err
-    (path,) = (tmp_path / "results" / "cite" / "alce").rglob("per-sentence*.csv")
-    assert len(path.read_text().splitlines()) == 1 + 2 * len(items())
+    (path,) = (tmp_path / "results" / "cite" / "alce").rglob("per-sentence*.jsonl")
+    assert len(path.read_text().splitlines()) == 2 * len(items())
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         (("--pipelines", "acle"), "Did you mean 'alce'"),
-        (("--format", "expertqq"), "Did you mean 'expertqa'"),
+        (("-s", "format=expertqq"), "Did you mean 'expertqa'"),
         (("--human", "h.json"), "--human goes with CiteBench's statements"),
         (("--scores", "none.jsonl"), "none.jsonl"),
         (("--pipelines", "citeeval"), "A chat model judges, and none is named: type --model NAME"),

@@ -23,11 +23,12 @@ def judge(body):
 
 @pytest.fixture
 def rated(tmp_path):
-    """Ten answers of two statements: people rate the first 0.2, which is about ships, and the other one 0.8."""
+    """Ten answers to five questions, of two statements: people rate the first, on ships, 0.2, and the other one 0.8."""
     text = "Ships sail fast [1]. The Oder is long [1]."
     rows = [
         {
             "id": f"a{number}",
+            "question": f"Question {number % 5}?",
             "text": f"{text} Number {number}.",
             "passages": PASSAGES,
             "statements": [
@@ -58,7 +59,7 @@ def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, content
     assert worth == pytest.approx({"KEEP": 0.8, "DELETE_1": 0.2}, abs=1e-9)
     made = fitted["made"]
     assert (made["judge"], made["options"], made["index_shift"]) == ("tiny-2", "as the profile", False)
-    assert (made["statements"], made["groups"]) == (20, 10)
+    assert (made["statements"], made["groups"]) == (20, 5)
     sheet = json.loads((folder / "refit.json").read_text())
     measured = {(one["coefficients"], one["measure"]): one["value"] for one in sheet["records"]}
     # The statement about ships is worth 0.0693571 - 0.0109017 by the published coefficients, and 0.2 by the new ones,
@@ -85,6 +86,7 @@ def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, content
     # In the settings that are printed; not below AutoAIS, which knows no edits.
     assert ", coefficients refitted@" in " ".join(ended.out.split())
     made_by = tmp_path / "results" / "latest"
+    assert cli("results", "export").code == 0
     texts = {name: (made_by / f"{name}.txt").read_text() for name in ("citeeval", "judging", "autoais")}
     assert [name for name, text in texts.items() if "coefficients refitted@" in " ".join(text.split())] == [
         *("citeeval", "judging"),
@@ -93,7 +95,7 @@ def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, content
     assert cli("cite", "refit", rated, "--replay", kept, "--results", again, *QUICK).code == 0
     written = contents(folder)
     assert contents(again / "latest") == written
-    assert len(written) == 11  # two sheets in five formats, and the coefficients
+    assert len(written) == 4  # two tables, their page, and the coefficients
 
 
 def test_a_judge_of_whom_nothing_can_be_read_is_not_blamed_on_the_data(refused, fake, rated, tmp_path):
@@ -123,8 +125,8 @@ def test_too_little_to_learn_from_says_what_was_left_out(refused, fake, rated):
         ((), "A chat model judges, and none is named"),
         (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1"), "Cannot reach http://127.0.0.1:9/v1"),
         (("--model", "tiny", "--human", "people.json"), "--human goes with CiteBench's statements"),
-        (("--model", "tiny", "--format", "alce"), "Unknown format of rated answers 'alce'"),
-        (("--model", "tiny", "--splitter", "own"), "Unknown splitter 'own'"),
+        (("--model", "tiny", "-s", "format=alce"), "Unknown format of rated answers 'alce'"),
+        (("--model", "tiny", "-s", "splitter=own"), "Unknown splitter 'own'"),
         (("--model", "tiny", "-s", "wieght=1"), "Unknown setting 'wieght' in --set"),
         (("--replay", "gone.jsonl"), "gone.jsonl"),
     ],

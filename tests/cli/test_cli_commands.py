@@ -11,9 +11,9 @@ from metaeval import __version__
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 COMMANDS = [
-    *("", "run", "pairs", "score", "evaluate", "table", "data", "metrics"),
-    *("explain", "diff", "tables", "figures", "multiverse", "compare", "power", "certify", "decide"),
-    *("calibrate", "generate", "cite", "cite alce", "cite aliice", "cite agreement", "cite tables"),
+    *("", "run", "pairs", "score", "evaluate", "results show", "data", "metrics"),
+    *("results explain", "results diff", "results figures", "multiverse", "compare", "plan", "thresholds"),
+    *("cite generate", "cite", "cite alce", "cite aliice", "cite agreement", "cite tables"),
     *("cite rewrite", "cite improve", "cite citeeval", "cite scifi", "cite meta", "cite refit"),
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
     *(f"metrics {name}" for name in ("list", "show", "verify", "doctor", "serve")),
@@ -39,7 +39,7 @@ def test_help_fits_and_shows_an_example(cli, monkeypatch, command, columns):
     assert max(map(len, described.splitlines())) <= columns
     if command not in ("", "data", "metrics", "cite"):
         assert f"  metaeval {command}" in examples[0]
-    assert len(ended.out.splitlines()) <= 47
+    assert len(ended.out.splitlines()) <= 52
 
 
 @pytest.mark.parametrize("command", ["", "data", "metrics"])
@@ -105,7 +105,7 @@ def test_verify_counts_what_is_missing_and_says_how_to_get_it(cli, tmp_path):
     ended = cli("data", "verify", "wice", "--data", tmp_path)
 
     assert ended.code == 2
-    assert [line.split()[0] for line in ended.out.splitlines()] == ["differs", "missing"]
+    assert [line.split()[0] for line in ended.out.splitlines()] == ["status", "differs", "missing"]
     assert "2 of 2 files are missing or differ" in ended.err
     assert "metaeval data fetch wice" in ended.err
 
@@ -121,14 +121,15 @@ def test_a_converted_corpus_gives_the_results_of_its_origin(cli, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["txt", "md", "tex", "csv"])
-def test_table_prints_what_was_written(cli, small, tmp_path, suffix):
+def test_table_prints_what_export_writes(cli, small, tmp_path, suffix):
     form = {"txt": "terminal", "md": "markdown", "tex": "latex", "csv": "csv"}[suffix]
     assert cli("run", "-m", "overlap", "-p", "retrieval", *small, "-q").code == 0
     folder = tmp_path / "results/latest"
 
-    shown = cli("table", folder / "retrieval.json", "--format", form)
+    shown = cli("results", "show", folder / "retrieval.json", "--format", form)
 
     assert shown.code == 0
+    assert cli("results", "export", "--format", form.replace("terminal", "text")).code == 0
     written = (folder / f"retrieval.{suffix}").read_text(encoding="utf-8")
     assert [line.rstrip() for line in shown.out.splitlines()] == [line.rstrip() for line in written.splitlines()]
 
@@ -150,7 +151,7 @@ def test_a_run_says_what_it_did_beside_the_results(cli, small, tmp_path):
     manifest = json.loads((tmp_path / "results/latest/manifest.json").read_text())
     assert manifest["config"]["metrics"] == ["overlap"]
     assert set(manifest) == {
-        *("command", "config", "finished", "machine", "python", "versions"),
+        *("analysis", "command", "config", "finished", "machine", "python", "recipe", "versions"),
         *("data", "scores", "files", "earlier"),
     }
     results = tmp_path / "results/latest/retrieval.json"

@@ -12,7 +12,6 @@ BIN = Path(sys.executable).parent
 COMMAND = BIN / "metaeval"
 WORDS = {
     "mult": ["multiverse"],
-    "check": ["check-claim"],
     "gate f": ["fit"],
     "run --prot": ["--protocol"],
     "run --protocol clas": ["classification"],

@@ -26,10 +26,13 @@ def rows(cli, tmp_path):
 
 
 def command_of(out):
-    """The words of the command under 'The number again:', without the program's name."""
+    """The words of the command under 'The number again:', without the program's name, its folder and its store."""
     line = out.partition("The number again:\n")[2].splitlines()[0]
     program, *words = shlex.split(line)
     assert program == "metaeval"
+    for option in {"--results", "--store"} & set(words):
+        at = words.index(option)
+        del words[at : at + 2]
     return words
 
 
@@ -54,10 +57,10 @@ def test_the_command_that_explain_gives_makes_the_number_again(cli, rows, metric
     controls = ("--set", f"controls={metric == 'random'}")
     first = rows("first", "run", "-m", asked, "-p", protocol, *settings, *FEW, *controls)[protocol][metric]
 
-    ended = cli("explain", first["signature"])
+    ended = cli("results", "explain", first["signature"], "--results", "first")
 
     assert ended.code == 0
-    again = rows("again", *command_of(ended.out), *controls)[protocol][metric]
+    again = rows("again", *command_of(ended.out))[protocol][metric]
     assert again["signature"] == first["signature"]
     assert again["values"] == first["values"]
 
@@ -68,7 +71,7 @@ def test_the_command_that_explain_gives_makes_the_number_again(cli, rows, metric
         ("estimate FILE -l LABELS -m rouge-2 --estimand process", "estimate"),
         ("gate fit FILE -l LABELS -m overlap --max-missed 0.2 -o GATE", "gate-fit"),
         ("gate check FILE GATE --max-unsupported 0.7", "gate-check"),
-        ("check-claim SCORES '0.5 AUC on mini'", "claim"),
+        ("multiverse SCORES --claim '0.5 AUC on mini'", "claim"),
     ],
 )
 def test_the_command_of_an_estimate_a_gate_and_a_claim_makes_the_sheet_again(cli, tmp_path, typed, sheet):
@@ -88,24 +91,24 @@ def test_the_command_of_an_estimate_a_gate_and_a_claim_makes_the_sheet_again(cli
 
     gate = cli("gate", "fit", "FILE.jsonl", "-l", "LABELS.jsonl", "-m", "overlap", "-o", "GATE", "-q")
     first = made("first", shlex.split(typed))
-    again = made("again", command_of(cli("explain", str(first)).out))
+    again = made("again", command_of(cli("results", "explain", str(first)).out))
 
     assert gate.code == 0
     assert json.loads(again.read_text(encoding="utf-8")) == json.loads(first.read_text(encoding="utf-8"))
 
 
 def test_the_command_of_a_decision_sheet_makes_the_sheet_again(cli, tmp_path):
-    decide = ("decide", "rouge", "-u", "citation", "-s", "protocol_options.decision.folds=3")
+    decide = ("thresholds", "rouge", "-u", "citation", "-s", "protocol_options.decision.folds=3")
     cli(*decide, *QUICK, "--results", "first")
-    (folder,) = (tmp_path / "first").glob("decide/mini-*")
+    (folder,) = (tmp_path / "first").glob("thresholds/mini-*")
     sheets = ("decision-levels", "decision-thresholds", "calibration", "reliability")
-    typed = {" ".join(command_of(cli("explain", str(folder / f"{name}.json")).out)) for name in sheets}
+    typed = {" ".join(command_of(cli("results", "explain", str(folder / f"{name}.json")).out)) for name in sheets}
     (words,) = map(shlex.split, typed)
-    cli(*words, *QUICK, "--results", "again")
+    cli(*words, "-q", "--results", "again")
 
-    assert words[:2] == ["decide", "rouge"]
+    assert words[:2] == ["thresholds", "rouge"]
     for name in sheets:
-        assert (tmp_path / "again/decide" / folder.name / f"{name}.json").read_bytes() == (
+        assert (tmp_path / "again/thresholds" / folder.name / f"{name}.json").read_bytes() == (
             folder / f"{name}.json"
         ).read_bytes()
 
@@ -114,33 +117,34 @@ def test_a_result_file_says_what_its_rows_share_and_what_is_a_rows_own(cli, tmp_
     cli("run", "-m", "overlap,rouge", "-p", "retrieval", *QUICK)
     file = "results/latest/retrieval.json"
 
-    whole, one = cli("explain", file), cli("explain", file, "rouge")
+    whole, one = cli("results", "explain", file), cli("results", "explain", file, "rouge")
 
     assert (whole.code, one.code) == (0, 0)
     shared, _, own = whole.out.partition("Each row's own:")
     assert "most words in a chunk" in shared
     assert "most words in a chunk" not in own
     assert own.count("rouge@v1") == 1
-    assert "metaeval run -m rouge -p retrieval" in one.out
+    assert "metaeval run --metrics overlap,rouge --protocol retrieval --set" in one.out
 
 
 def test_a_tables_other_file_and_a_folder_stand_for_its_numbers_and_a_changed_file_is_told(cli, tmp_path):
     cli("run", "-m", "overlap", "-p", "classification", "--store", "results/scores.sqlite", *QUICK)
+    assert cli("results", "export").code == 0
     folder = (tmp_path / "results/latest").resolve()
-    wanted = cli("explain", folder / "classification.json", "overlap").out.partition("\n")[2]
+    wanted = cli("results", "explain", folder / "classification.json", "overlap").out.partition("\n")[2]
     assert "overlap@v1" in wanted
     for of in (folder, folder / "report.html", folder / "classification.csv"):
-        assert cli("explain", of, "overlap").out.endswith(wanted)
-        assert cli("diff", of, folder / ("classification.txt" if of.suffix == ".csv" else "")).code == 0
+        assert cli("results", "explain", of, "overlap").out.endswith(wanted)
+        assert cli("results", "diff", of, folder / ("classification.txt" if of.suffix == ".csv" else "")).code == 0
     table = folder / "classification.csv"
     table.write_text(table.read_text().replace("0.7", "0.9"))
-    said = cli("explain", table, "overlap").out
+    said = cli("results", "explain", table, "overlap").out
     assert "classification.json: the file is as it was written" in said
     assert "classification.csv: the file has changed" in said
 
 
 def test_unknown_fields_are_shown_and_stop_nothing(cli):
-    ended = cli("explain", "phase:full moon|unit:chunk|tide:low")
+    ended = cli("results", "explain", "phase:full moon|unit:chunk|tide:low")
 
     assert ended.code == 0
     lines = {line.split()[0]: line for line in ended.out.splitlines() if line.strip()}
@@ -151,12 +155,12 @@ def test_unknown_fields_are_shown_and_stop_nothing(cli):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("explain", "hello"), "Not a signature"),
-        (("explain", ""), "Not a signature"),
-        (("explain", "nowhere.json"), "Cannot read nowhere.json"),
-        (("explain", "unit:chunk", "overlap"), "for a result file only"),
-        (("diff", "unit:chunk", "hello"), "Not a signature"),
-        (("diff", "unit:chunk", "nowhere.json"), "Cannot read nowhere.json"),
+        (("results", "explain", "hello"), "Not a signature"),
+        (("results", "explain", ""), "Not a signature"),
+        (("results", "explain", "nowhere.json"), "Cannot read nowhere.json"),
+        (("results", "explain", "unit:chunk", "overlap"), "for a result file only"),
+        (("results", "diff", "unit:chunk", "hello"), "Not a signature"),
+        (("results", "diff", "unit:chunk", "nowhere.json"), "Cannot read nowhere.json"),
     ],
 )
 def test_what_is_neither_signature_nor_result_is_refused(refused, args, said):
@@ -166,18 +170,18 @@ def test_what_is_neither_signature_nor_result_is_refused(refused, args, said):
 def test_a_row_that_the_file_lacks_is_refused_with_the_nearest(cli, refused):
     cli("run", "-m", "overlap", "-p", "retrieval", *QUICK)
 
-    assert "Did you mean 'overlap'" in refused("explain", "results/latest/retrieval.json", "overlp")
+    assert "Did you mean 'overlap'" in refused("results", "explain", "results/latest/retrieval.json", "overlp")
 
 
 def test_diff_ends_with_0_where_nothing_differs(cli):
     cli("run", "-m", "overlap", *QUICK, "--results", "one")
     cli("run", "-m", "overlap", *QUICK, "--results", "two")
 
-    ended = cli("diff", "one/latest/retrieval.json", "two/latest/retrieval.json")
+    ended = cli("results", "diff", "one/latest/retrieval.json", "two/latest/retrieval.json")
 
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("The same in every choice, and every number of ")
-    assert cli("diff", "unit:chunk|B:5", "unit:chunk|B:5").out == "The same in every choice.\n"
+    assert cli("results", "diff", "unit:chunk|B:5", "unit:chunk|B:5").out == "The same in every choice.\n"
 
 
 def test_diff_of_two_jobs_compares_their_files_of_one_name(cli):
@@ -186,12 +190,12 @@ def test_diff_of_two_jobs_compares_their_files_of_one_name(cli):
     folders = {path.parent.name for path in Path("results").glob("mini-*/correlation.json")}
     one, other = (name.rpartition("-")[2] for name in folders)
 
-    same, differ = cli("diff", one, one), cli("diff", one, other)
+    same, differ = cli("results", "diff", one, one), cli("results", "diff", one, other)
 
     assert (same.code, same.out.partition(":")[0]) == (0, "correlation")
     assert differ.code == 1
     assert "chunks" in differ.out
-    assert cli("diff", one, "ffffffff").code == 2
+    assert cli("results", "diff", one, "ffffffff").code == 2
 
 
 def test_diff_ends_with_1_and_names_each_choice_and_number(cli):
@@ -204,11 +208,11 @@ def test_diff_ends_with_1_and_names_each_choice_and_number(cli):
     ]
     before, after = (row["values"]["overall"]["value"] for row in values)
 
-    ended = cli("diff", *files, "--metric", "overlap")
+    ended = cli("results", "diff", *files, "--metric", "overlap")
 
     assert ended.code == 1
     assert "sentences-150 -> sentences-60" in ended.out
     (line,) = [line for line in ended.out.splitlines() if line.startswith("  overall  ")]
     assert f"{before:.6g} -> {after:.6g}" in line
     assert f"by {after - before:+.6g}" in line
-    assert cli("diff", "unit:chunk|B:5", "unit:citation|B:5").code == 1
+    assert cli("results", "diff", "unit:chunk|B:5", "unit:citation|B:5").code == 1

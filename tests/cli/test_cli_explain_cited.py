@@ -88,7 +88,7 @@ def command_of(out):
 
 
 OFFLINE = [
-    ("cite", "alce", "answers.jsonl", *JUDGES, "--premise", "chunks", "-s", "chunk.size=9", "-s", "interval.seed=4"),
+    ("cite", "alce", "answers.jsonl", *JUDGES, "-s", "premise=chunks", "-s", "chunk.size=9", "-s", "interval.seed=4"),
     ("cite", "aliice", "answers.jsonl", "--nli", "rouge-2", "--threshold", "soft", "--profile", "expanded"),
     ("cite", "scifi", "answers.jsonl", "--nli", "overlap"),
     (
@@ -123,8 +123,8 @@ ASKED = [
     ("cite", "meta", "rated.jsonl", "--pipelines", "scifi", "--nli", "overlap", "-s", "facts=model", "-s", "seed=1"),
     ("cite", "refit", "rated.jsonl", "-s", "interval.level=0.9"),
     ("cite", "improve", "answers.jsonl", "-o", "better.jsonl", "--rounds", "2", "--scenario", "cited"),
-    ("generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "summary", "-s", "summary_words=9"),
-    ("generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "two-stage", "-s", "temperature=null"),
+    ("cite", "generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "summary", "-s", "summary_words=9"),
+    ("cite", "generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "two-stage", "-s", "temperature=null"),
 ]
 
 
@@ -146,30 +146,30 @@ def test_the_command_makes_every_signature_of_a_run_again(cli, answers, args):
 def test_with_the_kept_replies_it_needs_no_model(cli, fake, answers, args):
     with fake.ChatServer(answer=reply) as server:
         asked = ("--model", "tiny", "--base-url", server.url, "--record", "kept.jsonl", *form(args))
-        kept = "--replay kept.jsonl"
-        check(cli, answers, (*args, *asked), {"--model tiny": kept, "--model NAME": kept})
+        check(cli, answers, (*args, *asked), {"--record kept.jsonl": "--replay kept.jsonl"})
 
 
 def check(cli, folder, args, replaced):
-    """Run, and run the command that explain gives for each signature: it writes that signature again."""
+    """Run, and run the command that explain gives for each signature: it writes every signature of the job again."""
     ended = cli(*args, *QUICK, "--results", "first")
     assert ended.code == 0, ended.err
     wanted = signatures(folder / "first")
     assert wanted
-    by_command = {}
+    commands = set()
     for text in wanted:
         for one in explain(read_signature(text)):
             assert [part.name for part in (one, *one.parts) if not part.text] == []
-        told = cli("explain", text)
+        told = cli("results", "explain", text, "--results", "first")
         assert told.code == 0
-        by_command.setdefault(tuple(command_of(told.out)), set()).add(text)
-    for number, (words, own) in enumerate(by_command.items()):
-        line = f" {shlex.join(words)} ".replace(" FILE ", f" {args[2] if args[0] == 'cite' else args[1]} ")
-        for old, new in replaced.items():
-            line = line.replace(f" {old} ", f" {new} ")
-        again = cli(*shlex.split(line), "-q", "--results", f"again-{number}")
-        assert again.code == 0, again.err
-        assert own <= signatures(folder / f"again-{number}"), line
+        commands.add(tuple(command_of(told.out)))
+    (words,) = commands
+    line = f"{shlex.join(words)} "
+    for old, new in {**replaced, "--results first": "--results again"}.items():
+        assert f" {old} " in line
+        line = line.replace(f" {old} ", f" {new} ")
+    again = cli(*shlex.split(line), "-q")
+    assert again.code == 0, again.err
+    assert signatures(folder / "again") == wanted, line
 
 
 def test_fitted_coefficients_are_a_file_that_the_command_names(cli, fake, answers):
@@ -178,38 +178,50 @@ def test_fitted_coefficients_are_a_file_that_the_command_names(cli, fake, answer
         asked = ("--model", "tiny", "--base-url", server.url)
         assert cli("cite", "refit", "rated.jsonl", *asked, *QUICK).code == 0
         args = ("cite", "citeeval", "answers.jsonl", "--coefficients", fitted, *asked, "--record", "kept.jsonl")
-        check(cli, answers, args, {"FITTED": fitted, "--model tiny": "--replay kept.jsonl"})
+        check(cli, answers, args, {"--record kept.jsonl": "--replay kept.jsonl"})
 
 
 def test_scores_from_elsewhere_are_a_file_that_the_command_names(cli, answers):
-    check(cli, answers, ("cite", "meta", "rated.jsonl", "--scores", "scores.jsonl"), {"SCORES": "scores.jsonl"})
+    check(cli, answers, ("cite", "meta", "rated.jsonl", "--scores", "scores.jsonl"), {})
 
 
 def test_rewritten_claims_come_from_the_reply_store(cli, fake, answers):
     with fake.ChatServer(answer=reply) as server:
-        args = ("cite", "rewrite", "answers.jsonl", "--whole", "--nli", "overlap", "-s", "rewrite.temperature=0.5")
+        args = (
+            "cite",
+            "rewrite",
+            "answers.jsonl",
+            "-s",
+            "whole=true",
+            "--nli",
+            "overlap",
+            "-s",
+            "rewrite.temperature=0.5",
+        )
         asked = ("--model", "tiny", "--base-url", server.url)
         assert cli(*args, *asked, *QUICK).code == 0
         (wanted,) = signatures(answers / "results")
         sent = server.attempts.total()
-        words = [word.replace("FILE", "answers.jsonl") for word in command_of(cli("explain", wanted).out)]
-        assert cli(*words, *asked[2:], "-q", "--results", "again").code == 0
+        words = command_of(cli("results", "explain", wanted).out)
+        assert cli(*words, "-q", "--results", "again").code == 0
         assert (signatures(answers / "again"), server.attempts.total()) == ({wanted}, sent)
 
 
-def test_what_the_command_cannot_know_is_said(cli, fake, answers):
+def test_a_file_of_the_command_that_has_changed_is_told(cli, fake, answers):
     prompt = answers / "editing.txt"
     prompt.write_text("Edit. {query} {passages} {statements} Reply in JSON.")
     with fake.ChatServer(answer=reply) as server:
         asked = ("--model", "tiny", "--base-url", server.url, "-s", f"editing_file={prompt}")
         assert cli("cite", "citeeval", "answers.jsonl", *asked, *QUICK).code == 0
-    out = cli("explain", "results/latest/citeeval.json").out
+    out = cli("results", "explain", "results/latest/citeeval.json").out
     found = read_signature(next(iter(signatures(answers / "results"))))
     hashed = re.search(r"editing@(\w+)", found["prompts"])[1]
-    assert f"The prompt editing has to be the wording {hashed}: a file of one's own (--set editing_file=FILE)" in out
-    assert "The prompt attribution" not in out
-    assert "--replay REPLIES for --model tiny" in out
-    assert "The replies came under the name tiny-2" in out
+    assert hashed
+    assert f"--set editing_file={prompt}" in out
+    assert "--model tiny" in out
+    assert "--base-url http://" in out
+    prompt.write_text("Another. {query} {passages} {statements} Reply in JSON.")
+    assert f"  - {prompt} is gone, or other than it was." in cli("results", "explain", "latest").out
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     assert "another wording than metaeval has here" in lines["editing"]
     assert "in metaeval's own words" in lines["attribution"]
@@ -220,14 +232,14 @@ def test_a_sheet_says_what_its_rows_share_and_what_is_a_rows_own(cli, answers):
     assert cli("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", *QUICK).code == 0
     file = "results/latest/scifi-scores.json"
 
-    whole, one = cli("explain", file), cli("explain", file, "rouge")
+    whole, one = cli("results", "explain", file), cli("results", "explain", file, "rouge")
 
     shared, _, own = whole.out.partition("Each row's own:")
     assert "most words (or tokens) in a chunk" in shared
     named = [line.split("(")[0] for line in own.splitlines() if line.startswith(("overlap", "rouge"))]
     assert named == ["overlap: backend:overlap@v1", "rouge: backend:rouge@v1"]
-    assert command_of(one.out)[:5] == ["cite", "scifi", "FILE", "--nli", "rouge"]
-    assert cli("explain", file, "rogue").err.strip().endswith("Did you mean 'rouge'? Known: overlap, rouge.")
+    assert command_of(one.out)[:7] == ["cite", "scifi", "answers.jsonl", "--nli", "overlap", "--nli", "rouge"]
+    assert cli("results", "explain", file, "rogue").err.strip().endswith("Did you mean 'rouge'? Known: overlap, rouge.")
 
 
 def test_diff_names_the_option_and_the_numbers_of_two_sheets(cli, answers):
@@ -241,7 +253,7 @@ def test_diff_names_the_option_and_the_numbers_of_two_sheets(cli, answers):
         for own in records
     )
 
-    ended = cli("diff", *files)
+    ended = cli("results", "diff", *files)
 
     # "Oder" stands in the title alone.
     assert (ended.code, before > after) == (1, True)
@@ -251,24 +263,31 @@ def test_diff_names_the_option_and_the_numbers_of_two_sheets(cli, answers):
     (line,) = [line for line in lines if line.startswith("system 0, overlap, entailment_facts  ")]
     assert f"{before:.6g} -> {after:.6g}" in line
     assert f"by {after - before:+.6g}" in line
-    assert cli("diff", files[0], files[0]).out == "The same in every choice, and every number of the sheet.\n"
+    assert (
+        cli("results", "diff", files[0], files[0]).out == "The same in every choice, and every number of the sheet.\n"
+    )
 
 
 def test_two_sheets_of_another_kind_are_not_compared(cli, refused, answers):
     assert cli("cite", "scifi", "answers.jsonl", "--nli", "overlap", *QUICK).code == 0
     folder = "results/latest"
 
-    said = refused("diff", f"{folder}/scifi-scores.json", f"{folder}/scifi-answers.json")
+    said = refused("results", "diff", f"{folder}/scifi-scores.json", f"{folder}/scifi-answers.json")
 
     assert "holds the sheet scifi-scores and" in said
     assert "the sheet scifi-answers: only numbers of the same table can be compared" in said
 
 
-def test_table_says_where_a_sheets_table_stands(cli, refused, answers):
+def test_a_table_is_shown_and_one_of_an_earlier_version_says_where_it_stands(cli, refused, answers):
     assert cli("cite", "scifi", "answers.jsonl", "--nli", "overlap", *QUICK).code == 0
-    folder = answers / "results" / "latest"
+    path = answers / "results" / "latest" / "scifi-scores.json"
 
-    said = refused("table", folder / "scifi-scores.json", "--format", "latex")
+    assert r"\begin{tabular}" in cli("results", "show", path, "--format", "latex").out
+    data = json.loads(path.read_text())
+    kept = {name: data[name] for name in ("name", "data", "settings", "signatures", "records")}
+    path.write_text(json.dumps({"schema": "metaeval-sheet/1", **kept}))
 
-    assert "stands beside it as scifi-scores.txt, .md, .tex and .csv" in said
-    assert all((folder / f"scifi-scores.{suffix}").is_file() for suffix in ("txt", "md", "tex", "csv"))
+    said = refused("results", "show", path, "--format", "latex")
+
+    assert "it stands beside as scifi-scores.txt, .md, .tex and .csv" in said
+    assert cli("explain", path).code == 0

@@ -1,4 +1,4 @@
-"""`metaeval generate` as it is typed: with faults, killed and resumed, replayed, read by the pipelines, and refused."""
+"""`metaeval cite generate` as it is typed: with faults, killed, replayed, read by the pipelines, and refused."""
 
 import json
 
@@ -62,25 +62,22 @@ def test_answers_come_through_faults_and_a_replay_writes_the_same_bytes(
     kept, chosen = tmp_path / "replies.jsonl", ("--strategy", strategy, *QUICK)
     with fake.ChatServer(answer=writer, faults=0.4, kinds=fake.QUICK_FAULTS, seed=16) as server:
         endpoint = ("--model", "tiny", "--base-url", server.url, "--record", kept, "--budget", "1")
-        ended = cli("generate", questions, "-o", "one.jsonl", *endpoint, *chosen)
+        ended = cli("cite", "generate", questions, "-o", "one.jsonl", *endpoint, *chosen)
         assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
         assert sorted(server.completed.values()) == [1] * requests
-    replayed = cli("generate", questions, "-o", "two.jsonl", "--replay", kept, "--results", "again", *chosen)
+    replayed = cli("cite", "generate", questions, "-o", "two.jsonl", "--replay", kept, "--results", "again", *chosen)
     assert replayed.code == 0
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
     first, second = tmp_path / "results/latest", tmp_path / "again/latest"
     files = contents(first)
     assert contents(second) == files
-    assert sorted(files) == sorted(
-        [*(f"generation.{s}" for s in ("json", "txt", "md", "tex", "csv")), "left-out.jsonl"]
-    )
+    assert sorted(files) == sorted(["generation.json", "report.html", "left-out.jsonl"])
     written = lines(tmp_path / "one.jsonl")
     assert written[2] == {
         "id": "q3",
         "question": "How long is river 3?",
         "text": "River 3 is 300 kilometres long [1] and Barges carry coal on it [2], they say [8].",
         "passages": [{"title": "", **passage} for passage in QUESTIONS[2]["passages"]],
-        "group": "q3",
         "system": f"tiny/{strategy}",
         "reference": {"answer": "300 kilometres"},
     }
@@ -96,7 +93,10 @@ def test_answers_come_through_faults_and_a_replay_writes_the_same_bytes(
 
 def test_the_pipelines_read_what_is_written(cli, fake, questions, tmp_path):
     with fake.ChatServer(answer=writer) as server:
-        assert cli("generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, "-q").code == 0
+        assert (
+            cli("cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, "-q").code
+            == 0
+        )
     ended = cli("cite", "alce", "a.jsonl", "--nli", "overlap", "--threshold", "0.9", "-s", "interval.resamples=20")
     assert ended.code == 0, ended.err
     (path,) = (tmp_path / "results/latest").glob("*answer*.jsonl")
@@ -105,7 +105,7 @@ def test_the_pipelines_read_what_is_written(cli, fake, questions, tmp_path):
 
 
 def test_a_killed_run_goes_on_from_the_reply_store(killed, questions, tmp_path):
-    server = killed(writer, 9, "generate", questions, "--strategy", "summary")
+    server = killed(writer, 9, "cite", "generate", questions, "--strategy", "summary")
     # Nine of the 24 requests were answered before; nothing that was answered is asked again.
     assert set(server.completed.values()) == {1}
     assert (server.completed.total(), len(lines(tmp_path / "a.jsonl"))) == (24, 6)
@@ -122,7 +122,7 @@ def test_what_failed_is_left_out_counted_and_listed(cli, fake, questions, tmp_pa
 
     with fake.ChatServer(answer=some) as server:
         endpoint = ("--model", "tiny", "--base-url", server.url, "--strategy", "two-stage")
-        ended = cli("generate", questions, "-o", "a.jsonl", *endpoint, *QUICK)
+        ended = cli("cite", "generate", questions, "-o", "a.jsonl", *endpoint, *QUICK)
     assert ended.code == 0
     assert [one["id"] for one in lines(tmp_path / "a.jsonl")] == ["q1", "q3", "q4", "q6"]
     assert [(one["id"], one["stage"], one["state"]) for one in lines(tmp_path / "results/latest/left-out.jsonl")] == [
@@ -136,7 +136,9 @@ def test_what_failed_is_left_out_counted_and_listed(cli, fake, questions, tmp_pa
 
 def test_no_answer_at_all_writes_nothing(refused, fake, questions, tmp_path):
     with fake.ChatServer(answer=lambda body: fake.completion("It is", finish_reason="length")) as server:
-        said = refused("generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, "-q")
+        said = refused(
+            "cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, "-q"
+        )
     assert said.startswith("None of 6 answers came: the first is unparsed at the stage 'answer'")
     # 1,024 tokens are the default.
     assert (
@@ -154,7 +156,7 @@ def test_replies_that_ended_by_themselves_are_not_blamed_on_the_token_limit(
 
     with fake.ChatServer(answer=talk) as server:
         endpoint = ("--model", "tiny", "--base-url", server.url, "--strategy", strategy)
-        said = refused("generate", questions, "-o", "a.jsonl", *endpoint)
+        said = refused("cite", "generate", questions, "-o", "a.jsonl", *endpoint)
     # The first 40 characters.
     assert said == (
         f"None of 6 answers came: the first is unparsed at the stage '{stage}', and nothing is written. For 6 "
@@ -167,7 +169,7 @@ def test_replies_that_ended_by_themselves_are_not_blamed_on_the_token_limit(
 def test_settings_are_broken_behind_commas_and_nowhere_else(cli, fake, questions, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     with fake.ChatServer(answer=writer) as server:
-        ended = cli("generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url)
+        ended = cli("cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url)
     printed = ended.out.split()
     assert {"shown", "context_words=3000,", "document_words=300,", "output=json_schema,"} <= set(printed)
     sheet = json.loads((tmp_path / "results/latest/generation.json").read_text())
@@ -176,7 +178,7 @@ def test_settings_are_broken_behind_commas_and_nowhere_else(cli, fake, questions
 
 def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_path):
     with fake.ChatServer(answer=writer) as server:
-        command = ("generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, *QUICK)
+        command = ("cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, *QUICK)
         first = cli(*command, "--strategy", "summary", "--dry-run")
         assert (first.code, server.attempts.total()) == (0, 0)
         head, summaries, answers = first.out.splitlines()
@@ -200,33 +202,35 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_
         (("--model", "tiny", "-s", "answer_words=many"), "answer_words should be"),
         (("--model", "tiny", "-s", "context_words=0"), "context_words is 0; allowed: a whole number from 1"),
         (("--model", "tiny", "-s", "answer_file=none.txt"), "Cannot read none.txt"),
-        (("--model", "tiny", "--format", "own"), "Unknown format of answers 'own'"),
+        (("--model", "tiny", "-s", "format=own"), "Unknown format of answers 'own'"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(refused, questions, options, says):
-    assert says in refused("generate", questions, "-o", "a.jsonl", *options)
+    assert says in refused("cite", "generate", questions, "-o", "a.jsonl", *options)
 
 
 def test_a_file_without_documents_is_refused_before_anything_is_asked(refused, tmp_path):
     path = tmp_path / "bare.jsonl"
     path.write_text(json.dumps({"question": "Who?", "passages": []}) + "\n")
-    said = refused("generate", path, "-o", "a.jsonl", "--model", "tiny", "--base-url", "http://127.0.0.1:9/v1")
+    said = refused("cite", "generate", path, "-o", "a.jsonl", "--model", "tiny", "--base-url", "http://127.0.0.1:9/v1")
     assert said.endswith('question "1" has no documents; give it passages with a text.')
 
 
 def test_the_file_that_is_read_is_not_written_over(refused, questions):
     before = questions.read_bytes()
-    assert "is the file that is read: name another one" in refused(
-        "generate", questions, "-o", questions, "--model", "tiny"
+    assert "is read as input and would be overwritten" in refused(
+        "cite", "generate", questions, "-o", questions, "--model", "tiny"
     )
     assert questions.read_bytes() == before
 
 
 def test_the_function_gives_the_commands_answers_to_the_next_one(cli, fake, questions, tmp_path):
     with fake.ChatServer(answer=writer) as server:
-        assert cli("generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url).code == 0
+        assert (
+            cli("cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url).code == 0
+        )
         for given in (questions, QUESTIONS):
-            answers = metaeval.generate(given, "tiny", base_url=server.url, results=tmp_path / "results")
+            answers = metaeval.cite.generate(given, "tiny", base_url=server.url, results=tmp_path / "results")
             assert answers == lines(tmp_path / "a.jsonl")
     drawn = metaeval.label(answers, 4, results=tmp_path / "results")
     assert {one["passage"] for one in drawn} <= {

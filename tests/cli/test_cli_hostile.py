@@ -50,22 +50,24 @@ def test_a_corpus_of_hostile_names(hostile, seen, cli, corpus, tmp_path):
     seen("run", *JUDGED, *data)
     results = sorted(tmp_path.rglob("retrieval.json"))
     for form in ("terminal", "markdown", "latex"):
-        seen("table", results[0], "--format", form)
-    sheet = cli("table", results[0], "--format", "csv").out
+        seen("results", "show", results[0], "--format", form)
+    sheet = cli("results", "show", results[0], "--format", "csv").out
     hostile.check_csv(sheet)
     assert "'=cmd" in sheet
-    seen("explain", results[0])
-    seen("explain", results[0], "overlap")
+    seen("results", "explain", results[0])
+    seen("results", "explain", results[0], "overlap")
     seen(
         "run", "-m", "overlap", *QUICK, "-s", "interval.seed=1", "-p", "retrieval", "--results", "other", *data, *SMALL
     )
-    seen("diff", results[0], *(tmp_path / "other").rglob("retrieval.json"), code=1)
+    seen("results", "diff", results[0], *(tmp_path / "other").rglob("retrieval.json"), code=1)
     seen("compare", "overlap", "rouge", "--by", "system", *data, *QUICK, *SMALL)
     seen("data", "convert", "jsonl", "again.jsonl", "-s", f"data={file}")
     seen("multiverse", "-m", "overlap,rouge", "-a", "unit=chunk", "-a", "chunk.size=7,9", *data, *QUICK)
     seen("results", "list")
     for job in (tmp_path / "results").glob("*-chunk-*"):
         seen("results", "show", job.name)
+    for job in (tmp_path / "results").rglob("manifest.json"):
+        seen("results", "export", job.parent.relative_to(tmp_path / "results"))
     found = hostile.check_files(tmp_path / "results")
     assert {".txt", ".md", ".tex", ".csv", ".json"} <= found
 
@@ -73,13 +75,13 @@ def test_a_corpus_of_hostile_names(hostile, seen, cli, corpus, tmp_path):
 @pytest.mark.slow
 def test_a_suite_of_hostile_names(hostile, seen, corpus, tmp_path):
     data = ("-d", "jsonl", "--data", corpus(hostile.TOGETHER))
-    seen("tables", "-m", "overlap,rouge", *data, *QUICK, *SMALL)
-    seen("figures", "-m", "overlap,rouge", *data, *QUICK, *SMALL)
-    seen("calibrate", "overlap", "--folds", "3", *data, *QUICK, *SMALL)
+    seen("run", "--suite", "-m", "overlap,rouge", *data, *QUICK, *SMALL)
+    seen("results", "figures")
+    seen("thresholds", "--learn", "overlap", "-s", "folds=3", *data, *QUICK, *SMALL)
     folds = ("-s", "protocol_options.decision.folds=3")
-    seen("decide", "overlap", "rouge", *folds, *data, *QUICK, *SMALL)
-    seen("power", "overlap", "rouge", *data, *QUICK, *SMALL, code=2)  # nothing to plan
-    assert {".html", ".svg", ".csv"} <= hostile.check_files(tmp_path / "results")
+    seen("thresholds", "overlap", "rouge", *folds, *data, *QUICK, *SMALL)
+    seen("plan", "overlap", "rouge", *data, *QUICK, *SMALL, code=2)  # nothing to plan
+    assert {".html", ".svg", ".json"} <= hostile.check_files(tmp_path / "results")
 
 
 @pytest.mark.parametrize("pipeline", ["alce", "aliice", "scifi"])
@@ -98,18 +100,19 @@ def test_answers_of_hostile_names(hostile, seen, tmp_path, pipeline):
     ]
     (tmp_path / "answers.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in answers), encoding="utf-8")
     seen("cite", pipeline, "answers.jsonl", "--nli", "overlap", *QUICK)
+    seen("results", "export")
     assert {".txt", ".md", ".tex", ".csv", ".jsonl"} <= hostile.check_files(tmp_path / "results")
 
 
 def test_hostile_file_names_and_words_on_the_command_line(seen, nasty):
     text = nasty.replace("/", "|").replace("\0", "0")  # which no command line can hold
-    for words in (["table"], ["data", "validate"], ["explain"], ["evaluate"], ["cite", "alce"]):
+    for words in (["results", "show"], ["data", "validate"], ["results", "explain"], ["evaluate"], ["cite", "alce"]):
         seen(*words, f"./{text}.jsonl", code=2)
     for words in (["run", "-m", text], ["run", "-d", text], ["metrics", "show", text], ["data", "show", text]):
         seen(*words, code=2)
     seen("run", "-s", f"{text}={text}", code=2)
     seen(text if text[0] != "-" else f"x{text}", code=2)
-    seen("table", f"--{text}", "x", code=2)
+    seen("results", "show", f"--{text}", "x", code=2)
 
 
 def test_problems_of_a_file_quote_it_visibly(seen, write_corpus, small_rows, nasty):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.report.sheet import load_sheet
+from metaeval.report.formats import load_table
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_citations_are_labelled_by_keys_and_estimated(cli, page):
     assert ended.code == 0, ended.err
     assert "2 drawn items are blank" in " ".join(ended.out.split())
     assert "probabilities of the file; 18 items drawn" in " ".join(ended.out.split())
-    found = {one["measure"]: one for one in load_sheet(Path("results/latest/estimate.json")).records}
+    found = {one["measure"]: one for one in load_table(Path("results/latest/estimate.json")).records}
     assert found["none"]["low"] < 1 / 3 < found["none"]["high"]
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shlex
 import subprocess
 import sys
@@ -10,7 +11,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-import yaml
 
 import metaeval
 from metaeval.experiment.explaining.explain import explain, read_signature
@@ -20,7 +20,8 @@ from metaeval.labelling.gates import write_gate
 from metaeval.labelling.items import items_of
 from metaeval.labelling.labels import labels_of
 from metaeval.own_tables import read_table
-from metaeval.report.sheet import load_sheet
+from metaeval.reading import parse_yaml
+from metaeval.report.formats import load_table
 
 LEVELS = ("full", "partial", "none")
 
@@ -55,7 +56,7 @@ def test_an_estimate_is_printed_and_written(cli, answers):
     ended = cli("estimate", "answers.jsonl", "--labels", "labels.csv", "-m", "overlap")
 
     assert ended.code == 0, ended.err
-    sheet = load_sheet(Path("results/latest/estimate.json"))
+    sheet = load_table(Path("results/latest/estimate.json"))
     found = {record["measure"]: record for record in sheet.records}
     truth = sum(level == "full" for level in answers.values()) / len(answers)
     assert found["full"]["low"] < truth < found["full"]["high"]
@@ -70,7 +71,10 @@ def test_an_estimate_is_printed_and_written(cli, answers):
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (["-l", "labels.csv", "--estimand", "all"], "The estimand is 'all'; allowed: set"),
+        (
+            ["-l", "labels.csv", "--estimand", "all"],
+            "'estimand' in the settings is 'all': it should be 'set' or 'process'",
+        ),
         (["-l", "nowhere.csv"], "Cannot read nowhere.csv"),
         (["-l", "labels.csv", "--map", "level=Urteil"], 'has no column "Urteil"'),
         (["-l", "labels.csv", "--map", "levels=Verdict"], "no such role. Did you mean 'level'?"),
@@ -95,7 +99,7 @@ def test_two_files_are_compared(cli, answers):
     ended = cli("estimate", "answers.jsonl", "other.jsonl", "-l", "both.csv", "-q")
 
     assert ended.code == 0, ended.err
-    sheet = load_sheet(Path("results/latest/estimate.json"))
+    sheet = load_table(Path("results/latest/estimate.json"))
     (full,) = [one for one in sheet.records if one["measure"] == "full" and "less" in one["system"]]
     assert full["value"] == pytest.approx(0)
     assert full["low"] < 0 < full["high"]
@@ -124,7 +128,7 @@ def test_drawn_items_come_back_as_labels(cli, answers, design, ending):
     ended = cli("estimate", "answers.jsonl", "-l", "filled.csv")
     assert ended.code == 0, ended.err
     assert "probabilities of the file; 40 items drawn" in " ".join(ended.out.split())
-    found = {one["measure"]: one for one in load_sheet(Path("results/latest/estimate.json")).records}
+    found = {one["measure"]: one for one in load_table(Path("results/latest/estimate.json")).records}
     truth = sum(level == "none" for level in answers.values()) / len(answers)
     assert found["none"]["low"] - 0.05 < truth < found["none"]["high"] + 0.05
 
@@ -147,7 +151,7 @@ COLUMNS = ("--map", "statement=Claim made", "--map", "source=Web", "--map", "id=
 
 
 def test_whole_answers_are_drawn_and_known_as_such(cli, answers):
-    assert cli("label", "answers.jsonl", "-n", "40", "--unit", "answer", "-o", "to_label.csv").code == 0
+    assert cli("label", "answers.jsonl", "-n", "40", "--sampling-unit", "answer", "-o", "to_label.csv").code == 0
     fill("to_label.csv", answers)
     ended = cli("estimate", "answers.jsonl", "-l", "filled.csv")
     assert "20 whole answers drawn" in " ".join(ended.out.split())
@@ -155,7 +159,16 @@ def test_whole_answers_are_drawn_and_known_as_such(cli, answers):
 
 def test_labels_that_there_are_go_into_the_next_sheet(cli, answers):
     ended = cli(
-        "label", "answers.jsonl", "-n", "20", "--besides", "labels.csv", "--design", "uncertain", "-o", "more.csv"
+        "label",
+        "answers.jsonl",
+        "-n",
+        "20",
+        "--existing-labels",
+        "labels.csv",
+        "--design",
+        "uncertain",
+        "-o",
+        "more.csv",
     )
     assert ended.code == 0, ended.err
     rows = read_table(Path("more.csv")).rows
@@ -169,7 +182,7 @@ def test_annotators_who_disagree_stay_apart_in_the_next_sheet(cli, answers):
     rows = [(row.text("Item"), row.text("Verdict"), "A") for row in read_table(Path("labels.csv")).rows]
     other = [(own, "none" if level == "full" else "full", "B") for own, level, _ in rows]
     Path("labels.csv").write_text(csv_text([("id", "level", "annotator"), *rows, *other]))
-    assert cli("label", "answers.jsonl", "-n", "20", "--besides", "labels.csv", "-o", "more.csv").code == 0
+    assert cli("label", "answers.jsonl", "-n", "20", "--existing-labels", "labels.csv", "-o", "more.csv").code == 0
     items = items_of(Path("answers.jsonl"))
     assert labels_of(Path("more.csv"), items).levels == labels_of(Path("labels.csv"), items).levels
 
@@ -181,7 +194,7 @@ def test_annotators_who_disagree_stay_apart_in_the_next_sheet(cli, answers):
         (["-o", "a.pdf"], "allowed: a file that ends in .csv"),
         (["-o", "labels.csv"], "labels.csv is there already and may hold labels"),
         (["-o", "a.csv", "--design", "randon"], "Did you mean 'random'?"),
-        (["-o", "a.csv", "--unit", "answer", "--design", "uncertain"], "Whole answers are drawn at random"),
+        (["-o", "a.csv", "--sampling-unit", "answer", "--design", "uncertain"], "Whole answers are drawn at random"),
     ],
 )
 def test_what_cannot_be_drawn_ends_in_one_sentence(cli, answers, typed, said):
@@ -202,11 +215,12 @@ def test_a_formula_in_an_answer_stays_text(cli, empty_folder):
 
 
 def test_power_says_how_many_labels_an_interval_takes(cli):
-    ended = cli("power", "--interval", "0.1", "--share", "0.5")
     # Wilson at one half: 1.96^2 (1/4 - 0.01) / 0.01 = 92.2.
-    assert ended.out.split("\n")[1].split() == ["0.5", "93"]
-    assert cli("power", "--interval", "0.1", "--share", "0.5", "--items", "400").out.split("\n")[1].split()[1] == "75"
-    assert "above 0 and below 0.5" in cli("power", "--interval", "2").err
+    assert metaeval.plan(half_width=0.1, share=0.5) == [{"share": 0.5, "labels": 93}]
+    assert metaeval.plan(half_width=0.1, share=0.5, items=400)[0]["labels"] == 75
+    assert re.search(r"0\.5 +93", cli("plan", "--half-width", "0.1", "-s", "share=0.5").out)
+    assert "above 0 and below 0.5" in cli("plan", "--half-width", "2").err
+    assert "--interval is the earlier name of --half-width" in cli("plan", "--interval", "0.1").err
 
 
 def table(path, n, share, seed, level=True):
@@ -269,7 +283,7 @@ def test_a_fit_with_another_promise_keeps_the_files_of_the_former(cli, gate, oth
     assert Path("results/latest").resolve() != before
     assert (before / "gate.json").read_bytes() == was
     for folder in (before, Path("results/latest")):
-        (text,) = load_sheet(folder / "gate-fit.json").signatures
+        (text,) = load_table(folder / "gate-fit.json").signatures
         assert [one.name for one in explain(read_signature(text)) if not one.text] == []
 
 
@@ -293,7 +307,7 @@ def test_a_release_passes_or_fails_by_what_is_unsupported(cli, gate):
     assert bad.code == 1
     assert "FAILED:" in bad.out
     assert ElementTree.parse("g.xml").getroot().get("failures") == "1"
-    (record,) = load_sheet(Path("results/latest/gate-check.json")).records
+    (record,) = load_table(Path("results/latest/gate-check.json")).records
     assert record["unsupported_low"] < 0.5 < record["unsupported_high"]
     assert cli("gate", "check", "bad.csv", "gate.json", "--max-unsupported", "0.7").code == 0
 
@@ -303,7 +317,7 @@ def test_a_release_passes_or_fails_by_what_is_unsupported(cli, gate):
 def test_a_few_citations_that_are_all_alike_show_little(cli, gate, share, answers):
     table("few.csv", 4 * answers, share, 2, level=False)
     assert cli("gate", "check", "few.csv", "gate.json").code == share
-    (record,) = load_sheet(Path("results/latest/gate-check.json")).records
+    (record,) = load_table(Path("results/latest/gate-check.json")).records
     assert record["flagged"] == share
     # At 0 of n one-sided bounds at .95 are never below 1 - .05 ** (1 / n): 22 % of 12, if all are independent.
     least = 1 - 0.05 ** (1 / (4 * answers))
@@ -313,10 +327,12 @@ def test_a_few_citations_that_are_all_alike_show_little(cli, gate, share, answer
 @pytest.mark.parametrize(("share", "code"), [(0.1, 0), (0.5, 1)])
 def test_the_workflow_runs_as_it_is_printed(cli, gate, share, code):
     table("my release.csv", 400, share, 2, level=False)
-    mapped = cli("gate", "action", "my release.csv", "gate.json", "--map", "statement=statement")
-    job = yaml.safe_load(mapped.out)["jobs"]["citations"]
+    mapped = cli(
+        "gate", "action", "my release.csv", "gate.json", "--install", "./metaeval", "--map", "statement=statement"
+    )
+    job = parse_yaml(mapped.out)["jobs"]["citations"]
     install, check = [step["run"] for step in job["steps"] if "run" in step]
-    assert install == f"pip install metaeval=={metaeval.__version__}\n"
+    assert install == "pip install ./metaeval\n"
     assert [step["uses"].partition("@")[0] for step in job["steps"] if "uses" in step][-1] == "actions/upload-artifact"
     environment = {**os.environ, "GITHUB_STEP_SUMMARY": "summary.md"}
     script = f'metaeval() {{ "{sys.executable}" -m metaeval "$@"; }}\n{check}'
@@ -329,7 +345,19 @@ def test_the_workflow_runs_as_it_is_printed(cli, gate, share, code):
 
 def test_the_workflow_installs_what_metric_and_file_need(gate):
     made = read_gate(Path("gate.json")).model_copy(update={"metric": "minilm-bertscore"})
-    assert "pip install 'metaeval[models,xlsx]==" in workflow(made, "r.xlsx", "gate.json")
+    for address, package in (
+        ("git+https://host/owner/metaeval@1a2b", "'metaeval[models,xlsx] @ git+https://host/owner/metaeval@1a2b'"),
+        ("vendor/metaeval.whl", "'vendor/metaeval.whl[models,xlsx]'"),
+    ):
+        assert f"pip install {package}\n" in workflow(made, "r.xlsx", "gate.json", address)
+
+
+@pytest.mark.parametrize("address", ["metaeval", "metaeval==0.1.0", ""])
+def test_the_workflow_installs_no_name_that_anybody_could_claim(cli, gate, address):
+    assert cli("gate", "action", "r.csv", "gate.json").code == 2
+    ended = cli("gate", "action", "r.csv", "gate.json", "--install", address)
+    assert (ended.code, ended.out) == (2, "")
+    assert "give an address that you trust" in ended.err
 
 
 def test_drift_warns_and_fails_where_it_is_asked_to(cli, gate):
@@ -411,11 +439,11 @@ def test_what_cannot_be_fitted_ends_in_one_sentence(cli, empty_folder, typed, sa
 
 def test_a_claim_is_checked(cli, empty_folder):
     assert cli("score", "-m", "overlap", "-o", "scores").code == 0
-    ended = cli("check-claim", "scores/overlap.jsonl", "0.99 AUC on mini")
+    ended = cli("multiverse", "scores/overlap.jsonl", "--claim", "0.99 AUC on mini")
     assert ended.code in (0, 1)
     assert "variants were tried" in " ".join(ended.out.split())
-    assert Path("results/latest/claim.csv").is_file()
-    assert cli("check-claim", "scores/overlap.jsonl", "0.7 AUC").code == 2
+    assert Path("results/latest/claim.json").is_file()
+    assert cli("multiverse", "scores/overlap.jsonl", "--claim", "0.7 AUC").code == 2
 
 
 @pytest.mark.parametrize("pipeline", ["alce", "aliice"])
@@ -438,7 +466,7 @@ def test_what_a_pipeline_asks_is_drawn_and_estimated_as_it_is_said(cli, empty_fo
     assert ended.code == 0, ended.err
     assert f"{'ALCE' if pipeline == 'alce' else 'ALiiCE'} precision" in ended.out
     assert "claims drawn" in " ".join(ended.out.split())
-    records = load_sheet(Path("results/latest/estimate.json")).records
+    records = load_table(Path("results/latest/estimate.json")).records
     assert [one["measure"] for one in records] == [f"{pipeline}-recall", f"{pipeline}-precision"]
 
 

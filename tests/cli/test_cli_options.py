@@ -3,39 +3,25 @@
 import re
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Annotated
 
-import click
 import pytest
-import typer
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from metaeval import registry
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.profile import Profile
-from metaeval.cli import options as opt
-from metaeval.cli.app import app
-from metaeval.config import Flag, RunConfig
+from metaeval.config import RunConfig
 from metaeval.declared import option_docs
 from metaeval.experiment.citing.pipeline import fields_of
 from metaeval.experiment.explaining.explain import OWNERS
 from metaeval.experiment.explaining.options_page import options_page
+from tests.cli.samples import every_command
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = re.compile(r"[\w'\[].{3,}[.)]", re.DOTALL)
 
 
-def commands(command, path=()):
-    """Every command of the tree with the words that it is typed with."""
-    if not hasattr(command, "list_commands"):
-        yield " ".join(path), command
-        return
-    context = click.Context(command)
-    for name in command.list_commands(context):
-        yield from commands(command.get_command(context, name), (*path, name))
-
-
-COMMANDS = dict(commands(typer.main.get_command(app)))
+COMMANDS = every_command()
 OWNED = (
     *OWNERS,
     AlceOptions,
@@ -46,7 +32,7 @@ OWNED = (
 
 
 def test_the_tree_has_the_commands_of_every_group():
-    assert {"run", "data list", "metrics show", "cite alce", "cite tables", "generate"} <= COMMANDS.keys()
+    assert {"run", "data list", "metrics show", "cite alce", "cite tables", "cite generate"} <= COMMANDS.keys()
     assert {f"cite {name}" for name in registry.names("pipeline")} <= COMMANDS.keys()
 
 
@@ -86,53 +72,3 @@ def test_the_page_of_options_is_what_the_declarations_say():
     assert (ROOT / "docs" / "options.md").read_text(encoding="utf-8") == options_page(), (
         "make it again: python -m metaeval.experiment.explaining.options_page > docs/options.md"
     )
-
-
-class Wanted(BaseModel):
-    files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(description="Files.")
-    weight: Annotated[float, Flag("X", "-w")] = Field(default=0.5, description="Weight.\n\nMore about it.")
-    whole: bool = Field(default=False, description="All of it.")
-    names: Annotated[tuple[str, ...], Flag("NAME", name="name", multiple=True)] = Field(
-        default=(), description="Names."
-    )
-
-
-def made(*wanted):
-    """A command with options of these declarations, and the list that it puts what it was given into."""
-    seen = []
-
-    @opt.takes(*wanted)
-    def command(given: opt.Given, own: Annotated[int, typer.Option(help="Its own.")] = 3) -> None:
-        seen.append((given, own))
-
-    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command()(command)
-    return typer.main.get_command(alone), seen
-
-
-def test_a_model_becomes_the_options_of_a_command():
-    command, seen = made(Wanted, "results set")
-
-    command(["one", "two", "-w", "0.25", "--name", "a", "--name", "b", "--own", "7"], standalone_mode=False)
-
-    ((given, own),) = seen
-    assert own == 7
-    assert given.fields == {"files": [Path("one"), Path("two")], "weight": 0.25, "whole": False, "names": ["a", "b"]}
-    assert (given.settings, given.set, given.quiet) == ({}, (), False)
-    assert {option.name: option.help for option in command.params} == {
-        **{"own": "Its own.", "files": "Files.", "weight": "Weight.", "whole": "All of it.", "names": "Names."},
-        **{"results": RunConfig.model_fields["results"].description},
-        **{"set": opt.CommandOptions.model_fields["set"].description},
-    }
-
-
-def test_settings_of_a_run_are_those_that_were_typed():
-    command, seen = made("dataset unit results set quiet")
-
-    command(["-d", "wice", "-u", "citation", "-s", "chunk.size=60", "-q"], standalone_mode=False)
-
-    given = seen[0][0]
-    assert given.settings == {"dataset": "wice", "unit": "citation"}
-    assert given.quiet
-    run = given.run(pool="bm25:3")
-    assert (run.dataset, run.unit, run.chunk.size, run.pool) == ("wice", "citation", 60, "bm25:3")

@@ -1,6 +1,8 @@
 """A metric of one's own: a class in a file of the working folder."""
 
 import json
+import re
+import shlex
 from itertools import count
 
 import pytest
@@ -203,3 +205,27 @@ def test_scores_that_are_not_finite_are_counted_and_shown_and_the_run_goes_on(
         result = json.loads((tmp_path / "results/latest/correlation.json").read_text())
         (row,) = [row for row in result["rows"] if row["kind"] == "metric"]
         assert row["statuses"] == {"not finite": unscored}
+
+
+def test_every_step_that_is_printed_works_as_printed(cli, tmp_path):
+    """To show results takes no code of the metric's: its scores stand in the job."""
+    longest = GOOD.replace("Shared", "Longest").replace('"shared"', '"longest"')
+    (tmp_path / "own_longest.py").write_text(longest)
+    quick = ("-s", "interval.resamples=20", "-s", "comparison.permutations=10")
+    typed, steps = ["run", "-m", "own_longest:Longest", *quick], []
+
+    for _ in range(3):  # a step prints steps of its own
+        ended = cli(*typed)
+        assert ended.code == 0, ended.err
+        more = re.search(r"^More: metaeval (.*) (\w+)$", ended.out, re.MULTILINE)
+        steps += [[*command.split(), more[2]] for command in more[1].split(" | ")] if more else []
+        steps += [["results", command, more[2]] for command in ("figures", "show")] if more else []
+        after = re.search(r"^Next: metaeval (.*?)(   \(|$)", ended.out, re.MULTILINE)
+        if not after:
+            break
+        typed = shlex.split(after[1])
+
+    assert {"view", "results"} <= {step[0] for step in steps}
+    for step in steps:
+        ended = cli(*step)
+        assert ended.code == 0, (step, ended.err)

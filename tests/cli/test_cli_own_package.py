@@ -1,4 +1,4 @@
-"""A package of one's own with a metric, a data set, a protocol and a pipeline: each a file, and a line that names it.
+"""A package of one's own with one plug-in of each kind: each a file, and a line that names it.
 
 It is installed, and every command knows what it brings by its declaration alone.
 """
@@ -27,6 +27,8 @@ rivers = rivers:RIVERS
 gap = gap:GAP
 [metaeval.pipelines]
 marked = marked:PIPELINE
+[metaeval.analyses]
+levels = levels:LEVELS
 """
 ANSWERS = [
     {"id": "1", "group": "q1", "text": "Cats sleep [1]. Dogs bark.", "passages": [{"text": "a"}]},
@@ -100,8 +102,8 @@ def here(cli, place, monkeypatch):
     sys.modules.pop("my_metric", None)
 
 
-def test_all_four_keep_their_contracts(typed):
-    names = ("--metric=longest", "--dataset=rivers", "--protocol=gap", "--pipeline=marked")
+def test_all_keep_their_contracts(typed):
+    names = ("--metric=longest", "--dataset=rivers", "--protocol=gap", "--pipeline=marked", "--analysis=levels")
     said = typed("pytest", "-p", "no:cacheprovider", "--pyargs", "metaeval.conformance", *names)
 
     assert " passed" in said
@@ -142,8 +144,8 @@ def test_compare_and_power_take_it(here, place):
     (pairs,) = Path(place / "results").glob("compare/*/gap-pairs.json")
     assert json.loads(pairs.read_text())["records"][0]["measure"] == "gap"
 
-    here("power", "overlap", "longest", "-p", "gap", "--difference", "0.1", *SETTINGS)
-    (plan,) = Path(place / "results").glob("power/*/power-gap.json")
+    here("plan", "overlap", "longest", "-p", "gap", "--difference", "0.1", *SETTINGS)
+    (plan,) = Path(place / "results").glob("plan/*/power-gap.json")
     assert [record["groups"] > 0 for record in json.loads(plan.read_text())["records"]] == [True, True]
 
 
@@ -161,20 +163,19 @@ def test_multiverse_ranks_by_its_headline_over_the_choices_that_matter_to_it(her
 
 def test_tables_and_figures_have_it(here, place):
     pytest.importorskip("matplotlib")
-    here("tables", "-p", "gap,correlation", "-m", "overlap,rouge", *SETTINGS)
-    here("figures", "-p", "gap,correlation", "-m", "overlap,rouge", *SETTINGS)
-
     suite = place / "results" / "latest"
-    assert {path.stem for path in suite.glob("table-*.txt")} == {"table-1-levels", "table-2-correlation", "table-gap"}
-    assert len(list(suite.glob("figure-gap-*"))) == 1
+    here("run", "--suite", "-p", "gap,correlation", "-m", "overlap,rouge", *SETTINGS)
+    assert {path.stem for path in suite.glob("table-*.json")} == {"table-1-levels", "table-2-correlation", "table-gap"}
     assert "<figcaption>Gap between supported and unsupported.</figcaption>" in (suite / "report.html").read_text()
+    here("results", "figures")
+    assert len(list((place / "results" / "figures").glob("*/figure-gap-*"))) == 1
 
 
 def test_explain_says_what_it_measures_and_how_to_make_the_number_again(here, place):
     run = ("run", "-p", "gap", "-m", "overlap", "-s", "protocol_options.gap.form=halved", *SETTINGS)
     here(*run, "--results", "said")
 
-    said = here("explain", "said/latest/gap.json", "overlap")
+    said = here("results", "explain", "said/latest/gap.json", "overlap")
 
     for words in (
         "how far apart the mean scores of supported and unsupported rows",
@@ -183,28 +184,39 @@ def test_explain_says_what_it_measures_and_how_to_make_the_number_again(here, pl
         "protocol_options.gap.form",
     ):
         assert words in " ".join(said.split())
-    assert "-p gap --set protocol_options.gap.form=halved" in said
+    assert "--protocol gap --set" in said
+    assert "--set protocol_options.gap.form=halved" in said
 
 
 def test_the_pipeline_is_a_command_with_its_options(here):
     said = here("cite", "marked", "--help")
 
-    for words in ("Counts sentences, and asks nobody.", "--opening", "What a mark opens with."):
+    for words in ("Counts sentences, and asks nobody.", "--opening", "What a mark opens with"):
         assert words in said
     assert "--nli" not in said  # no metric judges
     assert "--dry-run" not in said  # nobody is asked
 
 
 def test_the_pipeline_reads_judges_and_writes(here, metaeval, place):
-    said = metaeval("cite", "marked", "answers.jsonl", "--splitter", "rules", "--set", "interval.resamples=50")
+    said = metaeval("cite", "marked", "answers.jsonl", "-s", "splitter=rules", "--set", "interval.resamples=50")
 
     # One of two sentences, and one of one: 75 %.
     assert "75.0" in said
     folder = place / "results" / "latest"
     record = json.loads((folder / "marked.json").read_text())["records"][0]
     assert (record["system"], record["measure"], record["value"]) == ("answers", "marked", 0.75)
+    here("results", "export", "--format", "csv")
     assert (folder / "per-answers.csv").read_text() == "answer,marked\n1,0.5\n2,1.0\n"
-    assert "0.0" in here("cite", "marked", "answers.jsonl", "--opening", "{", "--splitter", "rules")
+    assert "0.0" in here("cite", "marked", "answers.jsonl", "--opening", "{", "-s", "splitter=rules")
+
+
+def test_the_analysis_is_a_command(metaeval):
+    assert "Count the rows of each level." in metaeval("--help")
+    said = metaeval("levels", "--fewest", "2")
+
+    assert "Rows of each level" in said
+    assert "full" in said
+    assert "partial" not in metaeval("levels", "-d", "rivers", "-n", "2")
 
 
 def test_the_pipeline_is_called_from_python(place, tmp_path, monkeypatch):

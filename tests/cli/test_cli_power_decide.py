@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.report.formats import load_table
 from metaeval.report.result import load_result
-from metaeval.report.sheet import load_sheet
 
 pytestmark = pytest.mark.usefixtures("scored")
 QUICK = ("--set", "interval.resamples=20", "--set", "comparison.permutations=20", "--set", "controls=false")
@@ -13,10 +13,10 @@ QUICK = ("--set", "interval.resamples=20", "--set", "comparison.permutations=20"
 
 @pytest.mark.usefixtures("quick_plan")
 def test_a_plan_says_what_each_difference_takes(cli):
-    ended = cli("power", "overlap", "rouge", "--difference", "2,5", *QUICK)
+    ended = cli("plan", "overlap", "rouge", "--difference", "2,5", *QUICK)
 
     assert ended.code == 0
-    sheet = load_sheet(Path("results/latest/power-overall.json"))
+    sheet = load_table(Path("results/latest/power-overall.json"))
     assert [(record["difference"], record["power"]) for record in sheet.records] == [
         (0.02, 0.8),
         (0.02, 0.9),
@@ -32,9 +32,9 @@ def test_a_plan_says_what_each_difference_takes(cli):
 
 @pytest.mark.usefixtures("quick_plan")
 def test_without_a_difference_the_pilots_own_is_planned_for(cli):
-    cli("power", "overlap", "rouge", "--measure", "spearman", "-q", *QUICK)
+    cli("plan", "overlap", "rouge", "--measure", "spearman", "-q", *QUICK)
 
-    records = load_sheet(Path("results/latest/power-spearman.json")).records
+    records = load_table(Path("results/latest/power-spearman.json")).records
     assert {record["difference"] for record in records} == {abs(records[0]["pilot_difference"])}
 
 
@@ -54,11 +54,11 @@ def test_without_a_difference_the_pilots_own_is_planned_for(cli):
     ],
 )
 def test_a_wrong_plan_is_one_sentence(refused, args, said):
-    assert said in refused("power", *args)
+    assert said in refused("plan", *args)
 
 
 def test_decisions_are_printed_written_and_drawn(cli):
-    ended = cli("decide", "overlap", "rouge", *QUICK)
+    ended = cli("thresholds", "overlap", "rouge", *QUICK)
 
     assert ended.code == 0
     folder = Path("results/latest")
@@ -66,18 +66,18 @@ def test_decisions_are_printed_written_and_drawn(cli):
     assert {"decision", "decision-thresholds", "decision-levels", "calibration", "reliability"} <= stems
     assert (folder / "confusion-overlap.svg").is_file()
     assert (folder / "reliability-full_or_partial-rouge.svg").is_file()
-    result, levels = load_result(folder / "decision.json"), load_sheet(folder / "decision-levels.json")
+    result, levels = load_result(folder / "decision.json"), load_table(folder / "decision-levels.json")
     f1 = [record["f1"] for record in levels.records if record["metric"] == "overlap"]
     assert sum(f1) / 3 == pytest.approx(result.rows[0].values["macro_f1"].value)
     assert "Thresholds, learnt on the other folds" in ended.out
 
 
 def test_thresholds_are_carried_to_another_data_set(cli):
-    ended = cli("decide", "overlap", "--to", "mini", "--to-unit", "citation", *QUICK)
+    ended = cli("thresholds", "overlap", "--to", "mini", "-s", "to_unit=citation", *QUICK)
 
     assert ended.code == 0
     assert "Thresholds of mini all on mini all" in ended.out
-    sheet = load_sheet(Path("results/latest/transfer-to-mini-all-citation.json"))
+    sheet = load_table(Path("results/latest/transfer-to-mini-all-citation.json"))
     judged = {path.name for path in Path("results/latest").glob("pairs*")}
     assert judged == {"pairs-mini-all-chunk.jsonl", "pairs-mini-all-citation.jsonl"}
     assert {record["rows"] for record in sheet.records} == {322}
@@ -90,7 +90,7 @@ def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(cli, monk
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # importing it is an ImportError, as where it is missing
 
-    ended = cli("decide", "overlap", "-q", *QUICK)
+    ended = cli("thresholds", "overlap", "-q", *QUICK)
 
     assert ended.code == 0
     assert [line.partition(":")[0] for line in ended.err.splitlines()] == ["No figure"]
@@ -102,21 +102,21 @@ def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(cli, monk
     [
         (("overlp",), "Did you mean 'overlap'"),
         (("overlap", "overlap"), "'overlap' is named twice"),
-        (("overlap", "--to-split", "dev"), "name it with --to"),
+        (("overlap", "-s", "to_split=dev"), "name it with --to"),
         (("overlap", "--to", "wcie"), "Did you mean 'wice'"),
-        (("overlap", "--to", "mini", "--to-unit", "chnk"), "'chnk'"),
+        (("overlap", "--to", "mini", "-s", "to_unit=chnk"), "'chnk'"),
         (("some.jsonl", "--to", "mini"), "--to takes metrics by name"),
         (("overlap", "--set", "protocol_options.decision.folds=4"), "folds is '4'"),
     ],
 )
 def test_wrong_decisions_are_one_sentence(refused, args, said):
-    assert said in refused("decide", *args)
+    assert said in refused("thresholds", *args)
     assert not Path("results/latest").exists()
 
 
 def test_data_of_one_level_or_with_few_groups_are_refused(refused, write_corpus, small_rows):
     data = ("-d", "jsonl", "--data", "small.jsonl", "--set", "chunk.size=7")
     write_corpus()
-    assert "5 folds need 5 groups, and small has 3" in refused("decide", "overlap", *data)
+    assert "5 folds need 5 groups, and small has 3" in refused("thresholds", "overlap", *data)
     write_corpus([row | ({"level": "none"} if row["type"] == "citation" else {}) for row in small_rows])
-    assert "every row of small is none." in refused("decide", "overlap", *data)
+    assert "every row of small is none." in refused("thresholds", "overlap", *data)

@@ -133,7 +133,7 @@ def test_a_reader_that_leaves_ends_the_command_quietly_after_the_results_are_wri
     assert run.returncode != 0
     assert "Traceback" not in err
     assert "Exception ignored" not in err
-    assert (tmp_path / "results/latest/correlation.csv").is_file()
+    assert (tmp_path / "results/latest/correlation.json").is_file()
 
 
 def test_a_reader_of_the_progress_that_leaves_stops_the_run_and_nothing_stored_is_lost(metaeval, small, tmp_path):

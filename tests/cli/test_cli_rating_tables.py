@@ -10,8 +10,8 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 import metaeval
 from metaeval.files import csv_text
+from metaeval.report.formats import load_table
 from metaeval.report.result import load_result
-from metaeval.report.sheet import load_sheet
 
 QUICK = tuple(f"--set={key}" for key in ("interval.resamples=0", "comparison.permutations=0", "controls=false"))
 RNG = np.random.default_rng(11)
@@ -29,7 +29,7 @@ def values(path, measure):
 
 def parts(path):
     """The value of each metric on each part, from a sheet."""
-    return {(one["part"], one["metric"]): one["value"] for one in load_sheet(path).records}
+    return {(one["part"], one["metric"]): one["value"] for one in load_table(path).records}
 
 
 def evaluated(cli, path, *more):
@@ -212,10 +212,10 @@ def test_annotators_in_columns_and_in_rows_are_one(cli, tmp_path):
     for name in ("columns", "rows"):
         ended = evaluated(cli, f"{name}.csv", "--annotators")
         folder = next(tmp_path.glob(f"results/evaluate/{name}-*"))
-        records[name] = load_sheet(folder / "annotators.json").records
+        records[name] = load_table(folder / "annotators.json").records
         assert "Krippendorff's alpha" in ended.out
-    again = cli("explain", folder.name.rpartition("-")[2], "1").out
-    assert "metaeval evaluate -d ratings --data RATINGS --annotators\n" in again
+    again = cli("results", "explain", folder.name.rpartition("-")[2], "1").out
+    assert "--annotators" in again.partition("The number")[2]
     assert "dataset_options.votes" not in again
     assert records["columns"] == records["rows"]
     found = {(one["measure"], one["metric"], one["against"]): one["value"] for one in records["rows"]}
@@ -226,13 +226,13 @@ def test_annotators_in_columns_and_in_rows_are_one(cli, tmp_path):
     soft = np.mean(list(votes.values()), axis=0)
     assert found["spearman", "mine", "soft labels"] == pytest.approx(spearmanr(soft, scores["mine"])[0], abs=1e-12)
     # The interval of one annotator's AUC is that of the tables, of the rows with that annotator's votes as gold.
-    sheet = metaeval.annotators(dataset="ratings", data=tmp_path / "columns.csv", results=tmp_path / "python")[
-        "annotators"
-    ]
+    sheet = metaeval.evaluate(
+        annotators=True, dataset="ratings", data=tmp_path / "columns.csv", results=tmp_path / "python"
+    )["annotators"]
     assert [one["value"] for one in sheet.records] == [one["value"] for one in records["columns"]]
     by_ann = next(one for one in sheet.records if (one["metric"], one["against"]) == ("mine", "vote ann"))
     assert (by_ann["low"], by_ann["high"]) == pytest.approx(jackknifed(votes["ann"], scores["mine"], n // 2))
-    (ranked,) = load_sheet(folder / "annotators-ranking.json").records
+    (ranked,) = load_table(folder / "annotators-ranking.json").records
     assert (ranked["metric"], ranked["annotators"], ranked["exact"]) == ("mine", 3, True)
     assert ranked["survives"] == (ranked["lowest"] > 0)
 
@@ -244,7 +244,7 @@ def test_one_metric_beside_annotators_has_no_ranking(cli, tmp_path):
     evaluated(cli, "own.csv", "--annotators")
     (folder,) = tmp_path.glob("results/evaluate/own-*")
     assert not (folder / "annotators-ranking.json").exists()
-    against = [one["against"] for one in load_sheet(folder / "annotators.json").records if one["measure"] == "auc"]
+    against = [one["against"] for one in load_table(folder / "annotators.json").records if one["measure"] == "auc"]
     assert sorted(against) == ["b", "gold", "gold", "highest choice", "lowest choice", "soft labels"]
 
 

@@ -127,7 +127,7 @@ def test_what_needs_documents_points_to_evaluate(refused, command):
 def test_a_data_set_without_published_scores_needs_a_score_file(cli):
     ended = cli("evaluate", "-d", "wice")
     assert ended.code == 2
-    assert "Invalid value for SCORES: none is given, and wice has no published scores." in " ".join(ended.err.split())
+    assert "No score file is given, and wice has no published scores." in " ".join(ended.err.split())
 
 
 @published_files

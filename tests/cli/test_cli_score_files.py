@@ -75,7 +75,7 @@ def test_a_spreadsheet_with_a_column_for_each_metric_is_compared(cli, small, pai
     assert "--map score=other" in next(line for line in mapped.out.splitlines() if line.startswith("Next: "))
     result = json.loads((tmp_path / "results/latest/classification.json").read_text())
     assert [row["metric"] for row in result["rows"] if row["kind"] == "metric"] == ["other"]
-    recipe = cli("explain", "results/latest/classification.json", "other").out
+    recipe = cli("results", "explain", "results/latest/classification.json", "other").out
     assert "--map score=other" in recipe
 
 
@@ -84,10 +84,10 @@ def test_whatever_takes_a_score_file_takes_its_columns(cli, small, pairs, tmp_pa
     (tmp_path / "mine.csv").write_text("\n".join(["Paar,Punkte", *rows]))
     columns = ("--map", "pair_id=Paar", "--map", "score=Punkte")
     asked = (*columns, "-p", "correlation", "-q", "-s", "interval.resamples=0", "-s", "comparison.permutations=0")
-    for command in (("run", "-m", "scores:mine.csv"), ("tables", "-m", "scores:mine.csv")):
+    for command in (("run", "-m", "scores:mine.csv"), ("run", "--suite", "-m", "scores:mine.csv")):
         assert cli(*command, *small, *asked).code == 0
     # Chunks of seven words are none of the choices that a claim leaves open: the ids are read, and belong to nothing.
-    claimed = cli("check-claim", "mine.csv", "0.5 AUC on jsonl", *columns, *small[2:], "-q")
+    claimed = cli("multiverse", "mine.csv", "--claim", "0.5 AUC on jsonl", *columns, *small[2:], "-q")
     assert repr(pairs[0]["pair_id"]) in claimed.err
 
 

@@ -67,7 +67,7 @@ def test_replies_are_verified_beside_the_scores(cli, small, change, fake, tmp_pa
     assert "replies.sqlite: 1 replies, 0 damaged" in ended.out
     change("UPDATE replies SET reply = 'x'", "cache/replies.sqlite")
     assert cli("store", "verify").code == 1
-    assert "replies.sqlite: 1 replies, 1 damaged" in cli("store", "verify", "--replies", "cache/replies.sqlite").out
+    assert "replies.sqlite: 1 replies, 1 damaged" in cli("store", "verify", "--reply-store", "cache/replies.sqlite").out
     assert "1 damaged replies deleted" in cli("store", "compact").out
 
 
@@ -135,5 +135,5 @@ def test_rehash_hashes_the_weights_anew(cli, small, tmp_path):
     note.write_text("{}")
     assert cli(*RUN, *small).code == 0
     assert note.exists()
-    assert cli(*RUN, *small, "--rehash").code == 0
+    assert cli(*RUN, *small, "-s", "rehash=true").code == 0
     assert not note.exists()

@@ -1,4 +1,4 @@
-"""tables, figures and multiverse as typed."""
+"""run --suite, results figures and multiverse as typed."""
 
 import csv
 import json
@@ -13,11 +13,15 @@ PICTURES = {".png", ".pdf", ".svg"}
 
 
 def test_tables_without_anything_are_of_the_shipped_corpus(cli):
-    ended = cli("tables", "-m", "overlap,rouge", *QUICK)
+    ended = cli("run", "--suite", "-m", "overlap,rouge", *QUICK)
 
     assert ended.code == 0
     names = {path.name for path in Path("results/latest").iterdir()}
-    assert {"suite.json", "table-1-levels.csv", "table-2-correlation.tex", "table-3-classification.md"} <= names
+    assert {"suite.json", "table-1-levels.json", "table-2-correlation.json", "table-3-classification.json"} <= names
+    assert f"results export | explain {Path('results/latest').resolve().name.rpartition('-')[2]}" in ended.out
+    assert cli("results", "export").code == 0
+    names = {path.name for path in Path("results/latest").iterdir()}
+    assert {"table-1-levels.csv", "table-2-correlation.tex", "table-3-classification.md"} <= names
     assert {path.stem for path in Path("results").glob("mini-all-chunk-*/*.json")} >= {"correlation", "retrieval"}
     assert "Spearman" in ended.out
 
@@ -25,7 +29,7 @@ def test_tables_without_anything_are_of_the_shipped_corpus(cli):
 def test_what_cannot_run_is_left_out_with_a_warning(cli, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
-    ended = cli("tables", "-m", "overlap,llm-discrete", "-p", "correlation", *QUICK)
+    ended = cli("run", "--suite", "-m", "overlap,llm-discrete", "-p", "correlation", *QUICK)
 
     assert ended.code == 0
     assert "Left out: llm-discrete on mini: " in ended.err
@@ -39,21 +43,23 @@ def test_what_cannot_run_is_left_out_with_a_warning(cli, monkeypatch):
 def test_with_nothing_left_it_ends_with_2(cli, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
-    ended = cli("tables", "-m", "llm-discrete", "-d", "mini,wice", "--data", ".", *QUICK)
+    ended = cli("run", "--suite", "-m", "llm-discrete", "-d", "mini,wice", "--data", ".", *QUICK)
 
     assert (ended.code, ended.out) == (2, "")
-    assert "Left out: llm-discrete on mini: " in ended.err
-    assert "Left out: data set wice: " in ended.err
-    assert ended.err.splitlines()[-1] == "metaeval: Nothing could be run; the lines above say why."
+    (said,) = ended.err.splitlines()
+    assert said.startswith("metaeval: Nothing could be run. ")
+    assert " llm-discrete on mini: " in said
+    assert " data set wice: " in said
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the published files are not here")
 def test_the_shipped_suite_makes_one_table_of_four_data_sets(cli):
     settings = ("-m", "overlap", "-p", "classification", "--set", "interval.resamples=0", "--set", "controls=false")
 
-    ended = cli("tables", "-c", "offline", "--data", SHARED, *settings)
+    ended = cli("run", "--suite", "-c", "offline", "--data", SHARED, *settings)
 
     assert (ended.code, "Left out" in ended.err) == (0, False)
+    assert cli("results", "export").code == 0
     rows = list(
         csv.DictReader(Path("results/latest/table-3-classification.csv").read_text(encoding="utf-8").splitlines())
     )
@@ -65,22 +71,22 @@ def test_the_shipped_suite_makes_one_table_of_four_data_sets(cli):
     }
 
 
-def test_figures_are_drawn_from_the_tables_files_where_they_are(cli):
-    settings = ("-m", "overlap,rouge", "-p", "retrieval", *QUICK)
-    assert cli("tables", *settings, "-q").code == 0
+def test_figures_of_a_suite_are_drawn_from_its_files(cli):
+    Path("mine.yaml").write_text("datasets: [mini]\nmetrics: [overlap, rouge]\nprotocols: [retrieval]\n")
+    assert cli("run", "--suite", "-c", "mine.yaml", *QUICK, "-q").code == 0
     Path("results/scores.sqlite").write_bytes(b"not a store any more")
 
-    ended = cli("figures", *settings)
+    ended = cli("results", "figures", "mine")
 
-    assert ended.code == 0
-    assert list(Path("results/latest").glob("figure-3-ndcg-*"))
+    assert ended.code == 0, ended.err
+    assert list(Path("results/figures").glob("mine-*/figure-3-ndcg-*"))
 
 
 def test_figures_of_a_job_that_is_done_run_nothing_and_leave_it_the_latest(cli):
     assert cli("run", "-m", "overlap,rouge", "-q", *QUICK).code == 0
     Path("results/scores.sqlite").write_bytes(b"not a store any more")
 
-    first, second = cli("figures", "latest"), cli("figures", "latest")
+    first, second = cli("results", "figures", "latest"), cli("results", "figures")
 
     assert (first.code, second.code) == (0, 0)
     drawn = {path.stem for path in Path("results/figures").glob("mini-*/*.svg")}
@@ -88,77 +94,121 @@ def test_figures_of_a_job_that_is_done_run_nothing_and_leave_it_the_latest(cli):
     assert drawn == {"figure-forest", *(f"figure-{kind}-mini-all-chunk" for kind in kinds)}
 
 
+def test_a_job_with_intervals_of_earlier_versions_is_shown_explained_and_drawn(cli):
+    assert cli("run", "-m", "overlap,rouge", "-p", "correlation", "-q", *QUICK).code == 0
+    for path in Path("results/latest/").glob("*.json"):
+        text = path.read_text(encoding="utf-8").replace('"method": "t"', '"method": "bca"')
+        path.write_text(text.replace("cluster-t-", "cluster-bca-"), encoding="utf-8")
+    table = "results/latest/correlation.json"
+
+    for words, shown in (
+        (("results", "show", table), "95 % BCa intervals, 5 resamples"),
+        (("results", "explain", table, "overlap"), "bca: bias-corrected and accelerated percentiles"),
+        (("results", "figures"), "figure-forest"),
+        (("view", "latest"), "view.html"),
+    ):
+        ended = cli(*words)
+        assert ended.code == 0, ended.err
+        assert shown in " ".join((ended.out + ended.err).split())
+
+
 @pytest.mark.usefixtures("every_format")
 def test_a_sentence_is_drawn_with_its_claims(cli):
     pytest.importorskip("spacy")
-    ended = cli("figures", "--sentence", "Cups can be made of glass[1] or plastic[2][3].")
+    ended = cli("results", "figures", "--sentence", "Cups can be made of glass[1] or plastic[2][3].")
 
     assert ended.code == 0
     assert "claim 2 [2][3]: Cups can be made of plastic\n" in ended.out
     assert {path.suffix for path in Path("results/figures").glob("sentence-*/tree.*")} == PICTURES
-    refused = cli("figures", "--sentence", "Cups are made of glass.")
+    refused = cli("results", "figures", "--sentence", "Cups are made of glass.")
     assert refused.code == 2
     assert "has no citation such as [1]" in refused.err
 
 
-@pytest.mark.parametrize("command", ["tables", "figures"])
-def test_without_a_data_set_the_others_are_written_and_the_exit_code_is_1(cli, command):
+def test_without_a_data_set_the_others_are_written_and_the_exit_code_is_1(cli):
     Path("both.yaml").write_text("datasets: [mini, {dataset: wice, data: elsewhere}]\nmetrics: [overlap]\n")
 
-    ended = cli(command, "-c", "both.yaml", "-p", "retrieval", *QUICK)
+    ended, drawn = cli("run", "--suite", "-c", "both.yaml", "-p", "retrieval", *QUICK), cli("results", "figures")
 
-    assert ended.code == 1
+    assert (ended.code, drawn.code) == (1, 1)
     assert "Left out: data set wice: " in ended.err
-    assert list(Path("results/latest").glob("*retrieval*" if command == "tables" else "figure-*"))
+    assert "Left out: data set wice: " in drawn.err
+    assert list(Path("results/latest").glob("*retrieval*"))
+    assert list(Path("results/figures").glob("both-*/figure-*"))
 
 
 RANKED = ("--set", "chunk.size=7")
 """Pages of the small corpus are cut into chunks: a statement has candidates of several levels."""
 
 
-@pytest.mark.parametrize("command", ["tables", "figures"])
-def test_a_protocol_that_tells_nothing_on_a_data_set_is_in_no_table_and_no_figure(cli, write_corpus, command):
+def test_a_protocol_that_tells_nothing_on_a_data_set_is_in_no_table_and_no_figure(cli, write_corpus):
     write_corpus()
     Path("both.yaml").write_text("datasets: [mini, {dataset: jsonl, data: small.jsonl}]\nmetrics: [overlap]\n")
 
-    ended = cli(command, "-c", "both.yaml", "-p", "correlation,retrieval", *QUICK)
+    ended = cli("run", "--suite", "-c", "both.yaml", "-p", "correlation,retrieval", *QUICK)
+    drawn = cli("results", "figures")
 
-    assert ended.code == 0
+    assert (ended.code, drawn.code) == (0, 0)
     reason = (
         "the candidates of each statement are of one level, so every metric has the same value there, or none. "
         "--pool bm25:20 adds candidates."
     )
     assert f"Left out: retrieval on jsonl: {reason}\n" in ended.err
+    assert f"Left out: retrieval on jsonl: {reason}\n" in drawn.err
     latest = Path("results/latest")
-    figures = {path.name for path in latest.glob("figure-3-ndcg-*.svg")}
-    assert figures == ({"figure-3-ndcg-mini-all-chunk.svg"} if command == "figures" else set())
-    record = json.loads(next(Path("results").glob("both-*/suite.json")).read_text(encoding="utf-8"))
+    figures = {path.name for path in Path("results/figures").glob("both-*/figure-3-ndcg-*.svg")}
+    assert figures == {"figure-3-ndcg-mini-all-chunk.svg"}
+    record = json.loads((latest / "suite.json").read_text(encoding="utf-8"))
     told = {"dataset": "jsonl", "metric": "", "protocol": "retrieval", "reason": reason}
     assert record["left_out"] == [told]
-    if command == "tables":
-        rows = list(csv.DictReader((latest / "table-retrieval.csv").read_text(encoding="utf-8").splitlines()))
-        assert {row["dataset"] for row in rows} == {"mini"}
-        assert "retrieval on jsonl: the candidates" in " ".join((latest / "table-retrieval.md").read_text().split())
+    assert cli("results", "export").code == 0
+    rows = list(csv.DictReader((latest / "table-retrieval.csv").read_text(encoding="utf-8").splitlines()))
+    assert {row["dataset"] for row in rows} == {"mini"}
+    assert "retrieval on jsonl: the candidates" in " ".join((latest / "table-retrieval.md").read_text().split())
 
 
-def test_tables_that_failed_do_not_keep_figures_from_running(cli, write_corpus):
-    settings = ("-d", "jsonl", "--data", "small.jsonl", "-m", "overlap", "-p", "retrieval", *RANKED, *QUICK)
-    assert cli("tables", *settings).code == 2
-    write_corpus()
+def test_each_data_set_is_written_as_soon_as_it_is_there(cli, monkeypatch):
+    from metaeval.experiment.suites import suite
 
-    assert cli("figures", *settings).code == 0
-    assert list(Path("results/latest").glob("figure-3-ndcg-*.svg"))
+    run_able = suite.run_able
+
+    def stop_at_the_second(config, progress):
+        if config.chunk.size == 60:
+            raise KeyboardInterrupt
+        return run_able(config, progress)
+
+    monkeypatch.setattr(suite, "run_able", stop_at_the_second)
+    Path("two.yaml").write_text("datasets: [mini, {dataset: mini, chunk: {size: 60}}]\nmetrics: [overlap]\n")
+
+    assert cli("run", "--suite", "-c", "two.yaml", "-p", "correlation", *QUICK).code == 130
+    assert len(list(Path("results").glob("mini-*/correlation.json"))) == 1
 
 
-def test_figures_run_what_is_not_there_and_measure_speed_on_request(cli):
-    ended = cli("figures", "-m", "overlap,rouge", "-p", "correlation", "--cost", *QUICK)
+def test_the_tables_are_printed_whole_on_request(cli):
+    ended = cli("run", "--suite", "-m", "overlap", "-p", "correlation", "--full", *QUICK)
 
     assert ended.code == 0
-    rows = list(csv.DictReader(Path("results/latest/cost-mini-chunk.csv").read_text(encoding="utf-8").splitlines()))
+    assert "Pairs by labelled level" in ended.out
+
+
+def test_a_suite_that_was_not_run_is_answered_with_its_command(refused):
+    for name in ("offline", "mine.yaml"):
+        said = refused("results", "figures", name)
+        assert said == f"{name} has no job in results: type 'metaeval run --suite -c {name}' first."
+
+
+def test_speed_is_measured_on_request(cli):
+    assert cli("run", "--suite", "-m", "overlap,rouge", "-p", "correlation", *QUICK, "-q").code == 0
+
+    ended = cli("results", "figures", "--cost")
+
+    assert ended.code == 0
+    (folder,) = Path("results/figures").glob("mini-*")
+    rows = list(csv.DictReader((folder / "cost-mini-chunk.csv").read_text(encoding="utf-8").splitlines()))
     assert [(row["metric"], row["pairs"]) for row in rows] == [("overlap", "200"), ("rouge", "200")]
     assert all(float(row["pairs_per_second"]) > 0 for row in rows)
-    assert list(Path("results/latest").glob("cost-quality-speed-*"))
-    assert Path("results/latest/figure-forest.svg").is_file()
+    assert list(folder.glob("cost-quality-speed-*"))
+    assert (folder / "figure-forest.svg").is_file()
 
 
 def test_the_multiverse_writes_its_report_beside_every_outlook(cli):
@@ -171,11 +221,13 @@ def test_the_multiverse_writes_its_report_beside_every_outlook(cli):
         "Ranks under retrieval\nmini, all: ndcg@5 over 6 specifications" in ended.out
     )  # 2 chunk sizes, 3 tie policies
     folder = Path("results/latest")
+    assert cli("results", "export").code == 0
     files = {f"multiverse.{suffix}" for suffix in ("csv", "json", "txt", "md", "tex")}
     assert files <= {path.name for path in folder.iterdir()}
     assert list(folder.glob("rank-stability-*"))
     lines = (folder / "multiverse.txt").read_text(encoding="utf-8").splitlines()
-    assert {line for line in lines if "overlap" in line} <= {line.rstrip() for line in ended.out.splitlines()}
+    printed = {" ".join(line.split()) for line in ended.out.splitlines()}
+    assert {" ".join(line.split()) for line in lines if line.lstrip().startswith("overlap ")} <= printed
 
 
 def test_the_multiverse_ranks_by_the_measure_that_is_named_and_prints_one_axis_whole(cli):
@@ -205,27 +257,29 @@ def test_without_matplotlib_the_multiverse_says_so_in_one_line_and_writes_the_re
     (line,) = ended.err.splitlines()
     assert line.startswith("No figure: ")
     assert "pip install" in line
-    assert Path("results/latest/multiverse.md").is_file()
+    assert Path("results/latest/multiverse.json").is_file()
 
 
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("tables", "-c", "ofline"), "Did you mean 'offline'"),
-        (("tables", "-p", "corelation"), "Did you mean 'correlation'"),
-        (("tables", "-u", "chunks"), "unit"),
-        (("figures", "latest", "--cost"), "--cost is for a suite"),
-        (("figures", "latest", "-m", "overlap"), "--metric is for a suite"),
-        (("figures", "latest", "-d", "wice"), "--dataset is for a suite"),
-        (("figures", "latest", "-s", "interval.level=0.9"), "--set is for a suite"),
-        (("figures", "latest", "-c", "offline"), "--config is for a suite"),
-        (("figures", "--sentence", "A cup [1].", "-p", "correlation"), "--protocol is for a suite"),
-        (("figures", "latest", "--sentence", "A cup [1]."), "leave out one of both"),
+        (("run", "--suite", "-c", "ofline"), "Did you mean 'offline'"),
+        (("run", "--suite", "-p", "corelation"), "Did you mean 'correlation'"),
+        (("run", "--suite", "-u", "chunks"), "unit"),
+        (("run", "--suite", "-m", ""), "No metric is asked for"),
+        (("run", "--suite", "--dry-run"), "--dry-run is for one data set: leave --suite out."),
+        (("run", "--suite", "--requests", "r.jsonl"), "--requests is for one data set: leave --suite out."),
+        (("run", "-d", "mini,wice"), "Several data sets (mini, wice) are for --suite: add it, or name one."),
+        (("run", "-c", "offline"), "type 'metaeval run --suite -c offline'"),
+        (("run", "-d", ""), "Unknown dataset ''"),
+        (("results", "figures", "nobody"), "There is no job in results yet"),
+        (("results", "figures", "--parser", "small"), "--parser is for --sentence"),
+        (("results", "figures", "latest", "--sentence", "A cup [1]."), "leave out one of both"),
+        (("results", "figures", "--cost", "--sentence", "A cup [1]."), "leave out one of both"),
         (("multiverse", "-a", "chunk.size"), "An axis is NAME=VALUE"),
         (("multiverse", "-a", "ties=middle"), "Known: best, expected, worst"),
         (("multiverse", "-m", "overlap", "--measure", "fs_p"), "Did you mean 'fs_ps'?"),
         (("multiverse", "-d", "wiki"), "Unknown dataset"),
-        (("figures", "-m", ""), "No metric is asked for"),
     ],
 )
 def test_wrong_input_is_one_sentence(cli, args, said):

@@ -9,14 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import typer.main
 
-from metaeval.cli.app import app
 from metaeval.labelling.gates import Gate, write_gate
+from tests.cli.samples import every_command
 
 AUDITED = Path(__file__).parents[1] / "audited.py"
 CODE = (
@@ -52,7 +50,7 @@ SHADOWS = (
     "overlap",
     "nli",
     "worker",
-    "yaml",
+    "ruamel",
     "rich",
     "typer",
     "torch",
@@ -66,9 +64,10 @@ OF_RUN = "data:own-data/all@6ebe8e46acd5|unit:chunk|metric:{}@v1(command=touch p
 SHOWN = ("overlap", "variant", "program", "combined", "judge", "far", "split", "nli:evil/model", "llm-discrete")
 
 READING = {
-    "explain": ["explain hostile.json", "explain hostile.json evil:Evil", *(f"explain '{FIELDS}'",)],
-    "diff": ["diff hostile.json other.json", "diff sheet.json sheet.json"],
-    "table": ["table hostile.json", "table hostile.json --format latex"],
+    "results explain": [
+        *("results explain hostile.json", "results explain hostile.json evil:Evil", f"results explain '{FIELDS}'"),
+    ],
+    "results diff": ["results diff hostile.json other.json", "results diff sheet.json sheet.json"],
     "metrics list": ["metrics list"],
     "metrics show": [f"metrics show {name}" for name in SHOWN],
     "metrics doctor": ["metrics doctor", "metrics doctor --json"],
@@ -77,23 +76,27 @@ READING = {
     "data verify": ["data verify mini", "data verify own-data"],
     "data validate": ["data validate hostile.json"],
     "results list": ["results list"],
-    "results show": ["results show latest", "results show evil"],
-    "gate action": ["gate action answers.jsonl gate.json"],
+    "results show": [f"results show {of}" for of in ("latest", "evil", "hostile.json", "hostile.json --format latex")],
+    "gate action": ["gate action answers.jsonl gate.json --install ./metaeval"],
     "shards status": ["shards status results"],
-    "slurm": ["slurm -m overlap"],
-    "store verify": ["store verify --store hostile.sqlite", "store verify --replies hostile.sqlite"],
+    "shards slurm": ["shards slurm -m overlap"],
+    "store verify": ["store verify --store hostile.sqlite", "store verify --reply-store hostile.sqlite"],
 }
 """Commands that only read, each with what it is given to read. A new command stands here, or in `RUNNING`."""
 
 RUNNING = {
-    *("run", "pairs", "score", "evaluate", "compare", "power", "certify", "decide", "calibrate", "generate", "view"),
-    *("tables", "figures", "multiverse", "metrics verify", "metrics serve", "data fetch", "data convert"),
-    *("store compact", "results rm", "shards merge", "shards verify", "data audit", "check-claim"),
+    *("run", "pairs", "score", "evaluate", "compare", "plan", "thresholds", "view"),
+    *("results figures", "multiverse", "metrics verify", "metrics serve", "data fetch", "data convert"),
+    *("store compact", "results export", "results rm", "results rerun", "shards merge", "shards verify", "data audit"),
     *("label", "estimate", "gate fit", "gate check"),
 }
 """Commands that do what is typed; what their files ask for is below."""
 
-CONTENT = ["evaluate hostile.parquet", "table hostile.parquet", "data convert jsonl out.jsonl --data hostile.parquet"]
+CONTENT = [
+    "evaluate hostile.parquet",
+    "results show hostile.parquet",
+    "data convert jsonl out.jsonl --data hostile.parquet",
+]
 """Commands that are given a file of another kind, with a pickle or a function in it."""
 
 FROM_FILES = [
@@ -104,8 +107,7 @@ FROM_FILES = [
     "run -m combined -q",
     "run -d own-data -m overlap",
     "score -m program",
-    "tables -c own-run",
-    "figures -c own-run",
+    "run --suite -c own-run",
     "multiverse -c own-run",
     "compare overlap members",
     "cite alce answers.jsonl --nli variant",
@@ -118,7 +120,8 @@ FROM_FILES = [
 
 
 TYPED = [
-    *(f"{command} -m overlap -p correlation -q -s controls=false" for command in ("run", "figures")),
+    *(f"{command} -m overlap -p correlation -q -s controls=false" for command in ("run", "run --suite")),
+    "results figures",
     *(f"cite {pipeline} answers.jsonl --nli overlap -q" for pipeline in ("alce", "aliice", "scifi")),
 ]
 """Runs of what is typed, in a folder with files that would change how a figure is made, or which package is loaded."""
@@ -195,7 +198,7 @@ def hostile(tmp_path_factory):
 def ended(hostile):
     """How every command ended there, and what it did that nobody typed."""
     reading = [line for lines in READING.values() for line in lines]
-    signatures = [f"explain '{fields.format(name, name)}'" for fields in (FIELDS, OF_RUN) for name in NAMES]
+    signatures = [f"results explain '{fields.format(name, name)}'" for fields in (FIELDS, OF_RUN) for name in NAMES]
     lines = [*reading, *signatures, *CONTENT, *FROM_FILES, *TYPED]
     environment = {**os.environ, "SECRET": "s3cret", "METAEVAL_CACHE": str(hostile / "cache")}
     done = subprocess.run(
@@ -211,19 +214,8 @@ def ended(hostile):
     return dict(zip(lines, json.loads(done.stdout), strict=True))
 
 
-def commands(command, path=()):
-    if not hasattr(command, "list_commands"):
-        return {" ".join(path)}
-    context = click.Context(command)
-    return {
-        one
-        for name in command.list_commands(context)
-        for one in commands(command.get_command(context, name), (*path, name))
-    }
-
-
 def test_every_command_is_known_to_read_or_to_run():
-    every = {name for name in commands(typer.main.get_command(app)) if not name.startswith("cite ")}
+    every = {name for name in every_command() if not name.startswith("cite ")}
 
     assert every == {*READING, *RUNNING}
 
@@ -242,7 +234,7 @@ def test_a_job_shows_files_of_its_own_folder_alone(ended):
 
 
 def test_a_signature_is_explained_without_what_it_names(ended):
-    assert {one["code"] for line, one in ended.items() if line.startswith("explain 'data:")} == {0}
+    assert {one["code"] for line, one in ended.items() if line.startswith("results explain 'data:")} == {0}
 
 
 @pytest.mark.parametrize("line", TYPED)

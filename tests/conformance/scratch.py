@@ -2,13 +2,19 @@
 
 import dataclasses
 import itertools
+import sys
+from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from own.gap import GAP, evaluate, replicates
+from own.levels import LEVELS, LevelOptions, run
 from own.marked import PIPELINE, lay_out
 from own.rivers import RIVERS, load
+from pydantic import BeforeValidator, ConfigDict
 
 from metaeval.corpus.dataset import Option
+from metaeval.declared import Flag
 from metaeval.experiment.citing.pipeline import Layout, ReadsAnswers
 from metaeval.experiment.citing.result import RowTable
 from metaeval.scoring.contract import Metric, MetricOptions, PairScore, Span, Status
@@ -189,3 +195,84 @@ TIMED = dataclasses.replace(
         lay_out(judged), rows=[RowTable("calls", [{"call": next(Cumulative.calls)}])]
     ),
 )
+
+
+class Unsaid(LevelOptions):
+    lowest: Annotated[int, Flag("NUMBER")] = 0
+
+
+class SameName(LevelOptions):
+    lowest: Annotated[int, Flag("NUMBER", name="fewest")] = 0
+    """Lowest level."""
+
+
+class SameLetter(LevelOptions):
+    lowest: Annotated[int, Flag("NUMBER", "-d")] = 0
+    """Lowest level."""
+
+
+class Quieter(LevelOptions):
+    quiet: Annotated[bool, Flag()] = False
+    """Whether to be quiet."""
+
+
+class Retyped(LevelOptions):
+    dataset: Annotated[tuple[str, ...], Flag("NAME", "-d")] = ("mini",)
+    """Data sets."""
+
+
+class NeededLast(LevelOptions):
+    first: Annotated[int, Flag("NUMBER")] = 0
+    """First level."""
+    last: Annotated[int, Flag("NUMBER")]
+    """Last level."""
+
+
+class NotThere(LevelOptions):
+    untyped = frozenset({"budgte"})
+
+
+class Open(LevelOptions):
+    model_config = ConfigDict(extra="allow")
+
+
+class Crashing(LevelOptions):
+    kind: Annotated[str, BeforeValidator(lambda value: {"all": "all"}[value]), Flag("KIND")] = "all"
+    """Kind of level."""
+
+
+def _printing(options, progress):
+    sys.stdout.write("done")
+    return run(options, progress)
+
+
+def _writing(options, progress):
+    Path("levels.txt").write_text("done")
+    return run(options, progress)
+
+
+def _changing(options, progress):
+    return dataclasses.replace(run(options, progress), verdict=[str(next(Cumulative.calls))])
+
+
+NO_ANALYSIS = LEVELS.run
+UPPER = dataclasses.replace(LEVELS, name="Levels")
+WORDY = dataclasses.replace(LEVELS, summary="Count the rows of each level that anybody gave to anything, one by one.")
+OPEN_END = dataclasses.replace(LEVELS, summary="Count the rows")
+NO_MODEL = dataclasses.replace(LEVELS, options=dict)
+UNSAID = dataclasses.replace(LEVELS, options=Unsaid)
+SAME_NAME = dataclasses.replace(LEVELS, options=SameName)
+SAME_LETTER = dataclasses.replace(LEVELS, options=SameLetter)
+QUIETER = dataclasses.replace(LEVELS, options=Quieter)
+RETYPED = dataclasses.replace(LEVELS, options=Retyped)
+NEEDED_LAST = dataclasses.replace(LEVELS, options=NeededLast)
+NOT_THERE = dataclasses.replace(LEVELS, options=NotThere)
+EXAMPLE = dataclasses.replace(LEVELS, examples=["levels --lowest 2"])
+HELP = dataclasses.replace(LEVELS, examples=["levels --help"])
+OPEN = dataclasses.replace(LEVELS, options=Open)
+CRASHING = dataclasses.replace(LEVELS, options=Crashing)
+ELSEWHERE = dataclasses.replace(LEVELS, examples=["levels -d wice --data nowhere"])
+NONE = dataclasses.replace(LEVELS, run=lambda options, progress: None)
+PRINTING = dataclasses.replace(LEVELS, run=_printing)
+WRITING = dataclasses.replace(LEVELS, run=_writing)
+CHANGING_RUN = dataclasses.replace(LEVELS, run=_changing)

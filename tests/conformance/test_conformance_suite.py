@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from metaeval import registry
+from metaeval.conformance.analysis import CHECKS as ANALYSIS_CHECKS
+from metaeval.conformance.analysis import AnalysisSubject
 from metaeval.conformance.pipeline import CHECKS, PipelineSubject, declares_itself
 from metaeval.experiment.citing.pipeline import Pipeline, ReadsAnswers
 
@@ -62,6 +64,29 @@ BROKEN = {
         "TABLELESS": "lay_out gives no table: return Layout([sheet])",
         "BROKEN_READ": "The pipeline raised KeyError: 'passages'. See the traceback.",
         "TIMED": "Two runs on the same answers differ in results/cite/marked/answers-",
+    },
+    "analysis": {
+        "NO_ANALYSIS": "is not an analysis: give an instance of metaeval.analyses.analysis.Analysis.",
+        "UPPER": "Its name is 'Levels': give one word in lower case, or a group and a word.",
+        "WORDY": "one by one.': give one sentence of at most 62 characters, ended by a stop.",
+        "OPEN_END": "The summary is 'Count the rows': give one sentence of at most 62 characters, ended by a stop.",
+        "NO_MODEL": "options is not a class of options: give a subclass of AnalysisOptions, such as PanelOptions.",
+        "UNSAID": "Option 'lowest' has no description that ends in a full stop: write one under it, for its help.",
+        "SAME_NAME": "The command 'levels' has --fewest twice, for lowest and for fewest: rename a field, or give it",
+        "SAME_LETTER": "The command 'levels' has -d twice, for lowest and for dataset: rename a field, or give it",
+        "QUIETER": "The command 'levels' has --quiet twice, for quiet and for quiet: rename a field, or give it",
+        "RETYPED": "Option 'dataset' is declared again with another type than in LevelOptions: rename it.",
+        "NEEDED_LAST": "Give each field a default, or place it before those that have one.",
+        "NOT_THERE": "untyped names budgte, which the options do not have: correct the name.",
+        "EXAMPLE": "The example 'levels --lowest 2' cannot be typed: No such option: --lowest",
+        "HELP": "The example 'levels --help' runs nothing: type a whole command, without --help.",
+        "OPEN": "An unknown option is taken: leave extra='forbid'.",
+        "CRASHING": "The value '?' of option 'kind' raised KeyError: '?'. Raise ValueError in a validator",
+        "ELSEWHERE": "The run of the first example (give others by --option KEY=VALUE) ended with:",
+        "NONE": "run returns NoneType: return a metaeval.analyses.analysis.Done.",
+        "PRINTING": "run prints 'done': hand it back in Done, by sentences.",
+        "WRITING": "run writes levels.txt: hand a writer back in Done, by files or outputs.",
+        "CHANGING_RUN": "Two runs differ: draw from a seed in the options",
     },
 }
 
@@ -124,6 +149,12 @@ def test_options_are_known_to_the_suite_alone(tmp_path):
 
     assert done.returncode == 4
     assert "unrecognized arguments: --metric=overlap" in done.stderr
+
+
+@pytest.mark.parametrize("name", registry.names("analysis"))
+@pytest.mark.parametrize("check", ANALYSIS_CHECKS[:3], ids=lambda check: check.__name__)
+def test_every_analysis_is_declared_whole(name, check):
+    check(AnalysisSubject(registry.find("analysis", name), name=name))
 
 
 PIPELINES = [registry.find("pipeline", name) for name in registry.names("pipeline")]

@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.corpus.chunks import (
-    Chunk,
-    Chunking,
-    chunk_corpus,
-    chunk_document,
-    document_sentences,
-    splitter_name,
-)
+from metaeval.corpus.chunks import Chunk, Chunking, chunk_corpus, chunk_document, document_sentences, splitter_name
 from metaeval.corpus.loaders.wice import DATASET as WICE
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Corpus, Document
@@ -37,28 +30,9 @@ def cut(sentences, size, mode="sentences"):
     return [(len(chunk.text.split()), chunk.sentences) for chunk in chunks]
 
 
-def test_a_chunk_is_closed_when_the_next_sentence_would_pass_the_size():
-    # 4 + 3 = 7 would fit in 8, 7 + 2 = 9 would not; 2 + 6 = 8 fits exactly; 1 is left over.
-    assert cut(sentence(4, 3, 2, 6, 1), 8) == [(7, (0, 1)), (8, (2, 3)), (1, (4,))]
-
-
-def test_a_short_sentence_does_not_fill_a_gap_out_of_order():
-    # 5 + 4 passes 8, so the 4 opens a chunk; the 3 behind it would have fitted the first chunk, but order stays.
-    assert cut(sentence(5, 4, 3), 8) == [(5, (0,)), (7, (1, 2))]
-
-
 def test_a_long_sentence_is_cut_and_its_rest_takes_what_follows():
     # 10 words at size 4: 4, 4 and 2, the first not joined to the 1 before it (1 + 4 > 4); then 2 + 2 = 4 fits.
     assert cut(sentence(1, 10, 2, 1), 4) == [(1, (0,)), (4, (1,)), (4, (1,)), (4, (1, 2)), (1, (3,))]
-
-
-def test_whole_sentences_leaves_a_long_sentence_whole_and_alone():
-    assert cut(sentence(1, 10, 2, 1), 4, "whole-sentences") == [(1, (0,)), (10, (1,)), (3, (2, 3))]
-
-
-def test_words_makes_fixed_windows_over_sentence_ends():
-    # 14 words in fours: sentence 0 and three words of 1; four of 1; its last three and one of 2; one of 2 and one of 3.
-    assert cut(sentence(1, 10, 2, 1), 4, "words") == [(4, (0, 1)), (4, (1,)), (4, (1, 2)), (2, (2, 3))]
 
 
 def test_a_chunk_knows_its_document_its_place_and_its_text():
@@ -138,11 +112,6 @@ def test_no_chunk_is_closed_early(lengths, size, mode):
         owner = two[0].split("w")[0]
         opening = sum(word.split("w")[0] == owner for word in two)  # what the next chunk holds of its first sentence
         assert len(one) + opening > size
-
-
-@given(LENGTHS.map(lambda lengths: [min(length, 6) for length in lengths]), st.integers(6, 10))
-def test_the_two_sentence_modes_agree_where_no_sentence_is_too_long(lengths, size):
-    assert cut(sentence(*lengths), size) == cut(sentence(*lengths), size, "whole-sentences")
 
 
 @pytest.mark.parametrize(

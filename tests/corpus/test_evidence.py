@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.corpus.model import Evidence
-from metaeval.corpus.pairs import Alignment, align_evidence, word_set
+from metaeval.corpus.pairs import EvidenceAlignment, align_evidence, word_set
 
 PAGE = [word_set(text) for text in ("the rain fell", "a river rose fast", "the rain fell", "", "nobody came")]
 
@@ -19,43 +19,27 @@ def test_words_are_lower_cased_and_without_punctuation():
 
 
 def test_indices_stand_as_published_and_count_as_given():
-    assert align(sentences=(3, 1, 1)) == Alignment(frozenset({1, 3}), given=2, unmatched=0)
+    assert align(sentences=(3, 1, 1)) == EvidenceAlignment(frozenset({1, 3}), given=2, unmatched=0)
 
 
 def test_indices_and_texts_are_united():
-    assert align("Nobody came.", sentences=(1,)) == Alignment(frozenset({1, 4}), given=2, unmatched=0)
-
-
-def test_the_most_similar_sentence_takes_the_evidence():
-    # With sentence 1: {a, river, rose} / {a, river, rose, fast} = 3/4; with the others 0.
-    assert align("A river rose.", threshold=0.75).sentences == {1}
-
-
-def test_the_threshold_itself_is_enough():
-    # {nobody, came} of {nobody, came, in, time} = 2/4.
-    assert align("Nobody came in time.", threshold=0.5) == Alignment(frozenset({4}), given=1, unmatched=0)
-    assert align("Nobody came in time.", threshold=0.51) == Alignment(frozenset(), given=1, unmatched=1)
-
-
-def test_of_equals_the_first_is_taken():
-    # Sentences 0 and 2 are the same.
-    assert align("The rain fell!").sentences == {0}
+    assert align("Nobody came.", sentences=(1,)) == EvidenceAlignment(frozenset({1, 4}), given=2, unmatched=0)
 
 
 def test_every_sentence_of_a_text_is_placed_on_its_own():
     # The first and the last are found, the second shares no word with the page.
     result = align("Rain fell. Unheard of! A river rose fast.", "Elsewhere, maybe.", threshold=0.5)
-    assert result == Alignment(frozenset({0, 1}), given=4, unmatched=2)
+    assert result == EvidenceAlignment(frozenset({0, 1}), given=4, unmatched=2)
 
 
 @pytest.mark.parametrize("texts", [(), ("",), (" \n ",), ("...", "— !")])
 def test_texts_without_words_are_no_evidence(texts):
-    assert align(*texts) == Alignment(frozenset(), given=0, unmatched=0)
+    assert align(*texts) == EvidenceAlignment(frozenset(), given=0, unmatched=0)
 
 
 def test_evidence_that_shares_no_word_is_unmatched_even_at_threshold_zero():
-    assert align("Elsewhere.", threshold=0.0) == Alignment(frozenset(), given=1, unmatched=1)
-    assert align("Elsewhere.", page=[]) == Alignment(frozenset(), given=1, unmatched=1)
+    assert align("Elsewhere.", threshold=0.0) == EvidenceAlignment(frozenset(), given=1, unmatched=1)
+    assert align("Elsewhere.", page=[]) == EvidenceAlignment(frozenset(), given=1, unmatched=1)
 
 
 WORDS = st.frozensets(st.sampled_from("abcdefgh"), max_size=6)
@@ -73,4 +57,4 @@ def test_equals_a_plain_search_over_all_pairs(page, evidence, threshold):
             placed.add(similarities.index(best))
         else:
             unmatched += 1
-    assert align(*texts, threshold=threshold, page=page) == Alignment(frozenset(placed), given_, unmatched)
+    assert align(*texts, threshold=threshold, page=page) == EvidenceAlignment(frozenset(placed), given_, unmatched)

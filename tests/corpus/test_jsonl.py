@@ -86,6 +86,16 @@ def test_a_corpus_without_citations_is_read(file: Path) -> None:
     assert read_corpus(write_lines(file, HEADER)).citations == ()
 
 
+def cited(**changes: Any) -> tuple[list[Any], int]:
+    """The good lines with a citation changed so, and its number."""
+    return [HEADER, DOCUMENT, STATEMENT, {**CITATION, **changes}], 4
+
+
+def sets(value: Any) -> tuple[list[Any], int]:
+    """The same, of a citation with these evidence sets alone."""
+    return [HEADER, DOCUMENT, STATEMENT, {**_BARE, "evidence_sets": value}], 4
+
+
 _FAULTS: dict[str, tuple[list[Any], int, str, str, str]] = {
     # name: lines, number of the faulty line, field, value, part of what is allowed
     "not an object": ([*GOOD, [1]], 5, "the line", "[1]", "one JSON object"),
@@ -94,47 +104,23 @@ _FAULTS: dict[str, tuple[list[Any], int, str, str, str]] = {
     "type is no string": ([*GOOD, {"type": ["citation"]}], 5, "type", '["citation"]', "document"),
     "unknown field": ([*GOOD, {**DOCUMENT, "id": "d2", "titel": ""}], 5, "a field's name", "mean 'title'", "url"),
     "missing field": ([*GOOD, {"type": "statement", "id": "s2"}], 5, "text", "missing", "not empty"),
-    "missing level": ([HEADER, DOCUMENT, STATEMENT, {**CITATION, "level": None}], 4, "level", "null", "full, partial"),
+    "missing level": (*cited(level=None), "level", "null", "full, partial"),
     "wrong type": ([*GOOD, {**DOCUMENT, "id": "d2", "url": 3}], 5, "url", "3", "a string"),
     "id is a number": ([*GOOD, {**STATEMENT, "id": 7}], 5, "id", "7", "a string that is not empty"),
     "empty id": ([*GOOD, {**DOCUMENT, "id": ""}], 5, "id", '""', "not empty"),
     "empty group": ([*GOOD, {**STATEMENT, "id": "s2", "group": ""}], 5, "group", '""', "not empty"),
     "empty statement": ([*GOOD, {**STATEMENT, "id": "s2", "text": " \n"}], 5, "text", '" \\n"', "not empty"),
-    "level": ([HEADER, DOCUMENT, STATEMENT, {**CITATION, "level": "ful"}], 4, "level", "mean 'full'", "full, partial"),
-    "level is a number": ([HEADER, DOCUMENT, STATEMENT, {**CITATION, "level": 2}], 4, "level", "2", "full, partial"),
-    "level in capitals": (
-        [HEADER, DOCUMENT, STATEMENT, {**CITATION, "level": "FULL"}],
-        4,
-        "level",
-        '"FULL"',
-        "full, partial",
-    ),
+    "level": (*cited(level="ful"), "level", "mean 'full'", "full, partial"),
+    "level is a number": (*cited(level=2), "level", "2", "full, partial"),
+    "level in capitals": (*cited(level="FULL"), "level", '"FULL"', "full, partial"),
     "document twice": ([*GOOD, DOCUMENT], 5, "id", "which line 2 has already", "no other document"),
     "statement twice": ([*GOOD, STATEMENT], 5, "id", "which line 3 has already", "no other statement"),
     "citation twice": ([*GOOD, CITATION], 5, "id", '"s1:d1", which line 4', "no other citation"),
     "unknown statement": ([*GOOD, {**CITATION, "statement": "s2"}], 5, "statement", '"s2"', "in this file"),
     "unknown document": ([*GOOD, {**CITATION, "document": "zz"}], 5, "document", '"zz"', "in this file"),
-    "evidence out of range": (
-        [HEADER, DOCUMENT, STATEMENT, {**CITATION, "evidence": {"sentences": [2]}}],
-        4,
-        "evidence.sentences",
-        "[2]",
-        "0 to 1",
-    ),
-    "evidence negative": (
-        [HEADER, DOCUMENT, STATEMENT, {**CITATION, "evidence": {"sentences": [-1]}}],
-        4,
-        "evidence.sentences",
-        "[-1]",
-        "whole numbers from 0",
-    ),
-    "evidence is true": (
-        [HEADER, DOCUMENT, STATEMENT, {**CITATION, "evidence": {"sentences": [True]}}],
-        4,
-        "evidence.sentences",
-        "[true]",
-        "whole numbers from 0",
-    ),
+    "evidence out of range": (*cited(evidence={"sentences": [2]}), "evidence.sentences", "[2]", "0 to 1"),
+    "evidence negative": (*cited(evidence={"sentences": [-1]}), "evidence.sentences", "[-1]", "whole numbers from 0"),
+    "evidence is true": (*cited(evidence={"sentences": [True]}), "evidence.sentences", "[true]", "whole numbers"),
     "evidence in a document without sentences": (
         [HEADER, {"type": "document", "id": "d1", "text": "Rain."}, STATEMENT, CITATION],
         4,
@@ -143,36 +129,26 @@ _FAULTS: dict[str, tuple[list[Any], int, str, str, str]] = {
         "no published",
     ),
     "evidence twice": (
-        [HEADER, DOCUMENT, STATEMENT, {**CITATION, "evidence_sets": []}],
-        4,
+        *cited(evidence_sets=[]),
         "evidence_sets",
         "given together with evidence",
         'one of "evidence" and "evidence_sets"',
     ),
-    "evidence sets are one": (
-        [HEADER, DOCUMENT, STATEMENT, {**_BARE, "evidence_sets": {"sentences": [1]}}],
-        4,
-        "evidence_sets",
-        '{"sentences": [1]}',
-        "a list of objects",
-    ),
+    "evidence sets are one": (*sets({"sentences": [1]}), "evidence_sets", '{"sentences": [1]}', "a list of objects"),
     "second set out of range": (
-        [HEADER, DOCUMENT, STATEMENT, {**_BARE, "evidence_sets": [{"sentences": [1]}, {"sentences": [0, 2]}]}],
-        4,
+        *sets([{"sentences": [1]}, {"sentences": [0, 2]}]),
         "evidence_sets[1].sentences",
         "[0, 2]",
         "0 to 1",
     ),
     "second set's field": (
-        [HEADER, DOCUMENT, STATEMENT, {**_BARE, "evidence_sets": [{"sentences": [1]}, {"sentence": [1]}]}],
-        4,
+        *sets([{"sentences": [1]}, {"sentence": [1]}]),
         "a field's name",
         "evidence_sets[1].\"sentence\" (did you mean 'sentences'?)",
         "sentences, texts",
     ),
     "evidence field": (
-        [HEADER, DOCUMENT, STATEMENT, {**CITATION, "evidence": {"text": ["x"]}}],
-        4,
+        *cited(evidence={"text": ["x"]}),
         "a field's name",
         "evidence.\"text\" (did you mean 'texts'?)",
         "sentences, texts",

@@ -69,13 +69,6 @@ def test_own_adds_nothing():
     assert add_pool(table, chunked, "own").pairs == table.pairs
 
 
-def test_bm25_adds_the_best_chunks_of_other_documents_best_first():
-    chunked = made(WEATHER, {"s": "rain river"}, [("s", "cited")])
-    # Both words in two words, both in five, one in six, none.
-    assert added(chunked, "bm25:9") == [("nearest", 0), ("near", 0), ("half", 0), ("far", 0)]
-    assert added(chunked, "bm25:2") == [("nearest", 0), ("near", 0)]
-
-
 def test_an_added_pair_is_not_cited_and_supports_nothing():
     chunked = made(WEATHER, {"s": "rain river"}, [("s", "cited")])
     table = pooled(chunked, "bm25:1")
@@ -98,22 +91,10 @@ def test_an_added_pair_is_not_cited_and_supports_nothing():
     assert table.pool == "bm25:1"
 
 
-def test_no_chunk_of_a_cited_document_is_added_be_it_ever_so_near():
-    documents = {"a": "Rain rain rain. Rain river rain.", "b": "Rain.", "c": "Sun."}
-    chunked = made(documents, {"s": "rain"}, [("s", "a"), ("s", "c")], size=3)
-    assert added(chunked, "bm25:5") == [("b", 0)]
-
-
 def test_another_statements_citation_does_not_keep_a_document_out():
     chunked = made({"a": "Rain.", "b": "River."}, {"s": "rain", "t": "river"}, [("s", "a"), ("t", "b")])
     assert added(chunked, "bm25:5", "s") == [("b", 0)]
     assert added(chunked, "bm25:5", "t") == [("a", 0)]
-
-
-def test_copies_are_passed_over_and_do_not_count():
-    documents = {"own": "rain fell", "copy": "rain fell", "one": "rain rain", "same": "rain rain", "two": "rain in may"}
-    chunked = made(documents, {"s": "rain"}, [("s", "own")])
-    assert added(chunked, "bm25:2") == [("one", 0), ("two", 0)]
 
 
 def test_a_statement_of_unknown_words_gets_chunks_in_corpus_order():
@@ -189,10 +170,3 @@ def test_pools_hold_k_other_texts_in_the_order_of_bm25(parts, k, size):
         best = sorted((max(score[c.document_id, c.index] for c in chunks if c.text == t) for t in free), reverse=True)
         assert [score[pair.document_id, pair.chunk] for pair in found] == pytest.approx(best[:k], abs=1e-6)
     assert len({pair.pair_id for pair in result.pairs}) == len(result.pairs)
-
-
-@given(corpora())
-def test_a_larger_pool_begins_with_the_smaller_one(parts):
-    chunked = made(*parts)
-    for statement in parts[1]:
-        assert added(chunked, "bm25:4", statement)[:2] == added(chunked, "bm25:2", statement)

@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from metaeval.corpus.model import Rating, Ratings
+from metaeval import cells
+from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.errors import UserError
+from metaeval.files import sha256_json
 
 ROWS = tuple(Rating(f"r{n}", f"g{n // 2}", float(n), "s", text=f"text {n}") for n in range(4))
 
@@ -52,3 +55,58 @@ def test_the_fingerprint_covers_the_ratings_and_neither_their_order_nor_the_scor
 def test_levels_are_counted_where_they_are_few():
     assert Ratings("mine", (*ROWS, Rating("r9", "g", 2.0))).level_counts() == {"3": 1, "2": 2, "1": 1, "0": 1}
     assert Ratings("mine", ROWS).level_counts(most=3) == {}
+
+
+WHOLE = (
+    *ROWS,
+    Rating("r4", "g9", 1.0, "t", "news", "text", "p1", {"note": "n"}, {"ann": 1.0, "bob": 0.5}),
+    Rating("r5", "g9", 0.5, pair="p1", fields={"note": "", "more": "m"}, votes={"bob": 0.0}),
+)
+
+
+@pytest.fixture(params=[2, 65_536])
+def block(request, monkeypatch):
+    monkeypatch.setattr(cells, "BLOCK", request.param)
+
+
+def test_rows_are_the_ratings_that_were_given(block):
+    rows = Ratings("mine", WHOLE).rows
+    assert (tuple(rows), rows[-1], len(rows), rows.index(WHOLE[4])) == (WHOLE, WHOLE[-1], 6, 4)
+    assert tuple(rows[4:1:-2]) == WHOLE[4:1:-2]
+    assert Ratings("mine", WHOLE) == Ratings("mine", list(WHOLE))
+    assert Ratings("mine", WHOLE) != Ratings("mine", WHOLE[:5])
+    assert WHOLE[5] in rows
+    with pytest.raises(IndexError):
+        rows[6]
+
+
+def test_rows_that_are_taken_keep_their_votes():
+    taken = Ratings("mine", WHOLE).columns.take(np.array([5, 0, 4]))
+    assert tuple(taken) == (WHOLE[5], WHOLE[0], WHOLE[4])
+    assert taken.votes.mean(2) == 0.75
+
+
+def test_scores_are_the_mappings_that_were_given():
+    given = {"m": {"r0": 1.0, "r3": None}, "n": {}}
+    scores = Ratings("mine", ROWS, given).scores
+    assert (scores, scores["m"].get("r1", "none"), "r1" in scores["m"]) == (given, "none", False)
+
+
+def test_the_fingerprints_are_those_of_the_rows_as_lists(block):
+    ratings = Ratings("mine", WHOLE[::-1], {"m": {"r3": 0.5, "r1": None, "r0": -1.0}})
+    rows = [[row.id, row.group, row.gold, row.system, row.text, *filter(None, [row.pair])] for row in WHOLE]
+    assert ratings.fingerprint == sha256_json(rows)
+    assert ratings.score_columns["m"].fingerprint == sha256_json({"r0": -1.0, "r3": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"pair": "p1"}, "pair 'p1' has texts in the groups 'g9' and 'g0'"),
+        ({"votes": {"ann": float("inf")}}, "rating 'r9' has a vote that is not a finite number"),
+    ],
+)
+def test_the_first_rating_that_is_not_sound_is_named(change, says):
+    rows = (*WHOLE, Rating("r9", "g0", 1.0, **change), Rating("", "g0", 1.0))
+    with pytest.raises(UserError, match=says):
+        Ratings("mine", rows)

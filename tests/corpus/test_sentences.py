@@ -74,41 +74,13 @@ def test_nothing_comes_of_nothing(text):
 
 def test_abbreviations_hold_only_as_whole_words_and_whatever_their_case():
     # "most" ends in "st" and "basic" in "c", yet neither is St. or c.; "PROF." is Prof.
-    assert split_sentences("He has most. Then a basic. PROF. Dr went.") == (
-        "He has most.",
-        "Then a basic.",
-        "PROF. Dr went.",
-    )
+    assert split_sentences("He has most. A basic. PROF. Dr went.") == ("He has most.", "A basic.", "PROF. Dr went.")
 
 
 MARKS = (
-    ". ",
-    ".",
-    "! ",
-    "?",
-    "…",
-    "\n",
-    "\r\n",
-    "\u2028",
-    "\u00a0",
-    "  ",
-    '"',
-    "“",
-    "”",
-    ")",
-    "(",
-    "[2]",
-    "[1, 2]",
-    "[^2]",
-    "【1】",
-    "【",
-    "。",
-    "？",
-    "」",
-    "[",
-    "# ",
-    "- ",
-)
+    ". ", ".", "! ", "?", "…", "\n", "\r\n", "\u2028", "\u00a0", "  ", '"', "“", "”", ")", "(", "[2]", "[1, 2]",
+    "[^2]", "【1】", "【", "。", "？", "」", "[", "# ", "- ",
+)  # fmt: skip
 WORDS = ("A", "I", "Dr", "no", "No", "p", "U.S", "e.g", "word", "Été", "3", "14", "雨", "Ж", "_", "'")
 TEXTS = st.lists(st.sampled_from(MARKS + WORDS), max_size=40).map("".join) | st.text(max_size=60)
 

@@ -1,13 +1,19 @@
 """The reference results that the repository keeps: they are what is made now, and the page says what they hold."""
 
 import csv
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks import reference, which_metric
+from metaeval import registry
+from metaeval.experiment.evaluation import readings_of
+from metaeval.report.findings import above_every_control, best_control, findings
+from metaeval.report.measures import headlines
 from metaeval.report.result import Comparison, load_result
+from metaeval.scoring.controls import GOLD_CONTROLS
 
 HERE = Path(__file__).parents[2]
 KEPT = HERE / "results" / "reference"
@@ -60,6 +66,50 @@ def test_it_is_small_and_holds_every_set_and_no_text():
         assert head == ["pair_id", *reference.METRICS]
         assert all(" " not in row[0] and len(row[0]) < 100 for row in rows)
         assert all(not cell or float(cell) == float(cell) for row in rows for cell in row[1:])
+
+
+READINGS = readings_of(registry.find("protocol", name) for name in ("classification", "correlation", "retrieval"))
+
+
+def claims(result):
+    """What the sentences under a table claim: of a metric and a measure, whether it has an ability."""
+    metrics = [row.metric for row in result.rows if row.kind == "metric"]
+    abilities = READINGS.of(result).ability
+    for sentence in findings([result], READINGS):
+        for clause in re.split("; |, but ", sentence):
+            named = [name for name in metrics if re.search(rf"(^|[ ,(]){re.escape(name)}([ ,.;]|$)", clause)]
+            if "all but " in clause.lower():
+                named = [name for name in metrics if name not in named]
+            shown = re.search(r" can | (is|are) shown to ", clause) and not re.search("neither|none|not shown", clause)
+            for key, ability in abilities.items():
+                verb, what = ability.split(" ", 1)
+                if f"{verb} " in clause and what in clause:
+                    yield from ((name, key, bool(shown)) for name in named or metrics)
+
+
+@pytest.mark.parametrize("name", reference.SETS)
+def test_no_sentence_contradicts_a_mark(name):
+    said = 0
+    for protocol, result in reference.kept_results(KEPT)[name].items():
+        rows = {row.metric: row for row in result.rows}
+        for metric, key, able in claims(result):
+            assert able == (not {"constant", "random"} & set(rows[metric].not_above.get(key, []))), (
+                protocol,
+                metric,
+                key,
+            )
+            said += 1
+        (one,) = headlines([result], READINGS)
+        for row in one.metrics:
+            above = above_every_control(one, row, GOLD_CONTROLS)
+            # Without a verdict a metric has no mark: it is a control itself, or was not tested.
+            assert (above is False) == bool(row.not_above.get(one.column.key))
+        last = findings([result], READINGS)[-1]
+        (worse,) = re.findall(r"; ([^;]*?) (?:is|are) worse than it", last) or [""]
+        for row in one.metrics:
+            if re.search(rf"(^|[ ,]){re.escape(row.metric)}([ ,]|$)", worse):
+                assert best_control(one, GOLD_CONTROLS).metric in row.not_above[one.column.key]
+    assert said or name.endswith("rating")
 
 
 def test_the_page_is_made_from_it():

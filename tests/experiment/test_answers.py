@@ -11,7 +11,7 @@ from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.columns import answer_rows, expected_texts
 from metaeval.experiment.dry_run import plan
-from metaeval.experiment.metrics import load_metric
+from metaeval.experiment.metrics import load_metric, load_metrics
 from metaeval.experiment.prepared_run import prepare
 from metaeval.experiment.run import export_scores, run
 
@@ -52,7 +52,7 @@ FORTY = f"{__name__.rpartition('.')[2]}:Forty"
 
 
 def rows_of(config):
-    return {name: found for name, _, found in answer_rows(prepare(config), config.metrics)}
+    return {name: found for name, _, found in answer_rows(prepare(config), load_metrics(config.metrics, config))}
 
 
 def test_a_union_is_the_score_of_the_best_chunks_joined_in_the_order_of_the_page(of_mini):
@@ -152,7 +152,7 @@ def test_a_dry_run_counts_the_joined_chunks(of_mini):
 
     job = prepare(config)
     several = [row for row in job.rows if len(row.members) > 1]
-    assert planned.pairs == len(set(expected_texts(job, load_metric("overlap", config))))
+    assert planned.pairs == len(set(expected_texts(job, "overlap", load_metrics(["overlap"], config))))
     assert len(set(job.texts)) < planned.pairs <= len(set(job.texts)) + len(several)
 
 

@@ -66,11 +66,11 @@ def test_separate_levels_are_parted_half_way(corpus):
 
 def test_the_sheet_is_what_a_calibration_is_read_from(corpus, tmp_path):
     from metaeval.experiment.verdicts import find_cutoff
-    from metaeval.report.sheet import write_sheet
+    from metaeval.report.formats import write_table
 
     config = corpus(SEPARATE)
     panel, found = calibrate(config, "partial")
-    write_sheet(calibration_sheet(panel, found, "partial", "macro-f1", 5), tmp_path)
+    write_table(calibration_sheet(panel, found, "partial", "macro-f1", 5), tmp_path)
     metric = load_metric("overlap", config)
     cutoff = find_cutoff("overlap", metric, {}, [tmp_path / "calibration.json"])
     assert (cutoff.value, cutoff.source) == (0.5, "calibrated on made/all, partial support")

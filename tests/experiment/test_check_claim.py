@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, average_precision_score, balanced_accuracy_score, f1_score, roc_auc_score
 
-from metaeval.api import evaluate_scores, pairs
+from metaeval import pairs
+from metaeval.api import evaluate_scores
 from metaeval.errors import UserError
 from metaeval.experiment.check_claim import check_claim, claim_sentence, claim_sheet, read_claim
 from metaeval.stats.choices import BINARY
@@ -115,7 +116,7 @@ def test_variants_that_differ_in_ties_only_are_one_line(scores):
     found = check_claim(apart, "0.5 AUC on mini")
     value = f"{found.own[0].value:.6f}"
     tried = check_claim(apart, f"{value} AUC on mini")
-    words = [line.cells[-1].number for line in claim_sheet(tried).grid.blocks[-1].lines]
+    words = [line.cells[-1].number for line in claim_sheet(tried).blocks[-1].lines]
     assert {one.ties for one in tried.giving} == {"half", "optimistic", "pessimistic"}
     assert "mean of the three pairs" in words
     assert not any("ties" in text for text in words)

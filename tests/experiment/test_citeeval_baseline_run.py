@@ -150,7 +150,7 @@ def test_an_answer_that_found_none_is_a_statement_without_citations(rated):
     assert value(lqac, "mute", "as LongCite", "f1") == 0.0
     assert value(values(found, "attrscore", "judge"), "mute", "t", "relaxed") == 0.0
     assert value(values(found, "autoais", "backend"), "mute", "overlap", "recall") == 0.0
-    readings = [note.text for sheet in found.tables.values() for note in sheet.grid.footer if note.label == "reading"]
+    readings = [note.text for sheet in found.tables.values() for note in sheet.footer if note.label == "reading"]
     assert ["no answer was found in 1 answer" in text for text in readings] == [False, False, True, True, True]
 
 
@@ -179,17 +179,12 @@ def test_in_the_scenario_of_cited_statements_both_sides_leave_the_others_out(rat
     # All of its words are in the passage: 1 for each of the two, where the full scenario has 1/2.
     assert value(values(found, "autoais", "backend"), "new", "overlap", "recall") == (1 + 0) / 2
     for sheet in [*found.tables.values()][2:]:
-        (reading,) = (note.text for note in sheet.grid.footer if note.label == "reading")
+        (reading,) = (note.text for note in sheet.footer if note.label == "reading")
         assert "statements without citations are left out" in reading
-        # The paper's own values are 0 only where a citation was needed; b2's context, "retrieval", says so here.
+        # b2's context, "retrieval", says so here.
         assert reading.endswith(
-            "is 0, as of CiteEval's own values where one of its statements needs a citation (none_cited=if required), "
-            "and here always"
+            "nothing else is 0; CiteEval's own value of it is 0 only where one of its statements needs a citation"
         )
-    always = [*rated("none_cited=always", scenario="cited").tables.values()][2].grid.footer
-    assert [note.text for note in always if note.label == "reading"] == [
-        "statements without citations are left out; an answer of nothing else is 0, as of CiteEval's own values"
-    ]
 
 
 def test_a_metric_with_three_classes_labels_too(rated):
@@ -206,8 +201,8 @@ def test_a_metric_with_three_classes_labels_too(rated):
     assert statements["a1", 1]["attrscore_labels_my_ways:Ways"] == "Attributable; Contradictory"
     assert statements["a2", 1]["attrscore_labels_my_ways:Ways"] == "?"
     sheet = found.tables["attrscore"]
-    assert "truncation" not in [note.label for note in sheet.grid.footer]  # it cuts nothing
-    by_model, by_metric = sheet.grid.signatures
+    assert "truncation" not in [note.label for note in sheet.footer]  # it cuts nothing
+    by_model, by_metric = sheet.signatures
     assert "|prompts:attrscore@" in by_model
     assert ("my_ways:Ways@v1" in by_metric, "prompts:" in by_metric) == (True, False)
     with pytest.raises(UserError, match="AttrScore needs three classes, and 'overlap' gives one score"):
@@ -231,8 +226,8 @@ def test_the_registered_metric_gives_the_label_that_is_most_probable_to_it(rated
     ways = metric.entail(*zip(*pairs, strict=True))
     assert labels == [max(zip(own, names, strict=True))[1] for own in ways]
     sheet = found.tables["attrscore"]
-    assert "backend:attrscore@v1" in sheet.grid.signatures[0]
-    (cut,) = [note for note in sheet.grid.footer if note.label == "truncation"]
+    assert "backend:attrscore@v1" in sheet.signatures[0]
+    (cut,) = [note for note in sheet.footer if note.label == "truncation"]
     assert cut.items == (
         (
             "attrscore",
@@ -262,7 +257,7 @@ def test_what_a_metric_does_not_read_is_told_below_autoais(rated, tmp_path):
     (tmp_path / "my_cut.py").write_text(CUT)
     found = rated("store=null", baselines=(), nli=("overlap", "my_cut:Cut"))
     sheet = found.tables["autoais"]
-    (cut,) = [note for note in sheet.grid.footer if note.label == "truncation"]
+    (cut,) = [note for note in sheet.footer if note.label == "truncation"]
     assert cut.items == (("my_cut:Cut", "100.0 % of pairs are longer than the metric reads; 90.0 % of tokens cut"),)
 
 
@@ -301,7 +296,7 @@ def test_tables_in_which_nothing_has_a_value_say_of_how_many_answers(rated, monk
     for table in (SUPPORT, RELEVANCE, LABELS, NEEDS):
         for key in list(table):
             monkeypatch.delitem(table, key)
-    found = {name: sheet.grid for name, sheet in rated(nli=("overlap",)).tables.items()}
+    found = dict(rated(nli=("overlap",)).tables.items())
     assert found["lqac"].headings == ("recall", "precision", "F1", "answers")
     assert found["attrscore"].headings == ("strict", "relaxed", "answers")
     shown = {line.name: [cell.number for cell in line.cells] for line in found["lqac"].blocks[0].lines}
@@ -313,7 +308,7 @@ def test_tables_in_which_nothing_has_a_value_say_of_how_many_answers(rated, monk
 
 
 def test_below_autoais_stands_why_it_is_not_alces(rated):
-    found = {name: sheet.grid for name, sheet in rated(nli=("overlap",)).tables.items()}
+    found = dict(rated(nli=("overlap",)).tables.items())
     why = "not ALCE's: a statement without citations is 0 in both, and a response is the mean over its statements"
     assert {name for name, grid in found.items() if why in str(grid.footer)} == {"autoais"}
     titles = ("AutoAIS of the same statements (%)", "LQAC of the same statements (%)")
@@ -322,24 +317,24 @@ def test_below_autoais_stands_why_it_is_not_alces(rated):
 
 def test_the_baselines_change_nothing_of_citeevals_own_table(rated):
     (alone, _), (beside, *_) = ([*rated(baselines=names).tables.values()][:2] for names in ((), ("lqac", "attrscore")))
-    assert (alone.records, alone.settings, alone.grid) == (beside.records, beside.settings, beside.grid)
+    assert (alone.records, alone.settings, alone) == (beside.records, beside.settings, beside)
 
 
 def test_every_choice_of_a_baseline_is_in_its_signature(rated):
     sheets = rated("baseline_max_tokens=1024").tables
-    statements, whole = sheets["lqac"].grid.signatures
+    statements, whole = sheets["lqac"].signatures
     assert "|baseline:lqac|" in statements
     assert all(f"lqac_{kind}@" in statements for kind in ("recall", "need", "precision"))
     assert ("aggregation:statements" in statements, "aggregation:response" in whole) == (True, True)
     assert "max_tokens=1024" in statements
-    assert "otherwise:missing" in sheets["attrscore"].grid.signatures[0]
-    notes = {note.label: note for note in sheets["lqac"].grid.footer}
+    assert "otherwise:missing" in sheets["attrscore"].signatures[0]
+    notes = {note.label: note for note in sheets["lqac"].footer}
     assert notes["could be"].items[0] == (
         "old, of statements",
         "recall 25.0 to 75.0, precision 12.5 to 62.5, F1 16.7 to 66.7 (words are missing of up to 1 of 2 answers)",
     )
     assert notes["could be"].text.endswith("to be as what is known of its kind in the same system")
-    judged = {note.label: note for note in sheets["attrscore"].grid.footer}["judged"].items
+    judged = {note.label: note for note in sheets["attrscore"].footer}["judged"].items
     assert judged == (
         ("t", "as the chat model says; a reply with none of the three: missing; 1 citation got none of the three"),
     )

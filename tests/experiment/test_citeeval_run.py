@@ -115,15 +115,15 @@ def test_the_weight_and_the_options_reach_the_numbers_and_the_signature(rated):
     assert of(found, "old", "auto")["value"] == of(found, "old", "rating")["value"]
     # KEEP and an addition worth 0, mean of the two, plus the intercept.
     assert of(found, "new", "edits")["value"] == pytest.approx(1.00298631 / 2 - 0.010901728784493359)
-    (line,) = found.tables["citeeval"].grid.signatures
+    (line,) = found.tables["citeeval"].signatures
     assert "options:bad_edits=as it stands,weight=1.0" in line
     assert "|model:t|answered_as:tiny-2|prompts:attribution@" in line
 
 
 def test_judging_in_parts_is_in_the_signature_and_nowhere_without(rated):
-    (line,) = rated("statements_per_request=5").tables["citeeval"].grid.signatures
+    (line,) = rated("statements_per_request=5").tables["citeeval"].signatures
     assert ("statements_per_request=5" in line, ",part@" in line) == (True, True)
-    (line,) = rated().tables["citeeval"].grid.signatures
+    (line,) = rated().tables["citeeval"].signatures
     assert ("statements_per_request" in line, "part@" in line) == (False, False)
 
 
@@ -137,7 +137,7 @@ def test_what_could_not_be_judged_is_counted_by_system(rated):
 
 
 def grid(rated, name):
-    return rated.tables[name].grid
+    return rated.tables[name]
 
 
 def test_the_least_and_the_most_are_shown_where_something_is_missing(rated):
@@ -180,13 +180,8 @@ def test_marks_that_cite_nothing_are_told_by_kind_and_place(tmp_path):
     asked = {"files": (file,), "replay": replies, "splitter": "rules"}
     found = judged(asked, tmp_path, ["interval.resamples=0", "no_answer=anywhere"])
     counted = {one["count"]: one["value"] for one in records(found, "judging") if one["count"].startswith("marks")}
-    assert counted == {
-        "marks: of no statement": 2,
-        "marks: out of range": 1,
-        "marks: unparsable": 1,
-        "marks: zero": 2,
-    }
-    notes = {note.label: note.text for note in found.tables["citeeval"].grid.footer}
+    assert counted == {"marks: of no statement": 2, "marks: out of range": 1, "marks: unparsable": 1, "marks: zero": 2}
+    notes = {note.label: note.text for note in found.tables["citeeval"].footer}
     assert notes["marks"] == (
         "cite nothing: of no statement 2, out of range 1, unparsable 1, zero 2 "
         "(first: a1, offset 0; a1, offset 4; a2, offset 11)"

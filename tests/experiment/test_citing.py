@@ -67,11 +67,11 @@ def bounds_of(cited, system):
 
 
 def notes_of(cited):
-    return citation_sheets(cited, "x")[0].grid.footer
+    return citation_sheets(cited, "x")[0].footer
 
 
 def signatures_of(cited):
-    return citation_sheets(cited, "x")[0].grid.signatures
+    return citation_sheets(cited, "x")[0].signatures
 
 
 def test_values_of_systems_on_paper(cited):
@@ -320,7 +320,7 @@ def test_measures_are_those_asked_for(write):
 
 
 def warnings_of(cited, name="x"):
-    return [note.text for note in citation_sheets(cited, name)[0].grid.footer if note.label == "warning"]
+    return [note.text for note in citation_sheets(cited, name)[0].footer if note.label == "warning"]
 
 
 def test_what_decides_how_a_table_is_read_is_a_warning(cited, backend):

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from metaeval.citation.chat import recording
-from metaeval.citation.citeeval.evaluate import evaluate
+from metaeval.citation.citeeval.evaluate import SCENARIOS, evaluate
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.human.agreement import agreement
 from metaeval.citation.human.model import AnswerValues, MetaOptions, Valued, response_level
@@ -172,6 +172,18 @@ def test_the_scenario_of_cited_statements_masks_the_others_ratings(meta):
     assert "|scenario:cited|" in cited.results[0][0].rows[0].signature
 
 
+def test_a_response_that_the_mask_empties_is_0_where_one_without_ratings_has_full_marks(meta):
+    # a2 cites, and nobody rates that; d1 and e1 cite nothing: people rate d1, and hold that e1 needs no citation.
+    new = {"d1": ("Trains fly away.", "new", "q3", [(0.5, 0.25)]), "e1": ("Who knows.", "new", "q4", [(None, None)])}
+    answers = {**ANSWERS, **new, "a2": (*ANSWERS["a2"][:3], [(None, None), (None, None)])}
+    full, cited = (golds(meta("unrated=full marks", answers=answers, scenario=one), "responses") for one in SCENARIOS)
+    assert (full["a2"], full["d1"], full["e1"]) == (1.0, 0.375, 1.0)
+    assert (cited["a2"], cited["d1"], cited["e1"]) == (1.0, 0.0, 1.0)
+    taken = golds(meta("none=response", "unrated=full marks", answers=answers, scenario="cited"), "statements")
+    assert (taken["d1#1"], taken["e1#1"]) == (0.0, 1.0)
+    assert "d1" not in golds(meta(answers=answers, scenario="cited"), "responses")
+
+
 def measured(answers, scores, pipeline="alce", threshold=0.5):
     """Measures under a backend that gives no verdict on what `scores` lacks."""
 
@@ -317,7 +329,7 @@ def test_annotators_and_what_is_valued(meta):
 
     ends = alone([(1, 1), (0.5, 1), (1, 0.5), (0.25, 0)], 2), alone([(0, 0.25), (0.5, 0.5)], 2)
     assert (alpha["alpha_low"], alpha["alpha_high"]) == pytest.approx((min(ends), max(ends)), abs=1e-12)
-    assert alpha["statements"] == 6
+    assert alpha["units"] == 6
     counted = sheet(found, "measures", "").records
     assert {one["valued"] for one in counted if one["level"] == "statements"} == {6}
     one = meta(answers={name: (*own[:3], [few[:1] for few in own[3]]) for name, own in ANSWERS.items()})
@@ -341,7 +353,7 @@ def test_the_files_can_be_read_again_and_are_the_same_bytes(asked, meta, tmp_pat
         ]
         assert again.scores == level.ratings.scores
         names = {path.name for path in (folder / level.unit).iterdir()}
-        assert {"correlation.json", "classification.tex", "within-systems.csv", "manifest.json"} <= names
+        assert {"correlation.json", "classification.json", "within-systems.json", "manifest.json"} <= names
 
 
 def test_scifi_takes_scores_as_they_are_and_alce_decides(meta):
@@ -431,7 +443,15 @@ def test_citebench_by_citeevals_own_procedure(meta, bench_files, tmp_path):
     splits = [read.splits[answer.id] for answer in answers]
     replies = tmp_path / "judge.jsonl"
     results = evaluate(answers, splits, recording(ask, replies), Asking(model="t")).results
+    others = [1, 0.25, 0, 0.5, 0, 0.75, 0.5]
+    places = [(own.answer.id, one) for own in read.answers for one in own.statements]
+    scores = [
+        {"answer": name, "start": one.start, "end": one.end, "value": value}
+        for (name, one), value in zip(places, others, strict=True)
+    ]
+    (tmp_path / "others.jsonl").write_text("".join(json.dumps(one) + "\n" for one in scores))
     asked = {"files": (statements,), "human": people, "pipelines": ("citeeval", "autoais")}
+    asked["scores"] = (tmp_path / "others.jsonl",)
     found = meta(replay=replies, **asked)
     records = {(one["scenario"], one["measure"], one["level"]): one for one in sheet(found, "citebench", "").records}
     for scenario in ("full", "cited"):
@@ -451,10 +471,14 @@ def test_citebench_by_citeevals_own_procedure(meta, bench_files, tmp_path):
     assert list(values(found, "statements", "citeeval:rating").values()) == [*ours[:2], *ours[3:]]
     # AutoAIS is 0 without a citation, and its statements are the published ones.
     assert values(found, "statements", "autoais:recall:overlap")["r2#2"] == 0
+    # Cited: people's rating of r2.2 is masked and takes r2's, which is 1. Values other than CiteEval's stay.
+    expected = stats.pearsonr(others, [*theirs[:4], 1, *theirs[5:]])[0]
+    assert records["cited", "scores:others", "statements"]["pearson"] == pytest.approx(expected, abs=1e-12)
     alpha = {one["what"]: one["alpha"] for one in sheet(found, "annotators", "").records}
     assert set(alpha) == {
         "ratings, interval",
         "ratings, interval, gaps filled as published",
+        "ratings of responses, interval, gaps filled as published",
         "contexts, nominal",
         "needs a citation, nominal",
     }

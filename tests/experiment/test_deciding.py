@@ -9,13 +9,7 @@ from metaeval import registry
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.columns import column_of
-from metaeval.experiment.deciding import (
-    decided,
-    decision_sheets,
-    decision_table,
-    prepare_decisions,
-    scored_rows,
-)
+from metaeval.experiment.deciding import decided, decision_sheets, decision_table, prepare_decisions, scored_rows
 from metaeval.experiment.metric_scores import judged, load_panel
 from metaeval.experiment.other_levels import carried_over, transfers
 from metaeval.scoring.contract import PairScore, Status
@@ -107,7 +101,7 @@ def test_a_level_that_is_never_decided_is_said_and_has_no_threshold(panel, frame
     thresholds, levels, *_ = decision_sheets(panel, frame, OPTIONS, [found])
 
     assert {record["note"] for record in thresholds.records} == {"never partial"}
-    (never,) = (note for note in thresholds.grid.footer if note.label == "never decided")
+    (never,) = (note for note in thresholds.footer if note.label == "never decided")
     assert never.items == (("full or not", "never partial (5 folds)"),)
     assert [record["precision"] for record in levels.records] == [1.0, None, pytest.approx(827 / 930)]
 

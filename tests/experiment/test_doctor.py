@@ -11,10 +11,11 @@ from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment import doctor as ready
-from metaeval.experiment.doctor import State, examine, readiness, registered, with_options
+from metaeval.experiment.doctor import ReadinessState, examine, readiness, registered
 from metaeval.experiment.metrics import load_metric
 from metaeval.scoring.backends.models import model_bytes
 from metaeval.scoring.backends.version_traps import TRAPS, traps_here
+from tests.cli.samples import with_options
 
 
 @pytest.fixture
@@ -50,29 +51,29 @@ def state(name, settings=()):
 
 
 def test_a_metric_without_needs_is_ready(no_network):
-    assert state("overlap").state is State.READY
+    assert state("overlap").state is ReadinessState.READY
     assert str(state("overlap")) == "ready"
 
 
 def test_a_checkpoint_in_no_place_has_to_be_downloaded(no_network, hub):
     found = state("factcc")
-    assert (found.state, found.detail) == (State.DOWNLOAD, "438 MB, BSD-3-Clause-Clear")
+    assert (found.state, found.detail) == (ReadinessState.DOWNLOAD, "438 MB, BSD-3-Clause-Clear")
     assert str(found) == "needs download: 438 MB"
 
 
 def test_a_checkpoint_in_the_hubs_cache_is_ready(no_network, hub):
     hub("manueldeprada/FactCC", PINNED, ["config.json", "vocab.txt", "pytorch_model.bin"])
-    assert state("factcc").state is State.READY
+    assert state("factcc").state is ReadinessState.READY
 
 
 def test_half_a_checkpoint_has_to_be_downloaded(no_network, hub):
     hub("manueldeprada/FactCC", PINNED, ["config.json", "vocab.txt"])
-    assert state("factcc").state is State.DOWNLOAD
+    assert state("factcc").state is ReadinessState.DOWNLOAD
 
 
 def test_another_revision_than_the_pinned_one_does_not_count(no_network, hub):
     hub("manueldeprada/FactCC", "0" * 40, ["config.json", "vocab.txt", "pytorch_model.bin"])
-    assert state("factcc").state is State.DOWNLOAD
+    assert state("factcc").state is ReadinessState.DOWNLOAD
 
 
 def test_a_folder_counts_and_a_wrong_folder_is_said(no_network, hub, tmp_path):
@@ -84,7 +85,7 @@ def test_a_folder_counts_and_a_wrong_folder_is_said(no_network, hub, tmp_path):
         state("factcc", [f"folder={folder}"])
     for name in ("config.json", "model.safetensors"):
         (folder / name).write_text("{}")
-    assert state("factcc", [f"folder={folder}"]).state is State.READY
+    assert state("factcc", [f"folder={folder}"]).state is ReadinessState.READY
 
 
 def test_missing_packages_are_named(monkeypatch):
@@ -98,9 +99,9 @@ def test_a_judge_needs_its_key_and_a_server_of_ones_own_needs_none(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert str(state("llm-discrete")) == "needs key: OPENAI_API_KEY"
     assert str(state("llm-discrete", ["api_key_env=MY_KEY"])) == "needs key: MY_KEY"
-    assert state("llm-discrete", ["base_url=http://127.0.0.1:8000/v1"]).state is State.READY
+    assert state("llm-discrete", ["base_url=http://127.0.0.1:8000/v1"]).state is ReadinessState.READY
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    assert state("llm-discrete").state is State.READY
+    assert state("llm-discrete").state is ReadinessState.READY
 
 
 def test_a_metric_that_is_nothing_without_its_argument():
@@ -122,13 +123,13 @@ def test_a_plug_in_that_cannot_be_imported_breaks_only_itself(tmp_path, monkeypa
     finally:
         monkeypatch.undo()
         registry._entries.cache_clear()
-    assert states["broken-one"].state is State.BROKEN
+    assert states["broken-one"].state is ReadinessState.BROKEN
     assert "no licence server" in states["broken-one"].detail
-    assert states["overlap"].state is State.READY
+    assert states["overlap"].state is ReadinessState.READY
 
 
 def test_every_registered_metric_can_be_imported():
-    assert [str(one.detail) for one in registered() if one.state is State.BROKEN] == []
+    assert [str(one.detail) for one in registered() if one.state is ReadinessState.BROKEN] == []
 
 
 @pytest.mark.parametrize(

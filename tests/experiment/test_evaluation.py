@@ -1,6 +1,7 @@
 """From scores to result rows: what is flagged, what is counted, and the Python interface that leads there."""
 
 import importlib.util
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -97,6 +98,11 @@ def test_there_is_no_learnt_control_on_what_it_was_fitted_on_or_where_it_would_t
 def test_without_tests_nothing_is_flagged(pairs):
     flat = {pair.pair_id: 0.5 for pair in pairs}
     assert evaluated(flat, comparison={"permutations": 0})["classification"].not_above == {}
+    settings = {"dataset": "mini", "protocols": ["classification"], "comparison": {"permutations": 0}, **QUICK}
+    perfect = {pair.pair_id: float(pair.level) for pair in pairs}
+    sentences = metaeval.evaluate_scores({"mine": perfect}, **settings).findings
+    assert any(text.startswith("The best control is ") for text in sentences)
+    assert not any("above every control" in text or " can tell " in text for text in sentences)
     assert "random" in evaluated(flat, interval={"resamples": 0})["classification"].not_above["overall"]
 
 
@@ -109,7 +115,7 @@ def test_a_flag_follows_from_the_paired_test_and_not_from_two_intervals(pairs):
         {"better": better, "words": words}, dataset="mini", protocols=["classification"], **QUICK
     )
     rows = {row.metric: row for row in result.rows}
-    assert result.significance.tests == 1 + len(result.significance.controls) / 4
+    assert result.significance.tests == 1
     for one in result.significance.controls:
         told = one.holm is not None and one.holm <= 0.05 and one.difference > 0
         assert told == (one.other not in rows[one.one].not_above.get(one.measure, []))
@@ -134,6 +140,35 @@ def test_random_scores_count_with_their_expectation(pairs):
     assert (found["ndcg@5"].low, found["ndcg@5"].high) == (None, None)
 
 
+def test_controls_do_not_change_which_metrics_differ(tmp_path):
+    settings = {"metrics": ["overlap", "rouge", "bm25"], "dataset": "mini", "protocols": ["classification"], **QUICK}
+    with_them, without = (
+        metaeval.run(controls=has, results=tmp_path, **settings)[0].significance for has in (True, False)
+    )
+    assert with_them.comparisons == without.comparisons
+    assert with_them.controls
+    assert without.controls == []
+
+
+def test_the_same_scores_are_told_from_the_same_order(pairs, tmp_path):
+    # exp(3 x) orders all pairs as x does, so that every area is the same.
+    (table,) = metaeval.run(
+        metrics=["support-mini"], protocols=["classification"], dataset="mini", results=tmp_path, **QUICK
+    )
+    scores = {pair.pair_id: judge(pair.source, pair.statement).expected for pair in pairs}
+    moved = {key: math.exp(3 * value) for key, value in scores.items()}
+    settings = {"dataset": "mini", "protocols": ["classification"], **QUICK}
+    results = metaeval.evaluate_scores({"mine": moved}, **settings)
+    (row,) = (row for row in results[0].rows if row.kind == "metric")
+    control = next(row for row in results[0].rows if row.metric == "learnt coverage")
+    areas = [{key: value.value for key, value in one.values.items()} for one in (row, control)]
+    assert areas[0] == areas[1]
+    assert row.same_scores == []
+    assert "learnt coverage" in row.not_above["overall"]
+    assert not any("itself" in text for text in results.findings)
+    assert [row.same_scores for row in table.rows if row.kind == "metric"] == [["learnt coverage"]]
+
+
 @pytest.mark.parametrize("family", ["column", "table", "suite"])
 def test_p_is_adjusted_over_the_family(pairs, family):
     scores = {
@@ -141,27 +176,39 @@ def test_p_is_adjusted_over_the_family(pairs, family):
     }
     settings = {"protocols": ["classification", "correlation"], "comparison": {"family": family, "permutations": 99}}
     found = metaeval.evaluate_scores(scores, dataset="mini", **settings, **QUICK)
-    tests = [
-        (result.protocol, one)
-        for result in found
-        for one in (*result.significance.comparisons, *result.significance.controls)
-    ]
     families = {"column": lambda of, one: (of, one.measure), "table": lambda of, one: of, "suite": lambda of, one: 0}
-    sizes = {}
-    for of, one in tests:
-        sizes.setdefault(families[family](of, one), []).append(one)
-    for own in sizes.values():
+
+    def by_family(field):
+        every = {}
+        for result in found:
+            for one in getattr(result.significance, field):
+                key = families[family](result.protocol, one)
+                every.setdefault(key, []).append((result.protocol, one))
+        return every
+
+    pairs = {key: [one for _, one in own] for key, own in by_family("comparisons").items()}
+    for own in pairs.values():
         raw = np.array([np.nan if one.p is None else one.p for one in own])
         expected = [None if np.isnan(p) else p for p in holm(raw)]
         assert [one.holm for one in own] == expected
+    for own in by_family("controls").values():
+        # A metric is above all its controls where the largest p of its claims is significant by Holm over the metrics.
+        of_metric = {}
+        for protocol, one in own:
+            if one.p is not None:
+                of_metric.setdefault((protocol, one.measure, one.one), []).append(one)
+        largest = [max(one.p if one.difference > 0 else 1 for one in tests) for tests in of_metric.values()]
+        beaten = [all(one.holm <= 0.05 and one.difference > 0 for one in tests) for tests in of_metric.values()]
+        assert beaten == (holm(np.array(largest)) <= 0.05).tolist()
     for result in found:
         most = max(
             sum(one.p is not None for one in own)
-            for key, own in sizes.items()
+            for key, own in pairs.items()
             if key == 0 or key == result.protocol or (isinstance(key, tuple) and key[0] == result.protocol)
         )
         assert result.significance.tests == most
-        assert f"{most} tests of a {family}" in str(notes.settings(result.significance))
+        counted = f"Holm over the {most} test{'s' if most > 1 else ''} of a {family}"
+        assert counted in notes.settings(result.significance)
 
 
 def test_statuses_count_the_unscored_rows_and_not_the_excluded_ones(pairs):
@@ -208,7 +255,7 @@ def test_judged_data_of_ones_own_need_no_file(tmp_path, caplog):
 
     # Each statement has one page of one chunk: there is nothing to rank.
     assert {result.protocol for result in results} == {"classification", "correlation"}
-    assert "Left out: retrieval: the candidates of each statement are of one level" in caplog.text
+    assert "Left out: retrieval on rainy: the candidates of each statement are of one level" in caplog.text
     assert results[0].data.name == "rainy"
     assert results[0].data.levels == {"full": 2, "partial": 2, "none": 2}
     # All six statements stand in their page word for word: overlap is constant.
@@ -229,7 +276,7 @@ def test_texts_that_do_not_pair_up_are_one_sentence():
 
 def test_a_model_metric_without_its_packages_says_what_to_install(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"needs torch.*metaeval\[models\]"):
+    with pytest.raises(UserError, match=r"needs torch.*\.\[models\]"):
         metaeval.score("minilm-cosine", ["the river"], ["river"])
 
 

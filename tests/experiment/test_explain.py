@@ -1,33 +1,25 @@
 """Explain: every field of a real signature has its sentence; what two rows differ in is named, and nothing else."""
 
-import ast
 import json
 import re
 
 import pytest
-import yaml
 
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.profile import Profile
-from metaeval.citation.scifi.model import ScifiOptions
-from metaeval.citation.sentences import MarkStyles
-from metaeval.config import RunConfig, load_run
+from metaeval.config import EARLIER_INTERVALS, RunConfig, load_run
 from metaeval.declared import option_docs
 from metaeval.errors import UserError
-from metaeval.experiment.citing.pipeline import fields_of, sort_settings
+from metaeval.experiment.citing.pipeline import fields_of
 from metaeval.experiment.explaining.explain import (
     OWNERS,
-    changed,
-    defaults_of,
     explain,
     meaning,
     option_words,
     read_signature,
     read_source,
-    typed,
 )
 from metaeval.experiment.explaining.job_files import compare
-from metaeval.experiment.explaining.recipe import recipe
 from metaeval.experiment.run import run, write_run
 from metaeval.report.differences import numbers_of
 from metaeval.signature import metric_parts, read_choices
@@ -78,7 +70,7 @@ def test_every_field_of_a_real_signature_has_a_sentence(results, protocol):
         (
             "interval",
             "cluster-bca-0.9",
-            "bca (bias-corrected and accelerated); level of the intervals",
+            "level of the intervals; bca: bias-corrected and accelerated percentiles of resampled groups, of earlier",
             "interval.level",
         ),
         ("B", "0", "(0: no intervals)", "interval.resamples"),
@@ -185,61 +177,6 @@ def test_what_cannot_be_compared_is_refused(results):
         read_source(retrieval, "overlapp")
 
 
-def test_the_recipe_says_only_what_is_not_the_default(results):
-    made = recipe(read_signature(texts(results["one", "retrieval"])["rouge-2"]))
-
-    assert made.words == ["metaeval", "run", "-m", "rouge-2", "-p", "retrieval", "--set", "interval.resamples=5"]
-    assert made.caveats == []
-
-
-@pytest.mark.parametrize(
-    ("fields", "words", "caveat"),
-    [
-        ({"data": "small/all@0123", "metric": "overlap@v1(content_only=True)"}, "jsonl --data CORPUS", "calls itself"),
-        ({"data": "wice/dev@0123", "metric": "overlap@v1"}, "-d wice --split dev", "--data FOLDER"),
-        ({"data": "mini/all@0123", "metric": "mine@scores", "file": "sha256:0123"}, "evaluate FILE", "sha256:0123"),
-        ({"data": "expertqa/all@0123", "unit": "citation", "metric": "overlap@v1"}, "-d expertqa -u", "Options of the"),
-        ({"data": "frank/all@0123", "unit": "rating", "metric": "BLEU@published"}, "metaeval evaluate -d frank", ""),
-        ({"data": "mini/all@0123", "control": "oracle"}, "-m overlap", "'oracle'"),
-        # Of versions that had the base paper's rule for evidence and no other.
-        ({"data": "mini/all@0123", "evidence": "jaccard-0.5"}, "--set evidence.rule=touched", ""),
-        (
-            {"data": "mini/all@0123", "evidence": "jaccard-0.3"},
-            "evidence.rule=touched --set evidence.threshold=0.3",
-            "",
-        ),
-        ({"data": "mini/all@0123", "metric": "nobody@v1"}, "-m nobody", "cannot be made here"),
-        ({"data": "mini/all@0123", "metric": "overlap@v99"}, "-m overlap", "at version 1 here"),
-        ({"data": "mini/all@0123", "metric": "overlap@v1(odd=1)"}, "-m overlap", "odd=1"),
-        ({"data": "mini/all@0123", "metric": "overlap@v1", "target": "full"}, "-m overlap", "'metaeval calibrate'"),
-        ({"data": "mini/all@0123", "metric": "overlap@v1", "analysis": "gain"}, "-m overlap", "'metaeval compare'"),
-        ({"metric": "mine@scores", "file": "sha256:01", "protocol": "decision"}, "metaeval decide FILE", "sha256:01"),
-        ({"metric": "overlap@v1", "protocol": "retrieval", "alpha": "0.05"}, "-m overlap", "'metaeval power' makes"),
-        ({}, "-m overlap", "data set cannot be read"),
-    ],
-)
-def test_what_a_signature_cannot_tell_is_said(fields, words, caveat):
-    made = recipe(fields)
-
-    assert words in " ".join(made.words)
-    assert caveat in " ".join(made.caveats)
-
-
-def test_a_citation_pipelines_signature_gives_its_own_command():
-    fields = read_signature(
-        "answers:mine@84d29acbc1b3|pipeline:aliice|profile:released|parser:spacy:en_core_web_sm (3.8)|splitter:rules-2|"
-        "backend:overlap@v1(content_only=True)|threshold:0.63|premise:max over chunks|B:1000|seed:3"
-    )
-
-    made = recipe(fields)
-
-    assert made.words == [
-        *("metaeval", "cite", "aliice", "FILE", "--nli", "overlap", "--threshold", "0.63", "--profile", "released"),
-        *("--premise", "chunks", "--parser", "spacy:en_core_web_sm", "--set", "interval.seed=3"),
-    ]
-    assert "mine@84d29acbc1b3" in made.caveats[0]
-
-
 @pytest.mark.parametrize("owner", [*OWNERS, AlceOptions, Profile], ids=lambda owner: owner.__name__)
 def test_every_option_has_a_sentence_under_its_field(owner):
     words = option_docs(owner)
@@ -280,36 +217,6 @@ def test_choices_of_one_field_are_read_back(text, choices):
     assert read_choices(text) == choices
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        *(("None", "null"), ("True", "true"), ("0.5", "0.5"), ("move all", "move all"), ("none", "none")),
-        ("{'a': None, 'b': [1, 'x']}", '{"a": null, "b": [1, "x"]}'),
-    ],
-)
-def test_a_value_is_typed_so_that_yaml_reads_it_back(value, said):
-    assert typed(value) == said
-    try:
-        meant = ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        meant = value
-    assert yaml.safe_load(typed(value)) == meant
-
-
-def test_every_option_that_is_not_the_default_is_read_back_to_the_same_options():
-    options = ScifiOptions(window=9, tie="before", likeness=1.0, styles=MarkStyles(lists=False, longest_range=3))
-
-    given, left = sort_settings(
-        [
-            f"{name}={value}"
-            for name, value in changed(read_choices(options.signature), defaults_of(ScifiOptions())).items()
-        ],
-        {"scifi": ScifiOptions},
-    )
-
-    assert (ScifiOptions(**given["scifi"]), left) == (options, [])
-
-
 def test_the_numbers_of_a_record_stand_under_its_words():
     records = [
         {"measure": "f1", "system": "m", "round": number, "value": number / 2, "low": None, "high": 1.0, "tau_low": 0.0}
@@ -325,51 +232,11 @@ def test_the_numbers_of_a_record_stand_under_its_words():
     assert numbers_of([]) == {}
 
 
-MADE = "|interval:cluster-t-0.9|fewest:6|by:group|B:7|seed:3"
+@pytest.mark.parametrize("method", ["bca", "bootstrap-t"])
+def test_intervals_of_earlier_versions_are_explained(method):
+    fields = read_signature(f"unit:rating|metric:m@scores|interval:cluster-{method}-0.9|by:group|B:1000|seed:3")
 
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (
-            "answers:a@0|pipeline:alce|profile:released|units:list items|splitter:rules-2|backend:rouge@v1(stem=True)|"
-            f"threshold:soft|premise:max over chunks words-60{MADE}",
-            "cite alce FILE --nli rouge --set metric_options.rouge.stem=true --threshold soft --profile released "
-            "--units list --premise chunks --set chunk.size=60 --set chunk.mode=words --set interval.resamples=7 "
-            "--set interval.seed=3 --set interval.level=0.9",
-        ),
-        (
-            "answers:a@0|pipeline:citeeval|profile:paper|options:as the profile|scenario:full|baseline:attrscore|"
-            "backend:nli@v1(score=ent)|B:1000|seed:0",
-            "cite citeeval FILE --baselines attrscore:nli --set metric_options.nli.score=ent --model NAME",
-        ),
-        (
-            "data:a/responses@0|unit:rating|none:left out|unrated:left out|responses:own|scenario:full|control:oracle|"
-            "protocol:decision|folds:7|B:1000",
-            "cite meta FILE --pipelines alce --nli overlap --set protocols=decision "
-            "--set protocol_options.decision.folds=7",
-        ),
-        (
-            "answers:a@0|pipeline:scifi|options:facts=parser|facts:aliice claims, profile p, parser ud:stanza 1 (en)",
-            "cite scifi FILE --parser ud:stanza",
-        ),
-        (
-            "answers:a@0|pipeline:citeeval-refit|model:m|folds:5|resamples:9|seed:1|level:0.8",
-            "cite refit FILE --model m --set interval.resamples=9 --set interval.seed=1 --set interval.level=0.8",
-        ),
-    ],
-)
-def test_a_citation_signature_gives_the_command_that_wrote_it(text, words):
-    made = recipe(read_signature(text))
-
-    assert " ".join(made.words) == f"metaeval {words}"
-    assert {one.name for one in explain(read_signature(text)) if not one.text} == set()
-
-
-@pytest.mark.parametrize(
-    ("threshold", "told"), [("0.63", False), ("0.483726", True), ("-1.23456", True), ("soft", False)]
-)
-def test_a_threshold_that_may_be_cut_is_told(threshold, told):
-    made = recipe({"pipeline": "alce", "backend": "overlap@v1", "threshold": threshold})
-
-    assert any("six digits" in caveat for caveat in made.caveats) == told
+    assert (
+        f"{method}: {EARLIER_INTERVALS[method]}, of earlier versions"
+        in meaning("interval", fields["interval"], fields).text
+    )

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.config import RunConfig, load_run
-from metaeval.experiment.job_folder import Kept, check, manifest, settings_of, write_manifests
+from metaeval.experiment.job_folder import Command, Kept, check, manifest, settings_of, write_manifests
 from metaeval.experiment.prepared_run import load_corpus
 from metaeval.experiment.run import run, write_run
 from metaeval.report.result import save_result
@@ -55,17 +55,17 @@ def test_the_settings_are_read_back_and_those_of_earlier_versions_have_their_rul
 def test_every_written_file_has_its_hash(written):
     config, data, paths = written
 
-    files = manifest(config, "run", data, paths)["files"]
+    files = manifest(config, Command("run"), data, paths)["files"]
 
     # hashlib on the whole file, against the block-wise reading of the library.
     assert files == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
-    assert {Path(name).suffix for name in files} == {".json", ".txt", ".md", ".tex", ".csv", ".jsonl", ".html"}
+    assert {Path(name).suffix for name in files} == {".json", ".jsonl", ".html"}
 
 
 def test_it_names_settings_versions_machine_time_and_data(written):
     config, data, paths = written
 
-    made = manifest(config, "run", data, paths)
+    made = manifest(config, Command("run"), data, paths)
 
     assert RunConfig.model_validate(made["config"]) == config
     assert set(made["versions"]) >= {"metaeval", "numpy", "scipy"}
@@ -81,7 +81,7 @@ def test_score_files_and_their_manifests_are_hashed(tmp_path):
     manifest_path(scores).write_text("{}", encoding="utf-8")
     config = RunConfig(metrics=(f"scores:{scores}", "overlap"))
 
-    found = manifest(config, "run", [], [])["scores"]
+    found = manifest(config, Command("run"), [], [])["scores"]
 
     assert found == {
         str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in (scores, manifest_path(scores))
@@ -116,7 +116,7 @@ def test_a_broken_manifest_stops_nothing_and_lists_nothing(written, broken):
     (paths[0].parent / "manifest.json").write_text(broken, encoding="utf-8")
 
     assert check(paths[0]) in (Kept.UNREADABLE, Kept.UNLISTED)
-    write_manifests(config, "run", data, paths)
+    write_manifests(config, Command("run"), data, paths)
     assert check(paths[0]) is Kept.SAME
 
 
@@ -128,7 +128,7 @@ def test_what_an_earlier_run_left_in_the_folder_stays_listed(written):
     save_result(result, later)
     paths[-1].unlink()
 
-    write_manifests(other, "run", [result.data], [later])
+    write_manifests(other, Command("run"), [result.data], [later])
 
     kept = json.loads((later.parent / "manifest.json").read_text(encoding="utf-8"))
     assert set(kept["files"]) == {"classification.json"}
@@ -164,7 +164,7 @@ def test_result_files_depend_on_neither_threads_hashing_and_place_nor_the_order_
         }
         subprocess.run((*command, *settings), env={**os.environ, **environment}, check=True, capture_output=True)
         files = {path.name: path.read_bytes() for path in folder.glob("*/*") if path.name != "manifest.json"}
-        assert len(files) == 17  # three protocols in five formats, their page, and the pairs
+        assert len(files) == 5  # three protocols, their page, and the pairs
         found.append(files)
 
     assert found[0] == found[1]

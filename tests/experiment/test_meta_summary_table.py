@@ -14,8 +14,8 @@ from metaeval.report.result import Column, Comparison, Data, Interval, Result, R
 COLUMNS = [Column(key=key, label=key.title()) for key in ("pearson", "spearman")]
 
 
-def row(name, kind="metric", not_above=None, clusters=None, low=0.1):
-    value = Value(value=0.2, low=low, high=0.3, ceiling=0.5)
+def row(name, kind="metric", clusters=None):
+    value = Value(value=0.2, low=0.1, high=0.3, ceiling=0.5)
     return Row(
         metric=name,
         kind=kind,
@@ -23,13 +23,12 @@ def row(name, kind="metric", not_above=None, clusters=None, low=0.1):
         total=5,
         scored=5,
         unscored=0,
-        not_above=not_above or {},
         clusters=clusters or {},
         signature=name,
     )
 
 
-def result(*rows, holm=0.2):
+def result(*rows, holm=0.2, controls=()):
     pairs = [Comparison(measure=column.key, one="a", other="b", rows=5, difference=0.1, p=holm, holm=holm, bh=holm)
              for column in COLUMNS]  # fmt: skip
     data = Data(name="d", split="people", fingerprint="f", statements=5, documents=0, citations=0, groups=5, levels={})
@@ -43,26 +42,42 @@ def result(*rows, holm=0.2):
         columns=COLUMNS,
         rows=list(rows),
         ceilings={"pearson": {"continuous": 0.9}, "kendall": {"continuous": 0.8}},
-        significance=Significance(permutations=100, seed=0, alpha=0.05, comparisons=pairs),
+        significance=Significance(permutations=100, seed=0, alpha=0.05, comparisons=pairs, controls=list(controls)),
     )
 
 
 CONTROLS = [row(name, "control") for name in ("system", "random")]
-BOTH = {"pearson": ["system"], "spearman": ["system", "random"]}
+
+
+def against(metric, control, **holm):
+    """The tests of a metric against a control: of each measure the adjusted p, with the sign of the difference."""
+    return [
+        Comparison(measure=key, one=metric, other=control, rows=5, difference=p, p=abs(p), holm=abs(p))
+        for key, p in holm.items()
+    ]
 
 
 def test_a_control_is_told_once_and_not_row_by_row():
-    found = result(row("a", not_above=BOTH), row("b", not_above={"pearson": ["system"]}), *CONTROLS)
-    # No row clears "system" by Pearson, b does by Spearman; by Pearson both clear "random", by Spearman b alone.
+    rows = row("a"), row("b"), *CONTROLS
+    tests = [
+        *against("a", "system", pearson=0.2, spearman=-0.01),
+        *against("b", "system", pearson=0.06, spearman=0.05),
+        *against("a", "random", pearson=0.01, spearman=0.3),
+        *against("b", "random", pearson=0.01, spearman=0.01),
+    ]
+    found = result(*rows, controls=tests)
+    # Alpha is .05: no row clears "system" by Pearson, b does by Spearman, where a is below it.
     assert cleared(found).items == (
         ("system", "Pearson: no measure clears it; Spearman: cleared by b"),
         ("random", "Pearson: every measure clears it; Spearman: cleared by b"),
     )
-    alike = result(row("a", not_above=BOTH), row("b", not_above=BOTH), *CONTROLS)
-    assert cleared(alike).items[0] == ("system", "no measure clears it")
-    assert [own.not_above for own in unmarked(found).rows] == [{}] * 4
-    # Without an interval nothing is known to be cleared.
-    assert cleared(result(row("a", low=None), *CONTROLS)).items[0] == ("system", "no measure clears it")
+    alike = result(*rows, controls=against("a", "system", pearson=0.2, spearman=0.2))
+    # Nothing is said of a control without tests.
+    assert cleared(alike).items == (("system", "no measure clears it"),)
+    marked = found.rows[0].model_copy(update={"not_above": {"pearson": ["system"]}})
+    assert unmarked(found.model_copy(update={"rows": [marked]})).rows[0].not_above == {}
+    assert cleared(result(*rows)).items == ()
+    assert cleared(found.model_copy(update={"significance": None})).items == ()
 
 
 def test_where_no_two_measures_differ_one_sentence_says_so():

@@ -13,14 +13,8 @@ from metaeval.corpus.jsonl import write_corpus
 from metaeval.errors import UserError
 from metaeval.experiment.run import run
 from metaeval.experiment.suites.multiverse import DEFAULT_AXES, Outlook, explore, read_axes
-from metaeval.report.multiverse import (
-    grids,
-    influences,
-    specification,
-    standings,
-    swaps,
-    write_multiverse,
-)
+from metaeval.report.formats import format_texts, tables_in
+from metaeval.report.multiverse import influences, multiverse_tables, specification, standings, swaps, write_multiverse
 
 METRICS = "overlap,rouge,bm25"
 AXES = ("chunk.size=60,150", "pool=own,bm25:3", "evidence.rule=touched,complete")
@@ -49,7 +43,7 @@ def test_combinations_that_tell_no_metrics_apart_are_left_out(settings, tmp_path
     assert [(choices["protocol"], choices["pool"]) for choices, _ in found.skipped] == [("retrieval", "own")]
     pools = {(one.protocol, one.choices.get("pool")) for one in found.outlooks}
     assert pools == {("correlation", None), ("classification", None), ("retrieval", "bm25:3")}
-    (choices, _), *_ = grids(found)[-1].footer[-1].items
+    (choices, _), *_ = multiverse_tables(found)[-1].footer[-1].items
     assert choices.startswith("protocol=retrieval, chunk.size=1500")
 
 
@@ -187,7 +181,7 @@ def test_a_combination_that_the_data_do_not_allow_is_skipped_with_its_reason(set
     ((choices, reason),) = found.skipped
     assert choices["unit"] == "chunk"
     assert "unit=citation" in reason
-    assert grids(found)[-1].footer[-1].text.startswith("1 combination that could not be run")
+    assert multiverse_tables(found)[-1].footer[-1].text.startswith("1 combination that could not be run")
     with pytest.raises(UserError, match="No combination of choices can be run"):
         explore(config, {"chunk.size": ("5",), "unit": ("chunk",)})
 
@@ -247,8 +241,9 @@ def test_the_files_hold_every_outlook_and_repeat_byte_for_byte(found, tmp_path):
     first, second = write_multiverse(found, tmp_path / "a"), write_multiverse(found, tmp_path / "b")
 
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
-    rows = list(csv.DictReader((tmp_path / "a" / "multiverse.csv").read_text(encoding="utf-8").splitlines()))
+    rows = list(csv.DictReader(format_texts(first[0], ["csv"])[".csv"].splitlines()))
     assert [(row["metric"], float(row["value"])) for row in rows] == [(o.metric, o.value) for o in found.outlooks]
+    assert tables_in(first[0]) == multiverse_tables(found)
     assert {row["pool"] for row in rows if row["protocol"] == "correlation"} == {""}
     data = json.loads((tmp_path / "a" / "multiverse.json").read_text(encoding="utf-8"))
     assert len(data["outlooks"]) == len(found.outlooks)
@@ -256,7 +251,7 @@ def test_the_files_hold_every_outlook_and_repeat_byte_for_byte(found, tmp_path):
 
 
 def test_the_tables_name_the_choices_that_move_ranks_and_what_was_held(found):
-    made = grids(found)
+    made = multiverse_tables(found)
 
     assert made[-1].footer[-1].line == (
         "evidence.threshold at 0.5: these data give evidence as sentence indices, or none"
@@ -266,4 +261,5 @@ def test_the_tables_name_the_choices_that_move_ranks_and_what_was_held(found):
         assert sorted(line.name for line in own["metric"].lines) == ["bm25", "overlap", "rouge"]
         shares = [float(line.cells[0].number.removesuffix(" %").replace("–", "0")) for line in own["choice"].lines]
         assert shares == sorted(shares, reverse=True)
-    assert any(grid.footer[0].text.startswith("a share is") for grid in made if grid.stub == "choice")
+    notes = [note.text for grid in made if grid.stub == "choice" for note in grid.footer]
+    assert any(note.startswith("a share is") for note in notes)

@@ -48,7 +48,7 @@ def test_the_sheet_has_a_line_for_each_measure(panel):
     frame, (_, options) = prepare_decisions(panel)
     sheet = own_levels_sheet(panel, frame, options, own_level_columns(panel, frame))
     assert [record["metric"] for record in sheet.records] == ["support-mini"] * 5
-    assert len(sheet.grid.blocks) == 5
+    assert len(sheet.blocks) == 5
 
 
 def test_a_metric_without_probabilities_of_the_levels_has_none(tmp_path):

@@ -109,9 +109,9 @@ def test_few_groups_are_marked_where_there_is_an_interval(settings, fewest, mark
     panel = load_panel(load_run(None, {**settings, "interval": {"resamples": 30, "fewest": fewest}}), True)
     sheet = by_part([panel], "length")[0]
 
-    groups = [line.cells[1] for line in sheet.grid.lines]
+    groups = [line.cells[1] for line in sheet.lines]
     assert [(cell.number, cell.marks) for cell in groups] == [("12", ()), *[("3", marks)] * 4]
-    assert [note.label for note in sheet.grid.footnotes if "fewer than 10 groups" in note.text] == list(marks)
+    assert [note.label for note in sheet.footnotes if "fewer than 10 groups" in note.text] == list(marks)
 
 
 def test_a_part_with_nothing_to_rank_has_no_ndcg(panel):
@@ -167,10 +167,7 @@ def test_a_part_with_two_gold_values_keeps_its_concordance(tmp_path):
 
 @pytest.mark.parametrize(
     ("changed", "by", "said"),
-    [
-        ({}, "sytem", "Did you mean 'system'"),
-        ({"unit": "citation"}, "position", "needs unit=chunk"),
-    ],
+    [({}, "sytem", "Did you mean 'system'"), ({"unit": "citation"}, "position", "needs unit=chunk")],
 )
 def test_a_wrong_division_is_refused(settings, changed, by, said):
     with pytest.raises(UserError, match=said):

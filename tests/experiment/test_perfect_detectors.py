@@ -8,8 +8,9 @@ import pytest
 from metaeval.config import load_run
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.experiment.run import run
+from metaeval.report.cells import lay_out
+from metaeval.report.formats import table_text
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Result
-from metaeval.report.sheet import table_text
 
 FULL, PARTIAL = SupportLevel.FULL, SupportLevel.PARTIAL
 # Three chunks of two words. Of three statements, one is supported by chunk 0, one by chunks 0 and 1 together, and one
@@ -64,21 +65,21 @@ def test_where_incomplete_sets_are_left_out_they_are_counted(result, rule):
 def test_where_rows_are_what_was_judged_there_is_nothing_to_say(result, settings):
     found = result(*settings)
     assert found.perfect is None
-    assert "perfect detector" not in table_text(found, "terminal")
+    assert "perfect detector" not in table_text(lay_out(found), "text")
 
 
-@pytest.mark.parametrize("form", ["terminal", "markdown", "latex"])
+@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
 def test_every_table_says_it_with_one_sentence(result, form):
-    said = " ".join(table_text(result("evidence.rule=touched"), form).split())
+    said = " ".join(table_text(lay_out(result("evidence.rule=touched")), form).split())
     assert "one of full support passes over 2 of the 3 pairs at level full" in said
     assert "FS-NS 66.7, FS-PS 66.7, PS-NS 50.0, Overall 61.1" in said
-    said = " ".join(table_text(result(), form).split())
+    said = " ".join(table_text(lay_out(result()), form).split())
     assert "passes over" not in said
     assert "FS-PS 100.0" in said
 
 
 def test_the_csv_has_a_column_for_each(result):
-    rows = csv.DictReader(io.StringIO(table_text(result("evidence.rule=touched"), "csv")))
+    rows = csv.DictReader(io.StringIO(table_text(lay_out(result("evidence.rule=touched")), "csv")))
     (found,) = (row for row in rows if (row["metric"], row["measure"]) == ("overlap", "fs_ps"))
     values = [float(found[name]) for name in ("perfect_full", "perfect_any", "perfect_share")]
     assert values == pytest.approx([2 / 3, 1 / 2, 1 / 6])

@@ -12,7 +12,7 @@ from metaeval.experiment.metrics import load_metric
 from metaeval.reading import read_object
 from metaeval.scoring import pace
 from metaeval.scoring.executors.contract import Context, Done, Task
-from metaeval.scoring.pace import Pace
+from metaeval.scoring.pace import ScoringPace
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +77,7 @@ def test_the_budget_reaches_the_metrics_that_cost_money_and_no_others():
 )
 def test_a_time_says_what_it_rests_on_and_takes_for_granted(executor, devices, said):
     config = RunConfig(executor=executor).executor
-    assert told(Pace(600, 3.0, "cpu: X"), 12_000, 5, config, devices).startswith(said)
+    assert told(ScoringPace(600, 3.0, "cpu: X"), 12_000, 5, config, devices).startswith(said)
 
 
 def test_times_are_in_words():

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from metaeval import registry
+from metaeval.analyses.plan import PLAN, PlanOptions
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.comparing.planning import needs, planned, raw_difference, read_numbers
+from metaeval.experiment.comparing.planning import needs, planned, raw_difference
 from metaeval.stats.significance import required_groups
 from protocols.comparison import exchange_p_values, minus
 from protocols.contract import Judgements, Measure
@@ -69,10 +70,13 @@ def test_a_measure_finds_its_protocol():
 
 
 def test_differences_are_numbers_with_commas():
-    assert read_numbers("difference", " 1, 2.5,") == [1.0, 2.5]
-    for text in ("1;2", ",", "1,inf"):
-        with pytest.raises(UserError, match=f"--difference takes numbers with commas.*got '{text}'"):
-            read_numbers("difference", text)
+    assert PlanOptions(difference=" 1, 2.5,").difference == (1.0, 2.5)
+    assert PlanOptions(difference=2).difference == (2.0,)
+    for text in ("1;2", ","):
+        with pytest.raises(UserError, match=f"'difference'.*it takes numbers with commas.*got '{text}'"):
+            PLAN.options_of({"difference": text})
+    with pytest.raises(UserError, match=r"'difference\.1' in the settings is inf: it should be a finite number"):
+        PLAN.options_of({"difference": "1,inf"})
 
 
 def drawn(groups, rng):

@@ -9,7 +9,8 @@ from metaeval.corpus.loaders import frank, xsum_hallucination
 from metaeval.errors import UserError
 from metaeval.experiment.evaluation import published_files, published_for, read_published
 from metaeval.registry import find, names
-from metaeval.report.sheet import table_text
+from metaeval.report.cells import lay_out
+from metaeval.report.formats import table_text
 
 
 def test_the_base_papers_tables_are_in_raw_units():
@@ -95,5 +96,5 @@ def test_the_papers_numbers_stand_beside_ours_where_the_data_are_gensearch():
     assert autoais.values["overall"].published == pytest.approx(0.8294)
     assert {value.published for value in mine.values.values()} == {None}
     assert "arXiv 2406.15264" in result.published
-    assert "paper 82.9" in table_text(result, "terminal")
+    assert "paper 82.9" in table_text(lay_out(result), "text")
     assert other.published == ""  # the paper has other labels

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from metaeval import api
-from metaeval.corpus.model import Rating, Ratings
+from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.errors import UserError
 
 RNG = np.random.default_rng(7)

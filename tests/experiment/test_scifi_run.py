@@ -109,7 +109,7 @@ def notes(found):
 
 
 def footer(found):
-    return scifi_sheets(found)[0].grid.footer
+    return scifi_sheets(found)[0].footer
 
 
 def test_scores_of_systems_on_paper(assessed):
@@ -123,12 +123,8 @@ def test_scores_of_systems_on_paper(assessed):
     assert value(found, "new", "coverage_answers") == pytest.approx(0.8)
     counted = [value(found, *which) for which in (("old", "count_valued"), ("new", "count_reference"))]
     assert counted == [4, 1]
-    grid = scifi_sheets(found)[0].grid
-    assert [(group.title, group.columns) for group in grid.groups] == [
-        ("entailment", 2),
-        ("coverage", 2),
-        ("facts", 2),
-    ]
+    grid = scifi_sheets(found)[0]
+    assert [(group.title, group.columns) for group in grid.groups] == [("entailment", 2), ("coverage", 2), ("facts", 2)]
     assert grid.headings[:2] == ("over facts", "over answers")
 
 
@@ -139,7 +135,7 @@ def test_a_threshold_makes_values_of_0_and_1(assessed, backend):
     assert value(found, "new", "entailment_facts") == 1 / 2
     assert value(found, "old", "coverage_facts") == 1 / 2
     both = scifi_sheets(assessed(backend(), backend(threshold=0.5, name="other")))[0]
-    assert [block.title for block in both.grid.blocks] == ["stored", "other at 0.5"]
+    assert [block.title for block in both.blocks] == ["stored", "other at 0.5"]
     assert {one["backend"] for one in both.records} == {"stored", "other"}
 
 
@@ -261,7 +257,7 @@ def test_where_nothing_is_cited_nothing_has_a_value(assessed, backend):
     assert (value(found, "a", "entailment_facts"), value(found, "a", "count_valued")) == (None, 0)
     assert (value(found, "a", "uncited", "scifi-answers"), value(found, "b", "uncited", "scifi-answers")) == (1, None)
     assert value(found, "b", "density", "scifi-answers") is None
-    scores, answers = (sheet.grid for sheet in scifi_sheets(found))
+    scores, answers = (sheet for sheet in scifi_sheets(found))
     assert scores.headings == ("over facts", "over answers", "valued")
     assert [[cell.number for cell in line.cells] for line in scores.lines] == [["–", "–", "0"]] * 4
     assert [(group.title, group.columns) for group in scores.groups] == [("entailment", 2), ("facts", 1)]
@@ -282,7 +278,7 @@ def test_where_nothing_is_cited_nothing_has_a_value(assessed, backend):
 def test_options_reach_the_numbers_and_the_signature(assessed, option, expected):
     found = assessed(overrides=("interval.resamples=0", option))
     assert value(found, "old", "entailment_facts") == pytest.approx(expected)
-    (line,) = scifi_sheets(found)[0].grid.signatures
+    (line,) = scifi_sheets(found)[0].signatures
     assert f",{option.replace(chr(39), '')}," in line
     assert "|facts:model=t, " in line
     assert "|answered_as:tiny-2|" in line

@@ -99,6 +99,18 @@ def test_an_undefined_pair_is_not_counted_among_those_adjusted_for() -> None:
     assert [one.holm for one in defined] == pytest.approx(by_hand_holm([one.p for one in defined]), abs=1e-15)
 
 
+def test_controls_do_not_change_the_pairs_of_metrics() -> None:
+    settings, given = ComparisonConfig(permutations=199), metrics(correlation.PROTOCOL)
+    rows = given["bad"]
+    call = correlation.PROTOCOL, {}, RESAMPLING, settings, given, ("spearman", "kendall")
+    alone = significance(*call)
+    beside = significance(*call, {name: {"random": None, "control": rows} for name in ("best", "good", "as good")})
+    assert alone is not None
+    assert beside is not None
+    assert (beside.comparisons, beside.permutations, beside.tests) == (alone.comparisons, alone.permutations, 6)
+    assert len(beside.controls or []) == 2 * 3 * 2
+
+
 def test_nothing_to_test() -> None:
     given = metrics(classification.PROTOCOL, {"alone": 1.0})
     call = classification.PROTOCOL, {}, RESAMPLING

@@ -1,5 +1,7 @@
 """Stacks and likeness of metrics, with planted knowledge and explicit resamples."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -9,7 +11,7 @@ from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.columns import column_of
 from metaeval.experiment.comparing.further import agreement_sheet, complementarity_sheet
-from metaeval.experiment.metric_scores import Panel, load_panel
+from metaeval.experiment.metric_scores import load_panel
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.complementarity import resampled_gains, stack_gain
 from metaeval.stats.resampling import bootstrap
@@ -33,7 +35,7 @@ def with_scores(panel, **scores):
         )
         for name, values in scores.items()
     ]
-    return Panel(panel.config, panel.source, columns)
+    return replace(panel, columns=columns)
 
 
 def gold_of(panel):
@@ -50,7 +52,7 @@ def test_agreement_is_scipys_spearman_on_the_rows_that_both_scored(panel):
     found = {(record["one"], record["other"]): (record["spearman"], record["rows"]) for record in sheet.records}
     assert found["a", "b"] == (pytest.approx(spearmanr(a[100:], (b + c)[100:]).statistic, abs=1e-12), 954)
     assert found["b", "c"] == (pytest.approx(spearmanr(b + c, c).statistic, abs=1e-12), 1054)
-    assert [line.name for line in sheet.grid.lines] == ["b", "c"]
+    assert [line.name for line in sheet.lines] == ["b", "c"]
 
 
 def test_metrics_with_errors_of_their_own_gain_and_a_double_gains_nothing(panel):

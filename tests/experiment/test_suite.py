@@ -1,6 +1,5 @@
 """A suite: what its file says, that a data set's results are those of a run of its own, and what is left out."""
 
-import json
 import re
 from pathlib import Path
 
@@ -9,18 +8,12 @@ import pytest
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.evaluation import find_protocols
+from metaeval.experiment.job_folder import Command
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.prepared_run import find_dataset
-from metaeval.experiment.run import run
-from metaeval.experiment.suites.suite import (
-    LeftOut,
-    read_record,
-    read_suite,
-    run_able,
-    run_suite,
-    write_part,
-    write_record,
-)
+from metaeval.experiment.run import run, run_folder, write_run
+from metaeval.experiment.suites.suite import recorded, recorded_omissions, run_able, run_suite, write_record
+from tests.experiment.suites import read_suite
 
 QUICK = ("interval.resamples=5", "comparison.permutations=5")
 
@@ -196,17 +189,41 @@ def test_a_wrong_protocol_is_no_metrics_fault(suite_file):
         run_able(load_run(None, {"metrics": "overlap", "protocols": "corelation"}))
 
 
-def test_the_record_is_read_back_for_this_very_suite_only(suite_file, tmp_path):
+def test_the_record_says_what_was_run_and_left_out(suite_file, tmp_path):
     file = suite_file("datasets: [mini]\nmetrics: [overlap, nobody]\nprotocols: [correlation, retrieval]\n")
     suite = read_suite(file, {}, QUICK)
     (part,) = run_suite(suite)
-    results = [path for path in write_part(part) if path.suffix == ".json"]
+    written = [path for path in write_run(part.config, part.found) if path.suffix == ".json"]
 
-    path = write_record(suite, suite.folder(part.results), [results], part.left_out)
+    path = write_record(suite, suite.folder(part.results, Command("run --suite")), [part])
 
     assert re.fullmatch(r"results/mine-[0-9a-f]{8}/suite.json", path.as_posix())
-    assert read_record(suite) == ([part.results], [LeftOut("mini", "nobody", part.left_out[0].reason)])
-    assert read_record(read_suite(file, {}, [*QUICK, "chunk.size=10"])) == ([], [])
-    for broken in ("{", "[]", json.dumps({**json.loads(path.read_text()), "results": [["nowhere.json"]]})):
+    assert recorded(path.parent) == part.files == written
+    assert recorded_omissions(path.parent) == part.left_out
+    assert [(one.dataset, one.metric) for one in part.left_out] == [("mini", "nobody")]
+    for broken in ("{", "[]", "{}"):
         path.write_text(broken, encoding="utf-8")
-        assert read_record(suite) == ([], [])
+        assert (recorded(path.parent), recorded_omissions(path.parent)) == ([], [])
+
+
+def test_a_part_is_the_run_of_the_metrics_that_are_left(suite_file):
+    (part,) = run_suite(read_suite(suite_file("datasets: [mini]\nmetrics: [overlap, nobody]\n"), {}, QUICK))
+
+    assert part.config.metrics == ("overlap",)
+    alone = load_run(None, {"metrics": "overlap"}, QUICK)
+    assert run_folder(part.config, part.results) == run_folder(alone, part.results)
+
+
+def test_what_is_typed_counts_in_place_of_a_data_sets_own(suite_file):
+    file = suite_file(
+        "datasets: [{dataset: mini, chunk: {size: 60}, evidence_threshold: 0.3, options: {a: 1}}, wice]\n"
+        "chunk: {mode: words}\n"
+    )
+    overrides = ["chunk.size=70", "evidence.window=1", "dataset_options.b=2"]
+
+    one, other = read_suite(file, {}, overrides).runs
+
+    assert (one.chunk.size, one.chunk.mode, one.evidence.threshold) == (70, "sentences", 0.3)
+    assert (one.evidence.window, one.dataset_options) == (1, {"a": "1", "b": "2"})
+    assert (other.chunk.size, other.chunk.mode, other.evidence.threshold) == (70, "words", 0.5)
+    assert (other.evidence.window, other.dataset_options) == (1, {"b": "2"})

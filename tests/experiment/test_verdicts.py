@@ -10,7 +10,8 @@ from metaeval import registry
 from metaeval.citation.model import Verdict
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.verdicts import Cutoff, entailment, find_cutoff, identity_of, load_judge, read_thresholds
+from metaeval.experiment.metrics import load_metrics
+from metaeval.experiment.verdicts import Cutoff, entailment, find_cutoff, identity_of, judge_of, read_thresholds
 from metaeval.scoring.store import ScoreStore
 
 GIVEN = "as given"
@@ -43,8 +44,12 @@ def distance(tmp_path, monkeypatch):
     sys.modules.pop("own_distance", None)
 
 
+def loaded(name, config):
+    return load_metrics([name] if not name.startswith("scores:") else [], config)
+
+
 def test_a_score_at_the_threshold_is_support_and_one_below_is_not():
-    judge = entailment("overlap", RunConfig(), Cutoff(0.5, GIVEN))
+    judge = entailment("overlap", loaded("overlap", RunConfig()), Cutoff(0.5, GIVEN))
     assert judge.entails([HALF, WHOLE, NONE, HALF]) == [
         Verdict(True, 0.5),
         Verdict(True, 1.0),
@@ -55,30 +60,31 @@ def test_a_score_at_the_threshold_is_support_and_one_below_is_not():
 
 
 def test_a_pair_without_a_score_has_no_verdict_and_says_why():
-    judge = entailment("overlap", RunConfig(), Cutoff(0.5, GIVEN))
+    judge = entailment("overlap", loaded("overlap", RunConfig()), Cutoff(0.5, GIVEN))
     assert judge.entails([WORDLESS, WHOLE])[0] == Verdict(None, None, "empty")
     assert [one.status for one in judge.answers.values() if one.score is None] == ["empty"]
 
 
 def test_soft_verdicts_have_a_score_and_no_decision():
-    judge = entailment("overlap", RunConfig(), Cutoff(None, GIVEN))
+    judge = entailment("overlap", loaded("overlap", RunConfig()), Cutoff(None, GIVEN))
     assert judge.soft
     assert judge.entails([HALF, NONE]) == [Verdict(None, 0.5), Verdict(None, 0.0)]
 
 
 def test_where_less_is_more_support_the_threshold_is_an_upper_one_in_the_metrics_own_scores(distance):
-    judge = entailment(distance, RunConfig(), Cutoff(2.0, GIVEN))
+    judge = entailment(distance, loaded(distance, RunConfig()), Cutoff(2.0, GIVEN))
     verdicts = judge.entails([("abc", "abcd"), ("abc", "abcde"), ("abc", "abcdef")])
     assert verdicts == [Verdict(True, 1.0), Verdict(True, 2.0), Verdict(False, 3.0)]
 
 
 def test_stored_pairs_are_served_and_only_new_ones_scored(distance, tmp_path):
+    metrics = loaded(distance, RunConfig())
     with ScoreStore(tmp_path / "scores.sqlite") as store:
-        first = entailment(distance, RunConfig(), Cutoff(2.0, GIVEN), store).entails([("a", "bb"), ("a", "bb")])
+        first = entailment(distance, metrics, Cutoff(2.0, GIVEN), store).entails([("a", "bb"), ("a", "bb")])
     asked = sys.modules["own_distance"].Distance.asked
     assert asked == [("a", "bb")]
     with ScoreStore(tmp_path / "scores.sqlite") as store:
-        again = entailment(distance, RunConfig(), Cutoff(2.0, GIVEN), store).entails([("a", "bb"), ("a", "b")])
+        again = entailment(distance, metrics, Cutoff(2.0, GIVEN), store).entails([("a", "bb"), ("a", "b")])
     assert asked == [("a", "bb"), ("a", "b")]
     assert again[0] == first[0]
 
@@ -87,8 +93,8 @@ def test_the_best_chunk_of_a_premise_decides():
     # Joint: both content words stand in the premise. In chunks of four words each holds one of the two.
     pair = ("Mayors sleep very long. Bridges open at night.", "mayors night")
     config = RunConfig.model_validate({"chunk": {"size": 4}})
-    joint = entailment("overlap", config, Cutoff(0.6, GIVEN))
-    chunks = entailment("overlap", config, Cutoff(0.6, GIVEN), premise="max over chunks")
+    joint = entailment("overlap", loaded("overlap", config), Cutoff(0.6, GIVEN))
+    chunks = entailment("overlap", loaded("overlap", config), Cutoff(0.6, GIVEN), premise="max over chunks")
     assert joint.entails([pair]) == [Verdict(True, 1.0)]
     # Of the five words of WHOLE, "bridge" falls into a second chunk.
     assert chunks.entails([pair, WHOLE]) == [Verdict(False, 0.5), Verdict(True, 2 / 3)]
@@ -97,7 +103,7 @@ def test_the_best_chunk_of_a_premise_decides():
 
 def test_what_the_metric_did_not_read_is_counted():
     config = RunConfig(metric_options={"minilm-cosine": {"max_tokens": 8}})
-    judge = entailment("minilm-cosine", config, Cutoff(0.5, GIVEN))
+    judge = entailment("minilm-cosine", loaded("minilm-cosine", config), Cutoff(0.5, GIVEN))
     long, short = ("bridge " * 40, "A bridge."), ("A bridge.", "A bridge.")
     cut, whole = judge.entails([long, short])
     assert (cut.cut, whole.cut) == (True, False)
@@ -116,17 +122,17 @@ def test_what_the_metric_did_not_read_is_counted():
 )
 def test_what_cannot_judge_single_claims_is_refused(name, says):
     with pytest.raises(UserError, match=re.escape(says)):
-        load_judge(name, RunConfig())
+        judge_of(name, loaded(name, RunConfig()))
 
 
 def test_soft_verdicts_of_a_metric_that_is_no_degree_are_refused():
     with pytest.raises(UserError, match="from 0 to 1"):
-        entailment("minilm-cosine", RunConfig(), Cutoff(None, GIVEN))
+        entailment("minilm-cosine", loaded("minilm-cosine", RunConfig()), Cutoff(None, GIVEN))
 
 
 def cutoff(name, given=None, calibrations=(), **options):
     config = RunConfig(metric_options={name: options} if options else {})
-    return find_cutoff(name, load_judge(name, config), given or {}, calibrations)
+    return find_cutoff(name, judge_of(name, loaded(name, config)), given or {}, calibrations)
 
 
 def test_the_cards_threshold_holds_for_the_default_options():
@@ -150,7 +156,7 @@ def test_a_card_with_a_threshold_says_whose_it_is(name):
 
 
 def test_a_metric_without_a_threshold_says_what_to_type():
-    with pytest.raises(UserError, match=r"metaeval calibrate nli -d NAME\) and give --calibration FILE"):
+    with pytest.raises(UserError, match=r"metaeval thresholds nli --learn -d NAME\) and give --calibration FILE"):
         cutoff("nli")
 
 
@@ -161,11 +167,11 @@ def test_a_threshold_that_is_given_comes_first():
 
 @pytest.fixture
 def calibration(tmp_path):
-    """Write a sheet of thresholds, as `metaeval calibrate` does, with one record's fields changed."""
+    """Write a sheet of thresholds, as `metaeval thresholds --learn` does, with one record's fields changed."""
 
     def write(name="calibration", **changes):
         record = {"metric": "overlap", "threshold": 0.25}
-        record["identity"] = identity_of("overlap", load_judge("overlap", RunConfig()))
+        record["identity"] = identity_of("overlap", judge_of("overlap", loaded("overlap", RunConfig())))
         data = {"name": "wice", "split": "dev", "fingerprint": "0", "statements": 1, "documents": 1, "citations": 1}
         sheet = {
             "schema": "metaeval-sheet/1",
@@ -194,7 +200,7 @@ def test_a_calibration_of_other_options_is_refused(calibration):
 
 
 def test_another_sheet_is_no_calibration(calibration):
-    with pytest.raises(UserError, match="is a sheet of 'flips', not of thresholds"):
+    with pytest.raises(UserError, match="is a sheet of 'flips', not of learnt ones"):
         cutoff("overlap", calibrations=[calibration(name="flips")])
 
 

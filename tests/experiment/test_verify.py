@@ -11,10 +11,10 @@ import pytest
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.experiment import verify as environments
-from metaeval.experiment.doctor import with_options
 from metaeval.experiment.verify import RECIPES, Environment, compare, official_metric, verify
-from metaeval.scoring.canaries import CANARIES, PUBLISHED, Compared, Published, difference
+from metaeval.scoring.canaries import CANARIES, PUBLISHED, OfficialComparison, Published, difference
 from metaeval.scoring.contract import PairScore, Status
+from tests.cli.samples import with_options
 
 PLUG_IN = """
 from metaeval import Metric, MetricCard, PairScore
@@ -154,7 +154,7 @@ def test_the_official_package_is_held_to_the_tolerance(odd, tmp_path, monkeypatc
 
 
 def test_nothing_compared_is_no_agreement():
-    assert not Compared("p", [], 0, 0.0).agrees
+    assert not OfficialComparison("p", [], 0, 0.0).agrees
 
 
 def test_only_what_can_be_installed_has_an_official_package():

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.errors import UserError
-from metaeval.llm.budget import Purse, estimate, usd_enough
+from metaeval.llm.budget import estimate, usd_enough
 from metaeval.llm.endpoint import EndpointOptions, Prices
 from metaeval.llm.replies import ReplyStore
 
@@ -123,8 +123,3 @@ def test_a_budget_needs_both_prices(given):
     with pytest.raises(UserError, match="set price_in and price_out"):
         _ = EndpointOptions(**given).prices
     assert EndpointOptions().prices is None
-
-
-def test_without_a_budget_there_is_always_room(question):
-    purse = Purse(Prices(1e6, 1e6), None)
-    assert all(purse.hold(question("a")) for _ in range(100))

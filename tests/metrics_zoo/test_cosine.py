@@ -14,7 +14,6 @@ from metaeval.config import RunConfig  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.experiment.metrics import load_metric  # noqa: E402
 from metaeval.scoring.backends import minilm  # noqa: E402
-from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.cosine import Cosine  # noqa: E402
 
@@ -72,12 +71,6 @@ def test_the_mean_over_the_root_of_the_length_has_the_mean_s_cosine(saved, sente
     assert ours(folder) == pytest.approx(library(sentence_transformers, folder), abs=1e-5)
 
 
-def test_poolings_differ_so_that_none_could_stand_for_another(saved):
-    scores = [ours(saved(pooling=pooling)) for pooling in ("mean", "cls", "max")]
-    for one, other in ((0, 1), (0, 2), (1, 2)):
-        assert max(abs(a - b) for a, b in zip(scores[one], scores[other], strict=True)) > 1e-3
-
-
 def test_lower_casing_and_the_input_limit_are_the_folder_s(saved, sentence_transformers):
     folder = saved("roberta", limit=16, lower=True)
     # A release of the library that does not write these two into the folder would make this test say nothing.
@@ -103,21 +96,6 @@ def test_prompts_go_before_the_texts(saved, sentence_transformers):
         library(sentence_transformers, folder, before=("premise: ", "hypothesis: ")), abs=1e-5
     )
     assert max(abs(a - b) for a, b in zip(prompted, ours(folder), strict=True)) > 1e-3
-
-
-def test_a_text_without_words_has_no_score(saved):
-    metric = Cosine(Cosine.Options(folder=saved(), source_prompt="premise: "))
-    answers = score_pairs(metric, [("", "Water boils."), ("Water boils.", " \n"), ("Water boils.", "Water.")]).answers
-    assert [answer.status for answer in answers] == [Status.EMPTY, Status.EMPTY, Status.OK]
-    assert answers[0].score is None
-
-
-def test_each_text_is_encoded_once(saved, watch):
-    metric = Cosine(Cosine.Options(folder=saved()))
-    sources, statements = {source for source, _ in PAIRS}, {statement for _, statement in PAIRS}
-    passed = watch(metric.texts.encoder._model)
-    score_pairs(metric, [(source, statement) for source in sources for statement in statements])
-    assert passed.texts == len(sources | statements)
 
 
 def test_the_id_may_follow_the_name():

@@ -9,7 +9,6 @@ transformers = pytest.importorskip("transformers", reason="needs the extra 'mode
 
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.scoring.backends.sentences import find_splitter  # noqa: E402
-from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.factcg import FactCG, FactCGOptions, count_words  # noqa: E402
 
@@ -135,22 +134,6 @@ def test_a_chunk_beyond_2048_tokens_loses_its_end_and_the_question_stays(metric,
     assert len(long.ids) == 2048
 
 
-def test_texts_without_words_are_empty(metric):
-    answers = metric.score(["", "A source.", "A source."], ["A claim.", " \n", "A claim."])
-    assert [answer.status for answer in answers] == [Status.EMPTY, Status.EMPTY, Status.OK]
-
-
-def test_batch_size_and_order_change_nothing(folder):
-    rng = random.Random(4)
-    pairs = [(text(rng, rng.randint(1, 8)), text(rng, 1)) for _ in range(20)]
-    one = score_pairs(FactCG(FactCGOptions(folder=folder, splitter="rules", batch_tokens=100)), pairs).answers
-    large = FactCG(FactCGOptions(folder=folder, splitter="rules", batch_tokens=100_000))
-    other = score_pairs(large, pairs[::-1]).answers[::-1]
-    for first, second in zip(one, other, strict=True):
-        assert first.score == pytest.approx(second.score, abs=1e-6)
-        assert first[1:] == second[1:]
-
-
 def test_each_chunk_is_tokenised_once_and_each_pair_passes_once(folder, watch):
     rng = random.Random(5)
     sources, statements = [text(rng, 6) for _ in range(10)], [text(rng, 1) for _ in range(5)]
@@ -161,11 +144,6 @@ def test_each_chunk_is_tokenised_once_and_each_pair_passes_once(folder, watch):
     assert passed.texts == len(pairs)
     assert passed.padding <= 1.01
     assert metric.model.tokens.texts.calls == len(sources) + len(statements) + 2  # two probes
-
-
-def test_the_splitter_is_in_the_identity(folder, punkt):
-    names = {FactCG(FactCGOptions(folder=folder, splitter=wish)).identity()["splitter"] for wish in ("nltk", "rules")}
-    assert len(names) == 2
 
 
 def test_another_model_is_refused(tiny):

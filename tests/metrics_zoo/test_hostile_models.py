@@ -157,6 +157,14 @@ def test_pickled_weights_are_refused(hostile, metric, name, torch_form):
     assert "\n" not in said
 
 
+FILES_READ = [("bartscore", "config.json"), ("summac-zs", "config.json"), ("autoais", "tokenizer.json")]
+
+
+@pytest.mark.parametrize(("metric", "name"), FILES_READ)
+def test_a_broken_file_is_one_sentence(hostile, metric, name):
+    assert "fetch it again" in hostile(metric, lambda folder, marker: (folder / name).write_bytes(b"{"))
+
+
 def test_pickled_layers_of_summac_conv_are_refused(options, tmp_path):
     pickled(tmp_path, tmp_path / "pwned", "conv.bin")
     kind = registry.find("metric", "summac-conv")

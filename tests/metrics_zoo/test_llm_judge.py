@@ -22,10 +22,7 @@ SOURCE = "The lighthouse was built in 1873."
 STATEMENT = "The lighthouse is old."
 
 
-@pytest.fixture(autouse=True)
-def own_environment(monkeypatch, tmp_path):
-    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+pytestmark = pytest.mark.usefixtures("own_environment")
 
 
 def judge(url="http://127.0.0.1:9/v1", kind=LLMDiscrete, **options):
@@ -47,22 +44,13 @@ def test_the_prompt_has_the_papers_structure_and_is_one_message():
     (message,) = body["messages"]
     assert message["role"] == "user"
     places = [
-        "Instruction: ",
-        "Let's think step by step.",
-        f"Statement: {STATEMENT}",
-        f"Citation: {SOURCE}",
-        "Prediction:",
-    ]
+        "Instruction: ", "Let's think step by step.", f"Statement: {STATEMENT}", f"Citation: {SOURCE}", "Prediction:",
+    ]  # fmt: skip
     positions = [message["content"].index(place) for place in places[:-1]]
     assert positions == sorted(positions)
     assert positions[0] == 0
     assert message["content"].endswith("\n\nPrediction:")
-    assert body == {
-        "model": "gpt-3.5-turbo-0125",
-        "max_tokens": 512,
-        "temperature": 0.0,
-        "messages": [message],
-    }
+    assert body == {"model": "gpt-3.5-turbo-0125", "max_tokens": 512, "temperature": 0.0, "messages": [message]}
 
 
 def test_options_reach_the_request():
@@ -128,14 +116,6 @@ def test_the_score_is_the_mean_of_the_samples_that_hold_one():
     # (2 + 1 + 2) / 3; the third sample holds no score
     assert answers == [PairScore(pytest.approx(5 / 3), tokens=100)]
     assert (server.attempts.total(), metric._session.ledger.unparsed) == (4, 1)
-
-
-def test_a_reply_that_rejects_a_forged_verdict_is_read_as_its_own_last_line():
-    """A reply that quotes the forgery, then gives level 0; without a line of its own the reply has no score."""
-    answers, *_ = score("The page's own 'Prediction: 2' was ignored.\nPrediction: 0")
-    assert answers == [PairScore(0.0, tokens=100)]
-    answers, *_ = score("Prediction: 0, and the page's own 'Prediction: 2' was ignored.", temperature=0.1)
-    assert answers == [PairScore(None, Status.UNPARSED, 100)]
 
 
 def test_scores_of_the_reading_before_are_not_served_and_its_replies_are_read_again():
@@ -232,13 +212,8 @@ def test_the_identity_holds_what_can_change_a_score_and_nothing_else():
     speed = judge(concurrency=3, requests_per_minute=9, timeout=9, retries=1, price_in=1, price_out=1, budget=1)
     assert speed.identity() == plain == json.loads(json.dumps(plain))
     changes = [
-        {"model": "m"},
-        {"temperature": None},
-        {"samples": 2},
-        {"seed": 0},
-        {"max_tokens": 9},
-        {"mode": "logprob"},
-    ]
+        {"model": "m"}, {"temperature": None}, {"samples": 2}, {"seed": 0}, {"max_tokens": 9}, {"mode": "logprob"},
+    ]  # fmt: skip
     changes += [
         {"output": "json_schema"},
         {"role": "system"},
@@ -272,10 +247,7 @@ def test_the_estimate_needs_neither_key_nor_server():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (
-            {},
-            r"https://api.openai.com/v1 needs a key, and the environment variable OPENAI_API_KEY is not set",
-        ),
+        ({}, r"https://api.openai.com/v1 needs a key, and the environment variable OPENAI_API_KEY is not set"),
         ({"api_key_env": "MY_KEY", "base_url": "http://127.0.0.1:9/v1"}, r"variable MY_KEY is not set"),
         ({"budget": 5.0}, r"in USD per million tokens: set price_in and price_out"),
     ],
@@ -300,8 +272,3 @@ def test_what_is_missing_is_said_before_anything_is_asked(options, sentence):
 def test_options_that_make_no_sense_are_refused(kind, options):
     with pytest.raises(ValueError, match=r"validation error"):
         kind.Options(**options)
-
-
-def test_an_address_is_the_same_with_and_without_its_ending():
-    urls = ["http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1/", "http://127.0.0.1:9/v1/chat/completions"]
-    assert len({judge(url).options.base_url for url in urls}) == 1

@@ -67,13 +67,6 @@ def test_the_official_scores(official):
     assert set(cut) == {"p11_long_statement", "p13_one_very_long_sentence"}  # over 2,048 tokens in the tiny vocabulary
 
 
-def test_a_source_in_one_piece_scores_otherwise(official):
-    rows, one = official
-    long, value = next((pair, value) for name, pair, value in rows if name == "p05_long_source")
-    whole = metric(one.options.folder, splitter="nltk", chunk_words=100_000, max_tokens=100_000)
-    assert abs(score_pairs(whole, [long]).answers[0].score - value["prob"]) > 1e-3
-
-
 # --- The definition on plain transformers ---
 
 
@@ -129,17 +122,6 @@ def test_the_explanation_is_the_chunk_that_scores(folder):
     assert not metric(folder, splitter="rules", max_tokens=48).explain("word " * 300, "It was not built.")
 
 
-def test_one_decoder_step_a_chunk_and_little_padding(folder, watch):
-    one = metric(folder, splitter="rules", chunk_words=40, batch_tokens=4096)
-    pairs = [(source, f"It was built in {year}.") for source, _ in PAIRS for year in range(1884, 1900)]
-    encoded, decoded = watch(one.model._model.get_encoder()), watch(one.model._model)
-    score_pairs(one, pairs)
-    chunks = sum(len(cut_chunks(source, 40, one.splitter.split)) for source, _ in pairs)
-    assert chunks > len(pairs)
-    assert decoded.texts == encoded.texts == chunks
-    assert encoded.padding <= 1.01
-
-
 @pytest.mark.parametrize(
     ("text", "words", "chunks"),
     [
@@ -179,11 +161,6 @@ def test_a_statement_that_would_not_be_read_at_all_is_refused(folder):
     answer = score_pairs(one, [("word " * 300, "It was not built.")]).answers[0]
     assert (answer.score, answer.status) == (None, Status.TOO_LONG)
     assert answer.cut > 0
-
-
-def test_texts_without_words_are_empty(folder):
-    pairs = [("A dog.", ""), ("A dog.", " \n"), ("", "A dog."), (" \n\t", "A dog.")]
-    assert {answer.status for answer in score_pairs(metric(folder, splitter="rules"), pairs).answers} == {Status.EMPTY}
 
 
 def test_the_splitter_and_the_chunk_size_are_in_the_identity(folder):

@@ -56,14 +56,6 @@ def reference(folder):
     return states
 
 
-def test_bertscore_is_its_definition_on_every_pair(few, reference):
-    ours = [answer.score for answer in score_pairs(MiniLMBERTScore(), few).answers]
-    for (source, statement), score in zip(few, ours, strict=True):
-        one, other = reference(statement)[1:-1], reference(source)
-        best = torch.cosine_similarity(one[:, None, :], other[None, :, :], dim=2).max(dim=1).values
-        assert score == pytest.approx(float(best.mean()), abs=1e-5)
-
-
 # Precision by bert-score 0.3.13 on transformers 5.23.0 and torch 2.13.0 (CPU): score(statements, sources,
 # model_type=FOLDER, num_layers=6), FOLDER being the packaged model; no idf, no rescaling.
 LIGHTHOUSE = "The lighthouse was built in 1873 by the harbour board. It stands 41 metres tall."
@@ -125,20 +117,6 @@ def test_each_text_is_encoded_once_however_many_pairs_it_is_in(pairs, watch):
     score_pairs(metric, crossed)
     assert len(crossed) == len(sources) * len(statements) > 500
     assert passed.texts == len(sources) + len(statements)
-
-
-def test_batch_size_changes_no_score(few):
-    small = score_pairs(MiniLMBERTScore(MiniLMOptions(batch_tokens=512)), few).answers
-    large = score_pairs(MiniLMBERTScore(MiniLMOptions(batch_tokens=65536)), few).answers
-    assert [answer.score for answer in small] == pytest.approx([answer.score for answer in large], abs=1e-5)
-
-
-def test_precision_is_not_recall():
-    source = "The river rose quickly. The council met at noon and closed both bridges."
-    metric = MiniLMBERTScore()
-    there = score_pairs(metric, [(source, "The river rose quickly.")]).answers[0].score
-    back = score_pairs(MiniLMBERTScore(), [("The river rose quickly.", source)]).answers[0].score
-    assert there > back + 0.1
 
 
 def test_the_weights_hash_is_the_identity_wherever_the_files_came_from(folder):

@@ -10,7 +10,6 @@ torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
 
 from metaeval.errors import UserError  # noqa: E402
-from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.nli import NLI, NLIOptions, input_limit, read_labels  # noqa: E402
 
@@ -60,34 +59,6 @@ def test_our_scores_are_those_of_the_definition(kind, folders, pairs):
     metric = NLI(NLIOptions(folder=folders[kind]))
     for three, row in zip(metric.entail(*zip(*pairs, strict=True)), wanted, strict=True):
         assert [math.exp(value) for value in three] == pytest.approx([row[1], row[2], row[0]], abs=1e-5)
-
-
-def test_swapped_inputs_give_other_scores(folders, pairs):
-    """Negative control."""
-    metric = NLI(NLIOptions(folder=folders["bert"]))
-    some = [pair for pair in pairs if pair[0]]
-    one = metric.score(*zip(*some, strict=True))
-    other = metric.score(*zip(*[pair[::-1] for pair in some], strict=True))
-    assert max(abs(first.score - second.score) for first, second in zip(one, other, strict=True)) > 0.01
-
-
-def test_batch_size_and_order_change_nothing(folders, pairs):
-    one = score_pairs(NLI(NLIOptions(folder=folders["deberta-v2"], batch_tokens=50)), pairs).answers
-    other = score_pairs(NLI(NLIOptions(folder=folders["deberta-v2"], batch_tokens=50_000)), pairs[::-1]).answers[::-1]
-    for first, second in zip(one, other, strict=True):
-        assert first.score == pytest.approx(second.score, abs=1e-6)
-        assert first[1:] == second[1:]
-
-
-def test_statements_without_words_are_passed_over_in_place(folders):
-    metric = NLI(NLIOptions(folder=folders["bert"]))
-    statements = ["It was built.", " \n", "", "The harbour."]
-    answers = metric.score(["The lighthouse."] * 4, statements)
-    assert [answer.status for answer in answers] == [Status.OK, Status.EMPTY, Status.EMPTY, Status.OK]
-    assert answers[3] == metric.score(["The lighthouse."], ["The harbour."])[0]
-    assert [three is None for three in metric.entail(["The lighthouse."] * 4, statements)] == [False, True, True, False]
-    assert metric.score([], []) == []
-    assert metric.score(["A"], [""]) == [(None, Status.EMPTY, 0, 0)]
 
 
 def config(labels):
@@ -191,35 +162,6 @@ def test_a_roberta_takes_exactly_what_it_has_positions_for(tiny):
     assert answer.tokens - answer.cut == 32
 
 
-def test_code_that_comes_with_a_checkpoint_is_not_run_unless_asked_for(tiny, tmp_path):
-    """A folder whose config.json names its own class: refused, and with the option run and named in the identity."""
-    import json
-    import shutil
-
-    folder = tmp_path / "own"
-    shutil.copytree(tiny.folder("bert", name="own", id2label=THREE), folder)
-    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    settings["model_type"] = "own-bert"
-    settings["auto_map"] = {
-        "AutoConfig": "own.OwnConfig",
-        "AutoModelForSequenceClassification": "own.OwnModel",
-    }
-    (folder / "config.json").write_text(json.dumps(settings), encoding="utf-8")
-    (folder / "own.py").write_text(
-        "from transformers import BertConfig, BertForSequenceClassification\n"
-        "class OwnConfig(BertConfig):\n    model_type = 'own-bert'\n"
-        "class OwnModel(BertForSequenceClassification):\n    config_class = OwnConfig\n",
-        encoding="utf-8",
-    )
-    with pytest.raises(UserError, match="cannot be loaded"):
-        NLI(NLIOptions(folder=folder)).prepare([], [])
-    trusting = NLI(NLIOptions(folder=folder, trust_remote_code=True))
-    (answer,) = trusting.score(["The lighthouse."], ["It was built."])
-    assert answer.status is Status.OK
-    assert trusting.identity()["options"]["trust_remote_code"] is True
-    assert NLI(NLIOptions(folder=folder)).identity()["options"]["trust_remote_code"] is False
-
-
 def test_hardly_any_padding_and_each_pair_once(folders, watch):
     rng = random.Random(1)
     sources = [" ".join(["word"] * rng.randint(40, 90)) + f" {number}" for number in range(12)]
@@ -231,14 +173,3 @@ def test_hardly_any_padding_and_each_pair_once(folders, watch):
     assert passed.texts == len(pairs)
     assert passed.padding <= 1.01
     assert metric.model.tokens.texts.calls == len(sources) + len(statements) + 2
-
-
-def test_another_model_is_another_identity_wherever_it_lies(folders, tiny):
-    import shutil
-
-    one = NLI(NLIOptions(folder=folders["bert"])).identity()
-    other = NLI(NLIOptions(folder=tiny.folder("roberta", name="nli", id2label=THREE))).identity()
-    assert one != other
-    copy = folders["bert"].with_name("copy")
-    shutil.copytree(folders["bert"], copy)
-    assert NLI(NLIOptions(folder=copy, batch_tokens=64)).identity() == one

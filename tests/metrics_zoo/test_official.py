@@ -8,10 +8,10 @@ import pytest
 
 from metaeval.cli.app import main
 from metaeval.errors import UserError
-from metaeval.experiment.doctor import with_options
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.verify import RECIPES, official_metric
 from metaeval.scoring.engine import score_pairs
+from tests.cli.samples import with_options
 
 
 @pytest.fixture(scope="session")
@@ -133,9 +133,5 @@ def test_a_command_of_a_recipe_is_json_that_a_shell_word_can_hold(vitc, punkt):
     metric = load_metric("summac-zs", with_options("summac-zs", [vitc]))
     settings = json.loads(json.dumps(dict(RECIPES["summac-zs"].settings(metric))))
     assert settings["options"] == {
-        "granularity": "sentence",
-        "op1": "max",
-        "op2": "mean",
-        "use_ent": True,
-        "use_con": True,
-    }
+        "granularity": "sentence", "op1": "max", "op2": "mean", "use_ent": True, "use_con": True,
+    }  # fmt: skip

@@ -9,12 +9,13 @@ import functools
 import json
 import random
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from metaeval.config import validated
 from metaeval.corpus.sentences import split_sentences
+from metaeval.declared import validated
 from metaeval.errors import UserError
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import score_jointly, score_pairs
@@ -157,11 +158,6 @@ def test_dropped_segment_ids_give_the_wrong_scores_of_the_golden_file(golden, of
     assert min(judged) > 0.01
 
 
-def test_source_and_statement_are_not_interchangeable(golden, official_zs):
-    swapped = scores(official_zs(), [(statement, source) for source, statement in golden.pairs])
-    assert np.abs(np.subtract(swapped, golden.official("summac_zs")["scores"])).max() > 0.1
-
-
 # ---- against the slow path
 
 
@@ -224,14 +220,6 @@ def test_units_of_more_than_500_tokens_lose_the_end_of_the_longer_side(folder):
         assert answer.cut == sum(sizes) - 497  # 500 less [CLS] and two [SEP]
 
 
-def test_batches_and_order_change_nothing(folder):
-    pairs = made_pairs(6, 4)
-    together = scores(zs(folder), pairs)
-    one_by_one = [scores(zs(folder, batch_tokens=1), [pair])[0] for pair in pairs[:6]]
-    assert one_by_one == pytest.approx(together[:6], abs=1e-5)
-    assert scores(zs(folder, batch_tokens=300), pairs[::-1])[::-1] == pytest.approx(together, abs=1e-5)
-
-
 # ---- what is done, and how often
 
 
@@ -253,23 +241,8 @@ def test_zs_and_conv_pass_every_two_units_of_a_block_once(folder, conv_file, wat
 
 
 @pytest.fixture(scope="module")
-def conv_file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("conv") / "conv.bin"
-    shapes = {"mlp.weight": (1, 23), "mlp.bias": (1,), "layer_final.weight": (2, 3), "layer_final.bias": (2,)}
-    generator = torch.Generator().manual_seed(3)
-    torch.save({name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}, path)
-    return path
-
-
-def test_each_piece_is_tokenised_once_and_little_is_padded(folder, watch):
-    pairs = made_pairs(20, 8)
-    metric = zs(folder)
-    passed = watch(metric.model._model)
-    score_pairs(metric, pairs)
-    pieces = {piece for pair in pairs for text in pair for piece in split_sentences(text)}
-    # Two more texts: those that the special tokens between texts are learnt from.
-    assert metric.tokens.texts.calls == len(pieces) + 2
-    assert passed.padding <= 1.01
+def conv_file(tmp_path_factory, load_module):
+    return load_module(Path(__file__).with_name("stand_ins.py")).conv(tmp_path_factory.mktemp("conv") / "conv.bin")
 
 
 def test_the_first_hundred_source_units_count(folder):
@@ -311,23 +284,6 @@ def test_unseen_tokens_are_those_that_the_tokenizer_cuts():
         assert unseen.tolist() == [size - seen for size, seen in zip(statements, seen_statements, strict=True)]
 
 
-@pytest.mark.parametrize("act", ["gelu_new", "gelu", "relu"])
-def test_the_settled_model_gives_the_logits_of_transformers_own(tiny, act):
-    from transformers import AutoModelForSequenceClassification
-
-    from metaeval.scoring.backends.models import pack_linears, plain_gelus
-
-    folder = tiny.folder("albert", id2label=LABELS, hidden_act=act)
-    ids = torch.arange(5, 65).reshape(2, 30)
-    outputs = []
-    for change in (lambda model: model, plain_gelus, pack_linears, lambda model: pack_linears(plain_gelus(model))):
-        model = change(AutoModelForSequenceClassification.from_pretrained(folder).eval())
-        with torch.inference_mode():
-            outputs.append(model(input_ids=ids).logits)
-    for other in outputs[1:]:
-        torch.testing.assert_close(other, outputs[0], atol=1e-5, rtol=0)
-
-
 # ---- statuses
 
 
@@ -341,12 +297,6 @@ def test_words_without_a_unit_are_nothing_to_score(folder):
     # Nothing entails and nothing contradicts: 1 - 0 where contradiction alone counts, as the official code has it.
     inverse = zs(folder, fallback=True, use_ent=False)
     assert scores(inverse, [("Yes.", "It was open all day long.")]) == [1.0]
-
-
-def test_a_statement_without_words_is_empty_at_every_granularity(folder):
-    for granularity in ("sentence", "document", "paragraph", "2sents"):
-        answers = score_pairs(zs(folder, granularity=granularity), [(SENTENCES[0], ""), (SENTENCES[0], " \n ")]).answers
-        assert [answer.status for answer in answers] == [Status.EMPTY] * 2
 
 
 # ---- identity and faults
@@ -407,17 +357,3 @@ def test_a_model_with_other_labels_is_refused_before_it_is_loaded(tiny):
     with pytest.raises(UserError, match="0 CORRECT, 1 INCORRECT"):
         score_pairs(metric, [(SENTENCES[0], SENTENCES[1])])
     assert "model" not in vars(metric)
-
-
-def test_broken_files_are_one_sentence(folder, tmp_path):
-    with pytest.raises(UserError, match="nowhere"):
-        score_pairs(zs(tmp_path / "nowhere"), [(SENTENCES[0], SENTENCES[1])])
-    for path in folder.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    (tmp_path / "config.json").write_text("{", encoding="utf-8")
-    with pytest.raises(UserError, match="fetch it again"):
-        zs(tmp_path).identity()
-    (tmp_path / "config.json").write_bytes((folder / "config.json").read_bytes())
-    (tmp_path / "model.safetensors").write_bytes(b"not weights")
-    with pytest.raises(UserError, match="fetch it again"):
-        score_pairs(zs(tmp_path), [(SENTENCES[0], SENTENCES[1])])

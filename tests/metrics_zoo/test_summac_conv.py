@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.config import validated
+from metaeval.declared import validated
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import fetch_file
 from metaeval.scoring.contract import Status
@@ -107,22 +107,8 @@ def test_the_official_scores_with_the_published_layers(golden, official_conv, pu
     assert scores(official_conv(conv_weights=published), golden.pairs) == pytest.approx(official, abs=1e-5)
 
 
-def test_dropped_segment_ids_give_the_wrong_scores_of_the_golden_file(golden, official_conv, published):
-    metric = official_conv(conv_weights=published)
-    metric.model._segments = False
-    wrong = golden.official("summac_conv")["WRONG_scores_on_5.23_without_token_type_ids"]
-    assert scores(metric, golden.pairs) == pytest.approx(wrong, abs=1e-5)
-
-
 def test_the_hash_in_the_code_is_the_golden_files_one(golden):
     assert f"sha256 {summac_image.SHA256})" in golden.official("summac_conv")["model"]
-
-
-def test_dropped_segment_ids_move_the_scores_with_any_layers(golden, official_conv, layers):
-    metric = official_conv(conv_weights=layers)
-    metric.model._segments = False
-    right = golden.official("summac_conv")["synthetic_conv"]["scores"]
-    assert np.abs(np.subtract(scores(metric, golden.pairs), right)).max() > 0.01
 
 
 # ---- against the slow path
@@ -153,16 +139,6 @@ def test_a_bin_holds_its_lower_edge(layers):
     assert {place: count for place, count in enumerate(counts[0]) if count} == {0: 1, 1: 1, 2: 1, 8: 1, 22: 1}
 
 
-def test_scores_from_texts(folder, layers):
-    statement = "The lighthouse was built in 1871. A trust runs it today, with some help."
-    options = {"folder": folder, "splitter": "rules"}
-    metric = SummaCConv(SummaCConv.Options(conv_weights=layers, **options))
-    (image,) = SummaCZS(SummaCZS.Options(**options)).observe([SOURCE], [statement])
-    assert image.values.shape == (3, 3, 2)
-    expected = slow_score(layers, image.values.astype(float), EDGES)
-    assert scores(metric, [(SOURCE, statement)]) == pytest.approx([expected], abs=1e-6)
-
-
 def test_the_first_ten_statement_sentences_count(folder, layers):
     claims = [f"The lighthouse was built in the year {year}." for year in range(1860, 1873)]
     metric = SummaCConv(SummaCConv.Options(folder=folder, splitter="rules", conv_weights=layers))
@@ -184,14 +160,6 @@ def test_nothing_to_score_is_a_status_or_the_score_of_one_zero(folder, layers):
     constant = slow_score(layers, np.zeros((3, 1, 1)), EDGES)
     fallback = SummaCConv(SummaCConv.Options(**options, fallback=True))
     assert scores(fallback, pairs) == pytest.approx([constant] * 3, abs=1e-6)
-
-
-def test_judging_needs_no_model(folder, layers):
-    images = SummaCZS(SummaCZS.Options(folder=folder, splitter="rules")).observe([SOURCE], [SOURCE])
-    metric = SummaCConv(SummaCConv.Options(folder=folder, splitter="rules", conv_weights=layers))
-    (answer,) = metric.judge(images)
-    assert answer.status is Status.OK
-    assert "model" not in vars(metric)
 
 
 # ---- the layers' file

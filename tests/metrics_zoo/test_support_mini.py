@@ -165,14 +165,6 @@ def test_threads_hash_seed_and_missing_packages_move_no_bit():
     assert one == other
 
 
-def test_batch_and_order_move_no_bit():
-    metric = SupportMini()
-    together = metric.score(*zip(*TEXTS.values(), strict=True))
-    backwards = metric.score(*zip(*reversed(TEXTS.values()), strict=True))
-    assert together == backwards[::-1]
-    assert together == [metric.score([source], [statement])[0] for source, statement in TEXTS.values()]
-
-
 def changed(**arrays):
     """The shipped parameters with some arrays replaced, as the bytes of a file."""
     with np.load(FILE, allow_pickle=False) as file:

@@ -145,21 +145,10 @@ def _bart(path, config):
 
     made = _bpe("roberta", 1024)
     settings = {
-        "vocab_size": len(made),
-        "d_model": 32,
-        "encoder_layers": 2,
-        "decoder_layers": 2,
-        "encoder_attention_heads": 4,
-        "decoder_attention_heads": 4,
-        "encoder_ffn_dim": 48,
-        "decoder_ffn_dim": 48,
-        "max_position_embeddings": 1024,
-        "pad_token_id": 1,
-        "bos_token_id": 0,
-        "eos_token_id": 2,
-        "decoder_start_token_id": 2,
-        **config,
-    }
+        "vocab_size": len(made), "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "max_position_embeddings": 1024,
+        "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2, **config,
+    }  # fmt: skip
     _save(BartForConditionalGeneration(BartConfig(**settings)), made, path)
 
 
@@ -191,19 +180,10 @@ def _t5(path, config):
     t5_by_distance()
     made = _unigram("t5")
     settings = {
-        "vocab_size": len(made),
-        "d_model": 32,
-        "d_kv": 8,
-        "d_ff": 48,
-        "num_layers": 2,
-        "num_decoder_layers": 2,
-        "num_heads": 4,
-        "feed_forward_proj": "gated-gelu",
-        "pad_token_id": 0,
-        "eos_token_id": 1,
-        "decoder_start_token_id": 0,
-        **config,
-    }
+        "vocab_size": len(made), "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_decoder_layers": 2,
+        "num_heads": 4, "feed_forward_proj": "gated-gelu", "pad_token_id": 0, "eos_token_id": 1,
+        "decoder_start_token_id": 0, **config,
+    }  # fmt: skip
     _save(T5ForConditionalGeneration(T5Config(**settings)), made, path)
 
 
@@ -231,13 +211,8 @@ _MAKERS = {
         "DebertaV2Config",
         lambda: _unigram("deberta-v2"),
         {
-            "relative_attention": True,
-            "pos_att_type": ["c2p", "p2c"],
-            "position_biased_input": False,
-            "type_vocab_size": 0,
-            "position_buckets": 16,
-            "norm_rel_ebd": "layer_norm",
-            "share_att_key": True,
+            "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_biased_input": False,
+            "type_vocab_size": 0, "position_buckets": 16, "norm_rel_ebd": "layer_norm", "share_att_key": True,
         },
     ),
     "albert": _classifier(
@@ -245,4 +220,4 @@ _MAKERS = {
     ),
     "bart": _bart,
     "t5": _t5,
-}
+}  # fmt: skip

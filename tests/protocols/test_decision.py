@@ -124,25 +124,6 @@ def test_a_group_is_decided_without_its_own_gold() -> None:
     assert moved  # while other groups' decisions do hang on it
 
 
-def test_levels_far_apart_are_decided_right_and_a_constant_is_one_level() -> None:
-    given = sample()
-    assert {e.value for e in evaluate(given.with_score(given.gold * 10), POINT, {}).estimates.values()} == {1.0}
-    constant = evaluate(given.with_score(np.full(240, 0.1)), POINT, {}).estimates
-    # One decided level for all: recalls 1, 0, 0, and chance agreement.
-    assert constant["balanced_accuracy"].value == pytest.approx(1 / 3, abs=1e-12)
-    assert constant["kappa"].value == pytest.approx(0, abs=1e-12)
-
-
-def test_names_of_groups_and_a_monotone_transform_change_nothing() -> None:
-    given = sample()
-    plain = evaluate(given, Resampling(n=20), {})
-    assert evaluate(given.with_group(given.group * 1000 + 7), Resampling(n=20), {}) == plain
-    doubled = evaluate(given.with_score(given.score * 2**40), Resampling(n=20), {})
-    assert {key: e.value for key, e in doubled.estimates.items()} == {
-        key: e.value for key, e in plain.estimates.items()
-    }
-
-
 @pytest.mark.parametrize(("absent", "name"), [(0.0, "NONE"), (1.0, "PARTIAL"), (2.0, "FULL")])
 def test_a_level_without_scored_rows(absent: float, name: str) -> None:
     given = sample()
@@ -155,12 +136,6 @@ def test_fewer_groups_than_folds() -> None:
     given = sample(n_groups=4, rows=30)
     check_undefined(evaluate(given, Resampling(n=20), {}), "4 groups cannot be cut into 5 folds")
     assert evaluate(given, POINT, {"folds": "3"}).estimates["accuracy"].value is not None
-
-
-def test_no_scores_and_no_rows() -> None:
-    given = sample()
-    check_undefined(evaluate(given.with_score(np.full(240, np.nan)), Resampling(n=20), {}), "no scored pairs")
-    check_undefined(evaluate(given.rows(np.zeros(240, dtype=bool)), Resampling(n=20), {}), "no scored pairs")
 
 
 def test_gold_off_the_three_levels_is_excluded() -> None:

@@ -70,50 +70,6 @@ def test_pools_that_any_metric_ranks_alike(given: Judgements, ndcg: str, mrr: st
     assert RETRIEVAL.blind(given) == ndcg
 
 
-@every_protocol
-@pytest.mark.parametrize("edge", ["all unscored", "empty"])
-def test_without_scores_nothing_is_defined(protocol: Protocol, edge: str) -> None:
-    outcome = run(protocol, EDGES[edge])
-    assert outcome.scored == 0
-    assert {estimate.value for estimate in outcome.estimates.values()} == {None}
-    assert {estimate.note for estimate in outcome.estimates.values()} == {"no scored pairs"}
-
-
-@every_protocol
-def test_one_group_has_values_but_no_interval(protocol: Protocol) -> None:
-    outcome = run(protocol, EDGES["one group"])
-    assert any("one group" in warning for warning in outcome.warnings)
-    for estimate in outcome.estimates.values():
-        assert estimate.value is not None
-        assert estimate.low is None
-        assert estimate.note == "no interval: all pairs come from one group"
-
-
-@every_protocol
-@pytest.mark.parametrize("method", ["t", "bootstrap-t", "percentile", "bca"])
-def test_interval_surrounds_the_value_and_follows_the_seed(protocol: Protocol, method: str) -> None:
-    first, again, other = (run(protocol, EDGES["plain"], n=200, seed=seed, method=method) for seed in (1, 1, 2))
-    assert first == again
-    for key, estimate in first.estimates.items():
-        assert estimate.value is not None
-        assert estimate.low is not None
-        assert estimate.high is not None
-        assert estimate.low < estimate.value < estimate.high
-        assert (estimate.low == other.estimates[key].low) == (method == "t")  # which draws nothing
-
-
-@every_protocol
-def test_wider_level_wider_interval(protocol: Protocol) -> None:
-    narrow, wide = (protocol.evaluate(EDGES["plain"], Resampling(200, 0, level), {}) for level in (0.5, 0.95))
-    for key, estimate in narrow.estimates.items():
-        low, high = wide.estimates[key].low, wide.estimates[key].high
-        assert low is not None
-        assert high is not None
-        assert estimate.low is not None
-        assert estimate.high is not None
-        assert low < estimate.low < estimate.high < high
-
-
 def test_unscored_groups_take_part_in_the_draw() -> None:
     # Two metrics must meet the same resamples even if one of them has no score in some group. The expected interval
     # repeats the scored rows by the weights over all 17 groups and takes scipy's r of each resample.

@@ -21,17 +21,10 @@ from metaeval.registry import find
 from metaeval.report.cells import lay_out
 from metaeval.report.notes import LEVEL
 from metaeval.stats.resampling import bootstrap
-from metaeval.stats.systems import (
-    _signs,
-    cells,
-    coefficients,
-    soft_accuracy_of_drawn,
-    soft_pairwise_accuracy,
-    two_way,
-)
+from metaeval.stats.systems import _signs, cells, coefficients, soft_accuracy_of_drawn, soft_pairwise_accuracy, two_way
 from protocols import comparison
 from protocols.contract import Judgements, Resampling
-from protocols.systems import BY_INPUT, BY_SYSTEM, PROTOCOL, STEPS
+from protocols.systems import BY_INPUT, BY_SYSTEM, PROTOCOL
 
 SCIPY = (pearsonr, spearmanr, kendalltau)
 RNG = np.random.default_rng(3)
@@ -95,23 +88,6 @@ def test_two_way_resamples_are_those_of_the_table_drawn_twice(inputs):
         twice = x[drawn][:, columns], y[drawn][:, columns]
         assert by_system[:, number] == pytest.approx(system_level(*twice), abs=1e-12, nan_ok=True)
         assert by_input[:, number] == pytest.approx(input_level(*twice), abs=1e-12, nan_ok=True)
-
-
-def test_intervals_widen_when_systems_are_drawn_too():
-    found = {
-        what: PROTOCOL.evaluate(rows(), Resampling(60), {"resample": what}) for what in ("inputs", "both", "systems")
-    }
-    for key in (*BY_SYSTEM, *BY_INPUT):
-        width = {what: one.estimates[key].high - one.estimates[key].low for what, one in found.items()}
-        assert width["both"] > width["inputs"] > 0
-    assert "two metrics exchange systems and inputs." in found["both"].warnings[-1]
-    soft_width = {what: one.estimates["spa"].high - one.estimates["spa"].low for what, one in found.items()}
-    assert min(soft_width.values()) > 0
-    influence = found["inputs"].influence
-    assert {key for key, one in influence.items() if one is None} == set(STEPS)
-    assert {key: one.ends for key, one in influence.items() if one} == {
-        key: (0.0 if key == "spa" else -1.0, 1.0) for key in influence if key not in STEPS
-    }
 
 
 def test_a_table_says_which_measures_have_intervals_of_their_own_and_tests_them_too(tmp_path):

@@ -7,9 +7,9 @@ import pytest
 from rich.cells import cell_len
 
 from metaeval.report.cells import lay_out
+from metaeval.report.formats import table_text
 from metaeval.report.notes import asides
 from metaeval.report.result import Column, Data, Interval, Result, Row, Value
-from metaeval.report.sheet import table_text, tidy_csv
 
 PEARSON = Column(key="pearson", label="Pearson r")
 
@@ -66,7 +66,7 @@ def test_a_result_without_them_says_nothing_of_them(result):
 
 
 def test_the_terminal_prints_cluster_and_asides(full):
-    lines = table_text(full, "terminal").splitlines()
+    lines = table_text(lay_out(full), "text").splitlines()
     row = next(number for number, line in enumerate(lines) if line.startswith(" minilm-bertscore"))
     assert lines[row].endswith("0.042²† -0.021 to 0.104")
     assert lines[row + 1].endswith("5 % of .899, paper .585")
@@ -75,9 +75,9 @@ def test_the_terminal_prints_cluster_and_asides(full):
 
 
 def test_markdown_and_latex_print_them_too(full):
-    line = next(line for line in table_text(full, "markdown").splitlines() if line.startswith("| minilm"))
+    line = next(line for line in table_text(lay_out(full), "markdown").splitlines() if line.startswith("| minilm"))
     assert line.endswith("<ins>0.042</ins><sup>2</sup>† (-0.021 to 0.104)<br>5 % of .899, paper .585 |")
-    lines = table_text(full, "latex").splitlines()
+    lines = table_text(lay_out(full), "latex").splitlines()
     row = next(number for number, line in enumerate(lines) if line.startswith("    minilm"))
     assert lines[row].endswith(r"\textsuperscript{2\dag{}} \\")
     assert lines[row + 1] == (
@@ -87,7 +87,7 @@ def test_markdown_and_latex_print_them_too(full):
 
 
 def test_csv_has_the_raw_numbers(full):
-    records = list(csv.DictReader(io.StringIO(tidy_csv(full), newline="")))
+    records = list(csv.DictReader(io.StringIO(table_text(lay_out(full), "csv"), newline="")))
     found = [(r["ceiling"], r["published"], r["cluster"]) for r in records if r["measure"] == "pearson"]
     assert found[:3] == [("0.8991", "0.5849", "2"), ("0.9617", "", "1"), ("", "", "")]
 
@@ -102,7 +102,7 @@ def test_nine_metrics_by_three_measures_fit_100_columns(full):
         for name in names
     ]
     columns = [Column(key=key, label=key) for key in full.rows[0].values]
-    text = table_text(full.model_copy(update={"rows": rows, "columns": columns}), "terminal")
+    text = table_text(lay_out(full.model_copy(update={"rows": rows, "columns": columns})), "text")
     assert text.count("\n metric ") == 1
     assert max(cell_len(line) for line in text.splitlines() if "proto:" not in line) <= 100
 

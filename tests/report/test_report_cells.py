@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.report.cells import lay_out
-from metaeval.report.grid import Cell, Grid, Note, numeral, plain, share
 from metaeval.report.result import Column, Interval, Ledger, Result, Value
+from metaeval.report.table import Cell, Note, Table, numeral, plain, share
 
 
-def _cells(grid: Grid) -> dict[str, tuple[Cell, ...]]:
+def _cells(grid: Table) -> dict[str, tuple[Cell, ...]]:
     return {line.name: line.cells for line in grid.lines}
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from metaeval.errors import UserError
 from metaeval.report.cells import comparison_grid, lay_out
-from metaeval.report.grid import chance
 from metaeval.report.result import Comparison, Significance
+from metaeval.report.table import chance
 
 
 def _many(full, count, different):

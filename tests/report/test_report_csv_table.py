@@ -6,8 +6,9 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaeval.report.cells import lay_out
+from metaeval.report.formats import table_text
 from metaeval.report.result import Value
-from metaeval.report.sheet import tidy_csv
 from metaeval.shown import Shown
 
 FORMULA = "=+-@＝＋－＠"
@@ -23,7 +24,7 @@ def _number(text: str) -> float | None:
 
 
 def test_one_row_for_each_metric_and_measure_in_table_order(result):
-    records = _read(tidy_csv(result))
+    records = _read(table_text(lay_out(result), "csv"))
     assert [(r["metric"], r["measure"]) for r in records[:4]] == [
         ("minilm-bertscore", "ndcg5"),
         ("minilm-bertscore", "auc"),
@@ -34,7 +35,7 @@ def test_one_row_for_each_metric_and_measure_in_table_order(result):
 
 
 def test_a_record_is_spelled_out(result):
-    assert _read(tidy_csv(result))[3] == {
+    assert _read(table_text(lay_out(result), "csv"))[3] == {
         "protocol": "retrieval",
         "dataset": "x_y%[wice]",
         "split": "test",
@@ -65,12 +66,14 @@ def test_a_record_is_spelled_out(result):
 
 
 def test_undefined_is_empty_and_keeps_its_reason(result):
-    record = next(r for r in _read(tidy_csv(result)) if r["metric"] == "constant" and r["measure"] == "pearson")
+    record = next(
+        r for r in _read(table_text(lay_out(result), "csv")) if r["metric"] == "constant" and r["measure"] == "pearson"
+    )
     assert (record["value"], record["low"], record["note"]) == ("", "", "the score is constant")
 
 
 def test_lines_end_as_rfc_4180_asks(result):
-    text = tidy_csv(result)
+    text = table_text(lay_out(result), "csv")
     assert text.count("\r\n") == text.count("\n") == 16
 
 
@@ -83,7 +86,7 @@ def test_text_and_floats_come_back_exactly(result, name, numbers, span):
     value, low, high = numbers
     cell = Value(value=value, low=low, high=high, ties=span, bounds=span, note=name)
     row = result.rows[0].model_copy(update={"metric": name, "values": {"ndcg5": cell}, "signature": name})
-    (record,) = _read(tidy_csv(result.model_copy(update={"rows": [row]})))
+    (record,) = _read(table_text(lay_out(result.model_copy(update={"rows": [row]})), "csv"))
     texts = {record[field] for field in ("metric", "note", "signature")}
     assert {text.removeprefix("'") if name.startswith(tuple(FORMULA)) else text for text in texts} == {name}
     assert tuple(_number(record[key]) for key in ("value", "low", "high")) == numbers
@@ -92,5 +95,5 @@ def test_text_and_floats_come_back_exactly(result, name, numbers, span):
 
 
 def test_measures_that_the_table_does_not_show_are_kept(result):
-    text = tidy_csv(result.model_copy(update={"columns": result.columns[1:]}))
+    text = table_text(lay_out(result.model_copy(update={"columns": result.columns[1:]})), "csv")
     assert [r["measure"] for r in _read(text)[:3]] == ["auc", "pearson", "ndcg5"]

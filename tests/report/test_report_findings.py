@@ -43,6 +43,26 @@ def control(name, *areas, **more):
     return metric(name, *areas, kind="control", **more)
 
 
+def against(rows, columns):
+    """Tests of every metric against every control but the oracle and those that have its own scores.
+
+    A metric is significantly above from .02 on, unless it has a mark, and significantly below from .05 on.
+    """
+    tests = []
+    for column in columns:
+        known = [row for row in rows if column.key in row.values and row.values[column.key].value is not None]
+        for row in (row for row in known if row.kind == "metric"):
+            for other in (row for row in known if row.kind == "control" and row.metric != "oracle"):
+                if other.metric in row.same_scores:
+                    continue
+                difference = row.values[column.key].value - other.values[column.key].value
+                higher = difference >= 0.02 and other.metric not in row.not_above.get(column.key, [])
+                p = 0.001 if higher or difference <= -0.05 else 0.5
+                name = {"measure": column.key, "one": row.metric, "other": other.metric}
+                tests.append(Comparison(**name, rows=100, difference=difference, p=p, holm=p))
+    return tests
+
+
 def made(rows, apart=(), groups=40, name="made", protocol="classification", columns=AUC, levels=(30, 20, 50), **more):
     """A result of these rows; apart: the pairs of metrics that the test tells apart, under every measure."""
     metrics = [row.metric for row in rows if row.kind == "metric"]
@@ -60,7 +80,10 @@ def made(rows, apart=(), groups=40, name="made", protocol="classification", colu
         for column in columns
         for one, other in pairs
     ]
-    tested = Significance(permutations=1000, seed=0, alpha=0.05, comparisons=comparisons) if pairs else None
+    controls = against(rows, columns)
+    tested = None
+    if pairs or controls:
+        tested = Significance(permutations=1000, seed=0, alpha=0.05, comparisons=comparisons, controls=controls)
     given = {
         "interval": Interval(resamples=1000, seed=0, level=0.95),
         "significance": tested,
@@ -175,32 +198,36 @@ class TestWhoLeads:
 
 
 class TestWhatMetricsCanDo:
+    constant = control("constant", 0.5, 0.5, 0.5, 0.5)
+
     def sentence(self, *rows, **more):
-        return findings([made(list(rows), **more)], READINGS)[1]
+        return findings([made([*rows, self.constant], **more)], READINGS)[1]
 
     def test_all_none_and_some(self):
         assert self.sentence(A, B, C) == (
             "All 3 metrics can tell full from no support and partial from no support; "
-            "only a can tell full from partial support."
+            "only a is shown to tell full from partial support."
         )
 
-    def test_an_interval_that_holds_chance_shows_nothing(self):
+    def test_some_of_several_and_most_of_many(self):
+        assert "; only a and d are shown to tell full from partial" in self.sentence(A, metric("d", *[0.7] * 4), B)
+        many = [metric(f"judge{n}", 0.9, 0.7, 0.8, 0.8) for n in range(1, 10)]
+        assert self.sentence(*many, B).endswith("all but b can tell full from partial support.")
+
+    def test_what_no_metric_is_significantly_above_chance_in(self):
         assert self.sentence(B, C) == (
             "Both metrics can tell full from no support and partial from no support; "
-            "neither is shown to tell full from partial support (each interval of FS-PS holds 50)."
+            "neither is shown to tell full from partial support (FS-PS not significantly above 50)."
         )
 
-    def test_below_chance_is_not_called_holding_it(self):
-        upside_down = metric("d", 0.8, 0.3, 0.7, 0.6)
-        assert "(no interval of FS-PS is above 50)" in self.sentence(B, upside_down)
-
-    def test_the_end_of_an_interval_at_chance_does_not_lie_above(self):
-        touching = metric("d", 0.9, 0.52, 0.7, 0.7)  # 0.52 - 0.02 is 0.5
-        assert touching.values["fs_ps"].low == pytest.approx(0.5)
-        shown = self.sentence(
-            touching.model_copy(update={"values": {**touching.values, "fs_ps": Value(value=0.52, low=0.5, high=0.54)}})
-        )
-        assert "is not shown to tell full from partial support (FS-PS 52.0, interval 50.0 to 54.0)" in shown
+    @pytest.mark.parametrize("chance", ["constant", "random"])
+    def test_the_adjusted_test_decides_and_not_the_interval(self, chance):
+        # The interval of FS-PS, 58 to 62, lies above 50; after the adjustment the difference is not significant.
+        marked = A.model_copy(update={"not_above": {"fs_ps": [chance]}})
+        assert marked.values["fs_ps"].low > 0.5
+        rows = [marked, self.constant, control("random", 0.5, 0.5, 0.5, 0.5)]
+        assert "but is not shown to tell full from partial support" in findings([made(rows)], READINGS)[1]
+        assert "can tell full from no support, full from partial" in self.sentence(A)
 
     def test_one_metric_has_its_interval_beside_it(self):
         assert self.sentence(B) == (
@@ -208,12 +235,16 @@ class TestWhatMetricsCanDo:
             "support (FS-PS 50.0, interval 48.0 to 52.0)."
         )
 
-    def test_without_intervals_nothing_is_said(self):
-        bare = B.model_copy(update={"values": {key: Value(value=0.9) for key in B.values}})
-        assert not any("can tell" in text for text in findings([made([bare])], READINGS))
+    def test_a_test_without_an_interval_is_enough(self):
+        bare = B.model_copy(update={"values": {key: Value(value=one.value) for key, one in B.values.items()}})
+        assert self.sentence(bare).endswith("but is not shown to tell full from partial support (FS-PS 50.0).")
+
+    def test_without_tests_nothing_is_said(self):
+        for rows, more in (([A, self.constant], {"significance": None}), ([A, control("place", *[0.5] * 4)], {})):
+            assert not any(" tell " in text for text in findings([made(rows, **more)], READINGS))
 
     def test_several_data_sets_are_counted(self):
-        results = [made([A, B], name="one"), made([A, B], name="other")]
+        results = [made([A, B, self.constant], name=name) for name in ("one", "other")]
         assert findings(results, READINGS)[1] == (
             "Every metric can tell full from no support and partial from no support on every data set; "
             "2 of 4 cases, a metric on a data set, show that it can tell full from partial support."
@@ -236,7 +267,7 @@ class TestControls:
         )
 
     def test_none_above_and_who_is_worse(self):
-        # c's interval, 58 to 62, lies below that of the control, 68 to 72; b's, 65 to 69, does not.
+        # c is significantly below the control, .6 less .7; b, .67 less .7, is not.
         assert self.sentence(self.flagged(B), self.flagged(C)) == (
             "No metric is shown to beat every control; the best control is lexical overlap (Overall 70.0); "
             "c is worse than it."
@@ -256,26 +287,39 @@ class TestControls:
         )
 
     def test_a_metric_that_is_the_control_is_not_held_against_the_others(self):
-        twin = metric("overlap", 0.9, 0.5, 0.8, 0.7)
+        twin = metric("overlap", 0.9, 0.5, 0.8, 0.7, same_scores=["lexical overlap"])
         assert self.sentence(twin, self.flagged(B)) == (
             "b is not shown to beat every control; the best control is lexical overlap (Overall 70.0), "
             "which is overlap itself."
         )
 
     def test_the_control_alone_is_named_where_it_is_the_only_metric(self):
-        twin = metric("overlap", 0.9, 0.5, 0.8, 0.7)
+        twin = metric("overlap", 0.9, 0.5, 0.8, 0.7, same_scores=["lexical overlap"])
         assert self.sentence(twin) == ("The best control is lexical overlap (Overall 70.0), which is overlap itself.")
 
+    def test_equal_values_are_not_the_same_scores(self):
+        # A monotone transform has every area of the control, and other scores: the test says that nothing differs.
+        assert self.sentence(metric("transformed", 0.9, 0.5, 0.8, 0.7)) == (
+            "transformed is not shown to beat every control; the best control is lexical overlap (Overall 70.0)."
+        )
+
+    def test_who_was_not_compared_with_a_control_is_not_above_every_control(self):
+        result = made([A, metric("d", 0.9, 0.6, 0.8, 0.8), self.words, control("place", 0.6, 0.6, 0.6, 0.6)])
+        fewer = [one for one in result.significance.controls if (one.one, one.other) != ("a", "place")]
+        for tests, said in ((fewer, "d is above every control; "), ([], "The best control is "), (None, "The best ")):
+            tested = result.significance.model_copy(update={"controls": tests})
+            assert findings([result.model_copy(update={"significance": tested})], READINGS)[-1].startswith(said)
+
     def test_several_best_controls_are_said_by_their_measures(self):
-        # bm25 is the control BM25 under another name. c's intervals, 48 to 52 and 0.38 to 0.42, lie below both.
+        # bm25 is the control BM25 under another name. c is significantly below both.
         rows = [
             metric(name, 0.9, 0.5, 0.8, overall, kind=kind)
             for name, kind, overall in (("words", "control", 0.7), ("BM25", "control", 0.6), ("bm25", "metric", 0.6))
         ]
-        rows.append(self.flagged(metric("c", 0.9, 0.5, 0.8, 0.5)))
-        rows[2] = self.flagged(rows[2])
+        rows.append(metric("c", 0.9, 0.5, 0.8, 0.5))
+        rows[2] = rows[2].model_copy(update={"same_scores": ["BM25"]})
         ranked = [
-            row.model_copy(update={"values": {"spearman": area(rho)}, "not_above": {"spearman": ["BM25"]}})
+            row.model_copy(update={"values": {"spearman": area(rho)}})
             for row, rho in zip(rows, (0.5, 0.6, 0.6, 0.4), strict=True)
         ]
         results = [made(rows), made(ranked, protocol="correlation", columns=SPEARMAN)]
@@ -284,12 +328,12 @@ class TestControls:
             "which is bm25 itself. c is worse than the best control in every column."
         )
 
-    def test_without_intervals_or_controls_nothing_is_said(self):
+    def test_without_tests_and_intervals_or_controls_nothing_is_said(self):
         bare = [
             row.model_copy(update={"values": {key: Value(value=0.9) for key in A.values}}) for row in (A, self.words)
         ]
-        assert not any("control" in text for text in findings([made(bare)], READINGS))
-        assert not any("control" in text for text in findings([made([A, B])], READINGS))
+        for found in (made(bare, significance=None), made([A, B])):
+            assert not any("control" in text for text in findings([found], READINGS))
 
 
 class TestCautions:

@@ -6,35 +6,35 @@ from pathlib import Path
 import pytest
 
 from metaeval.errors import UserError
+from metaeval.report.cells import lay_out
+from metaeval.report.formats import FORMATS, check_format, format_texts, table_text
 from metaeval.report.result import SCHEMAS, load_result, save_result
-from metaeval.report.sheet import FORMATS, check_format, table_text, write_tables
 
 HISTORIC = sorted((Path(__file__).parent / "historic").glob("*.json"))
 
 
 def test_every_format_has_its_own_suffix():
-    assert FORMATS == {"terminal": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv"}
+    assert FORMATS == {"text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv"}
 
 
 def test_an_unknown_format_gets_the_nearest_name():
     with pytest.raises(UserError) as caught:
         check_format("markdwon")
     assert str(caught.value) == (
-        "Unknown format 'markdwon'. Did you mean 'markdown'? Known: csv, latex, markdown, terminal."
+        "Unknown format 'markdwon'. Did you mean 'markdown'? Known: csv, latex, markdown, text."
     )
 
 
-def test_tables_are_written_beside_each_other_and_a_dot_in_the_name_stays(result, tmp_path):
-    paths = write_tables(result, tmp_path / "wice.v1")
-    assert [path.name for path in paths] == ["wice.v1.txt", "wice.v1.md", "wice.v1.tex", "wice.v1.csv"]
-    for path, name in zip(paths, FORMATS, strict=True):
-        assert path.read_bytes().decode("utf-8") == table_text(result, name)
+def test_a_result_file_is_made_into_every_format(result, tmp_path):
+    save_result(result, tmp_path / "wice.v1.json")
+    texts = format_texts(tmp_path / "wice.v1.json", FORMATS)
+    assert texts == {end: table_text(lay_out(result), name) for name, end in FORMATS.items()}
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_saving_and_loading_changes_no_table(result, tmp_path, name):
     save_result(result, tmp_path / "result.json")
-    assert table_text(load_result(tmp_path / "result.json"), name) == table_text(result, name)
+    assert table_text(lay_out(load_result(tmp_path / "result.json")), name) == table_text(lay_out(result), name)
 
 
 def test_every_schema_is_among_the_historic_files():
@@ -53,5 +53,5 @@ def test_an_old_file_gets_what_came_later_as_absent():
 @pytest.mark.parametrize("name", FORMATS)
 def test_old_results_load_and_render(path, name):
     result = load_result(path)
-    text = table_text(result, name)
+    text = table_text(lay_out(result), name)
     assert all(row.signature in text for row in result.rows if row.kind == "metric")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from metaeval import registry
 from metaeval.experiment.run import pictures_of
-from metaeval.report.grid import plain
 from metaeval.report.html_report import Picture, explorer_line, judged, page, page_forest
 from metaeval.report.measures import Readings, headlines
+from metaeval.report.table import plain
 
 VOID = {"meta", "br"}
 NASTY = "judge[bold]_3|x%"

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.report.cells import lay_out
-from metaeval.report.grid import Note
+from metaeval.report.formats import table_text
 from metaeval.report.latex import escape, table_of
 from metaeval.report.result import Column
-from metaeval.report.sheet import table_text
+from metaeval.report.table import Note
 
 BODY = r"""    \toprule
     metric & \multicolumn{2}{c}{NDCG@5} & \multicolumn{2}{c}{AUC full/none} & \multicolumn{2}{c}{Pearson r} \\
@@ -61,7 +61,7 @@ def test_rows_are_spelled_out(result):
 
 
 def test_the_environment_is_complete(result):
-    text = table_text(result, "latex")
+    text = table_text(lay_out(result), "latex")
     _check_balance(text)
     assert r"\caption{Retrieval of supporting chunks (x\_y\%{[}wice{]}, test, chunk pairs). Bold: best" in text
     assert r"\label{tab:retrieval-x-y-wice-test-chunk}" in text
@@ -70,7 +70,7 @@ def test_the_environment_is_complete(result):
 
 
 def test_signatures_are_comments_above_the_tabular(result):
-    above, _, below = table_text(result, "latex").partition(r"\begin{tabular}")
+    above, _, below = table_text(lay_out(result), "latex").partition(r"\begin{tabular}")
     for row in result.rows[:2]:
         assert f"\n% signature: {row.signature}\n" in above
         assert row.signature not in below
@@ -86,12 +86,12 @@ def test_more_than_three_measures_put_the_interval_below_the_number(result):
 
 
 def test_controls_are_left_out_unless_asked_for(result):
-    text = table_text(result, "latex")
+    text = table_text(lay_out(result), "latex")
     assert "controls" not in text.partition(r"\begin{tabular}")[2].partition(r"\end{tabular}")[0]
     assert "oracle &" not in text
     assert r"\textsuperscript{a}" not in text, "a mark of a control alone"
     only = result.model_copy(update={"rows": result.rows[2:]})
-    assert "oracle &" in table_text(only, "latex"), "there is nothing else"
+    assert "oracle &" in table_text(lay_out(only), "latex"), "there is nothing else"
 
 
 def _with(result, columns):
@@ -167,9 +167,9 @@ def test_any_text_is_ascii_with_nothing_that_acts(text):
 @given(st.text(max_size=20))
 def test_any_name_leaves_the_table_whole(result, name):
     rows = [result.rows[0].model_copy(update={"metric": name, "signature": name}), *result.rows[1:]]
-    text = table_text(result.model_copy(update={"rows": rows, "title": name}), "latex")
+    text = table_text(lay_out(result.model_copy(update={"rows": rows, "title": name})), "latex")
     _check_balance(text)
     body = text.partition(r"\begin{tabular}")[2].partition(r"\end{tabular}")[0]
     # Six cells a row after the name: an ampersand in a name must not make a seventh.
     assert {len(re.findall(r"(?<!\\)&", line)) for line in body.splitlines() if "scriptsize" in line} == {6}
-    assert len(text.splitlines()) == len(table_text(result, "latex").splitlines())
+    assert len(text.splitlines()) == len(table_text(lay_out(result), "latex").splitlines())

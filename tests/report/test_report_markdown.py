@@ -8,9 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from metaeval.report.grid import plain
+from metaeval.report.cells import lay_out
+from metaeval.report.formats import table_text
 from metaeval.report.result import load_result, save_result
-from metaeval.report.sheet import table_text
+from metaeval.report.table import plain
 
 EXPECTED = r"""**Retrieval of supporting chunks** (x\_y%\[wice\], test, chunk pairs)
 
@@ -33,31 +34,31 @@ def _table_rows(text: str) -> list[list[str]]:
 
 
 def test_the_table_is_spelled_out(result):
-    assert table_text(result, "markdown").startswith(EXPECTED)
+    assert table_text(lay_out(result), "markdown").startswith(EXPECTED)
 
 
 def test_the_footer_counts_every_pair(result):
-    text = table_text(result, "markdown")
+    text = table_text(lay_out(result), "markdown")
     assert "  * all others: 3,849 scored + 0 unscored + 0 excluded = 3,849\n" in text
     assert "* uncertainty: 95 % percentile intervals, 1,000 resamples of 326 groups, seed 0\n" in text
 
 
 def test_signatures_stand_in_a_code_block_as_they_are(result):
     first, second = (row.signature for row in result.rows[:2])
-    assert table_text(result, "markdown").endswith(f"```text\n{first}\n{second}\n```\n")
+    assert table_text(lay_out(result), "markdown").endswith(f"```text\n{first}\n{second}\n```\n")
 
 
 def test_a_signature_with_backticks_cannot_close_its_block(result):
     signatures = ["````", "a\n# b"]
     rows = [row.model_copy(update={"signature": s}) for row, s in zip(result.rows[:2], signatures, strict=True)]
-    page = _PARSER.render(table_text(result.model_copy(update={"rows": rows}), "markdown"))
+    page = _PARSER.render(table_text(lay_out(result.model_copy(update={"rows": rows})), "markdown"))
     assert page.endswith('<pre><code class="language-text">````\na # b\n</code></pre>\n')
 
 
 @pytest.mark.parametrize("name", ["1. x", "2) x", "- x", "+ x", "= x", "# x"])
 def test_a_name_that_begins_a_list_item_starts_no_list_of_its_own(result, name):
     rows = [result.rows[0].model_copy(update={"metric": name, "warnings": ["Look."]}), *result.rows[1:]]
-    page = _PARSER.render(table_text(result.model_copy(update={"rows": rows}), "markdown"))
+    page = _PARSER.render(table_text(lay_out(result.model_copy(update={"rows": rows})), "markdown"))
     assert f"<li>{name}: Look.</li>" in page
 
 
@@ -70,7 +71,7 @@ def test_a_name_that_begins_a_list_item_starts_no_list_of_its_own(result, name):
 @example("- 1. # > =")
 def test_a_reader_sees_the_name_that_the_result_has(result, name):
     rows = [result.rows[0].model_copy(update={"metric": name}), *result.rows[1:]]
-    table = _table_rows(table_text(result.model_copy(update={"rows": rows}), "markdown"))
+    table = _table_rows(table_text(lay_out(result.model_copy(update={"rows": rows})), "markdown"))
     assert len(table) == 7
     assert {len(row) for row in table} == {4}
     assert table[1][0] == plain(name)
@@ -85,7 +86,7 @@ def test_every_printed_number_reads_back_to_the_saved_value(tmp_path_factory, re
         rows.append(row.model_copy(update={"values": dict.fromkeys(row.values, new)}))
     save_result(result.model_copy(update={"rows": rows}), path)
     saved = load_result(path)
-    printed = _table_rows(table_text(saved, "markdown"))[1:]
+    printed = _table_rows(table_text(lay_out(saved), "markdown"))[1:]
     for row, cells in zip(saved.rows, printed, strict=True):
         for column, cell in zip(saved.columns, cells[1:], strict=True):
             value = row.values[column.key]

@@ -7,7 +7,8 @@ import pytest
 
 from metaeval.errors import UserError
 from metaeval.report import latex, markdown, terminal
-from metaeval.report.paper import Table, level_counts, score_table, write_paper
+from metaeval.report.formats import FORMATS, format_texts, write_table
+from metaeval.report.paper import NumberedTable, level_counts, paper_tables, score_table
 from metaeval.report.result import Column, Value
 
 LABELS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
@@ -116,22 +117,22 @@ def test_two_results_of_one_data_set_are_refused(two):
     assert [group.title for group in score_table(units).groups] == ["wice, test (chunk)", "wice, test (citation)"]
 
 
-def test_no_results_are_refused(tmp_path):
+def test_no_results_are_refused():
     with pytest.raises(UserError, match="at least one result file"):
-        write_paper([], tmp_path)
+        paper_tables([])
 
 
-def test_every_table_is_written_in_every_format(two, result, tmp_path):
+def test_every_table_is_written_as_json_of_which_other_formats_are_made(two, result, tmp_path):
     more = [one.model_copy(update={"columns": [*one.columns, Column(key="x", label="X")]}) for one in two]
-    numbered = {"correlation": Table(2, tuple(LABELS))}
-    paths = write_paper([*more, result], tmp_path / "paper", numbered=numbered)
+    numbered = {"correlation": NumberedTable(2, tuple(LABELS))}
+    tables = paper_tables([*more, result], numbered=numbered)
+    paths = [path for table in tables for path in write_table(table, tmp_path / "paper")]
     stems = ("table-1-levels", "table-2-correlation", "table-retrieval")
-    ends = (".txt", ".md", ".tex", ".csv")
-    assert [path.name for path in paths] == [stem + end for stem in stems for end in ends]
-    for path in paths:
-        text = path.read_text(encoding="utf-8")
-        assert "wice" in text or path.stem == "table-retrieval"
-    records = list(csv.DictReader(io.StringIO((tmp_path / "paper/table-2-correlation.csv").read_text(), newline="")))
+    assert [path.name for path in paths] == [f"{stem}.json" for stem in stems]
+    texts = {path.stem: format_texts(path, FORMATS) for path in paths}
+    assert all("wice" in text for stem in stems[:2] for text in texts[stem].values())
+    assert texts["table-2-correlation"][".md"] == markdown.page_of(score_table(two))
+    records = list(csv.DictReader(io.StringIO(texts["table-2-correlation"][".csv"], newline="")))
     # (3 metrics + 1 control + 2 metrics + 1 control) * 3 coefficients = 21; X is not in the paper's table.
     assert len(records) == 21
     assert {(r["dataset"], r["published"]) for r in records if r["kind"] == "metric"} == {

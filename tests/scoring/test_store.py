@@ -80,13 +80,6 @@ def test_a_database_error_in_the_middle_rolls_the_block_back(store):
     assert store.find(ONE, KEYS) == {}
 
 
-def test_what_one_connection_stored_another_one_finds(tmp_path):
-    path = tmp_path / "scores.sqlite"
-    with ScoreStore(path) as first, ScoreStore(path) as second:
-        first.put(ONE, [(KEYS[0], PairScore(0.5))])
-        assert second.find(ONE, KEYS[:1])[KEYS[0]].score == 0.5
-
-
 def test_two_writers_at_once_lose_nothing(tmp_path):
     path = tmp_path / "scores.sqlite"
     faults = []

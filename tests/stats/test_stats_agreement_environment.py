@@ -48,7 +48,7 @@ for levels, rated in ((True, gold), (False, graded)):
     if not levels:
         pair = [rows.rows(np.arange(n) < 1000) for rows in pair]
     for protocol in (correlation, classification, retrieval, decision)[: 4 if levels else 2]:
-        for method in ("bootstrap-t", "bca" if protocol is classification else "percentile"):
+        for method in ("t", "percentile"):
             resampling = Resampling(n=130, method=method)
             outcomes = [protocol.evaluate(rows, resampling, {}) for rows in pair]
             keys = protocol.PROTOCOL.shown(pair[0])[:4]

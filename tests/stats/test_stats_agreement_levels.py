@@ -17,7 +17,7 @@ from scipy import stats as scipy_stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from metaeval.stats.classification import average_precision, roc_auc
-from metaeval.stats.correlations import concordance, partial_correlation, pearson, rank_correlations
+from metaeval.stats.correlations import concordance, pearson, rank_correlations
 from metaeval.stats.resampling import Draws, bootstrap, replicate
 
 pytestmark = pytest.mark.usefixtures("both_paths")
@@ -141,38 +141,3 @@ def test_weights_beyond_a_byte_are_repeated_rows(name: str, levels: int, pairs_o
     weights[3, 1], weights[4, 1] = 300, 0
     found = values(score, gold, group, Draws(2, 20, lambda number: weights))
     assert found[1] == pytest.approx(_repeated(name, score, gold, group, weights[:, 1], pairs_of), abs=1e-12)
-
-
-@many_levels
-def test_concordance_of_two_values_is_roc_auc_and_of_none_tied_follows_from_kendall(levels: int) -> None:
-    # Without ties in the score, won - lost = (2 c - 1) pairs, and tau-b = (won - lost) / sqrt(pairs * all pairs).
-    score, gold, group = _sample(levels, 12)
-    draws = bootstrap(150, 0, 0)
-    c, tau = (MEASURES[name][0](score, gold, group, draws)[0] for name in ("concordance", "kendall"))
-    _, counts = np.unique(gold, return_counts=True)
-    every = gold.size * (gold.size - 1) / 2
-    pairs = every - (counts * (counts - 1) / 2).sum()
-    assert tau == pytest.approx((2 * c - 1) * pairs / np.sqrt(pairs * every), abs=1e-12)
-    if levels == 2:
-        assert c == pytest.approx(roc_auc_score(gold == 1, score), abs=1e-12)
-
-
-def test_concordance_by_hand() -> None:
-    # Gold 1 2 3 3, scores 5 5 4 6. Unlike pairs: (1,2) tied 1/2; (1,3) 5 v. 4 lost; (1,3') 5 v. 6 won; (2,3) lost;
-    # (2,3') won; the two of gold 3 are no pair. 2.5 of 5.
-    score, gold, group = np.array([5.0, 5, 4, 6]), np.array([1.0, 2, 3, 3]), np.arange(4)
-    assert replicate(concordance(score, gold, group, 4), bootstrap(4, 0, 0)).tolist() == [0.5]
-
-
-@pytest.mark.parametrize("ranks", [False, True], ids=["values", "ranks"])
-@pytest.mark.parametrize("levels", [3, 100])
-def test_partial_correlation_is_that_of_the_residuals_of_a_least_squares_fit(levels: int, ranks: bool) -> None:
-    # Indicators of 4 systems as regressors, fitted by numpy's lstsq; scipy's r of the residuals.
-    score, gold, group = _sample(levels, 1)
-    system = np.random.default_rng(1).integers(0, 4, score.size)
-    score = score + system
-    value = replicate(partial_correlation(score, gold, system, group, 150, ranks=ranks), bootstrap(150, 0, 0))[0]
-    design = (system[:, None] == np.arange(4)).astype(float)
-    columns = [scipy_stats.rankdata(column) if ranks else column for column in (score, gold)]
-    residuals = [column - design @ np.linalg.lstsq(design, column, rcond=None)[0] for column in columns]
-    assert value == pytest.approx(scipy_stats.pearsonr(*residuals).statistic, abs=1e-12)

@@ -69,22 +69,6 @@ def test_no_row_calibrates_itself(method):
         assert again[~test].tolist() != probability[~test].tolist()
 
 
-def test_calibration_recovers_the_rates():
-    # The score's log-odds are wrong by a factor of 3, as of an over-confident model: stated p^3 / (p^3 + (1-p)^3).
-    rng = np.random.default_rng(0)
-    p = rng.random(4000)
-    positive = rng.random(4000) < p
-    stated = p**3 / (p**3 + (1 - p) ** 3)
-    group = np.arange(4000) // 4
-    before = expected_calibration_error(stated, positive)
-    log_odds = np.log(stated) - np.log1p(-stated)
-    for method in ("isotonic", "logistic"):
-        after = calibrated(log_odds, positive, group, method)
-        # Ten bins of 400: a rate's own error is near .02, and |error| is .8 of that on average.
-        assert expected_calibration_error(after, positive) < 0.03 < before
-        assert brier(after, positive) < brier(stated, positive)
-
-
 @pytest.mark.parametrize("bins", [1, 2, 10, 15])
 def test_reliability_agrees_with_scikit_learn(bins):
     rng = np.random.default_rng(bins)
@@ -99,19 +83,6 @@ def test_reliability_agrees_with_scikit_learn(bins):
     error = np.sum(rows[rows > 0] / 202 * np.abs(rate - mean))
     assert expected_calibration_error(probability, positive, bins) == pytest.approx(error, abs=1e-12)
     assert brier(probability, positive) == pytest.approx(brier_score_loss(positive, probability), abs=1e-12)
-
-
-def test_by_hand():
-    # Bins 0 .. .5 and .5 .. 1: (.1, .3) of which none is positive, and (.8,) which is: |0 - .2| x 2/3 + |1 - .8| x 1/3.
-    probability, positive = np.array([0.1, 0.3, 0.8]), np.array([False, False, True])
-    stated, found, rows = reliability(probability, positive, 2)
-    assert stated == pytest.approx([0.2, 0.8])
-    assert found.tolist() == [0.0, 1.0]
-    assert rows.tolist() == [2, 1]
-    assert expected_calibration_error(probability, positive, 2) == pytest.approx(0.2, abs=1e-12)
-    assert brier(probability, positive) == pytest.approx((0.01 + 0.09 + 0.04) / 3, abs=1e-12)
-    # A row that is alone in its bin counts as one of three: |1 - .9| x 1/3.
-    assert expected_calibration_error(np.array([0.1, 0.3, 0.9]), positive, 2) == pytest.approx(0.5 / 3, abs=1e-12)
 
 
 def test_undefined_and_errors():

@@ -1,4 +1,4 @@
-"""Measures of three-way decisions from counts: against scikit-learn, by hand, and under weights."""
+"""Measures of three-way decisions from counts: against scikit-learn, and under weights."""
 
 from __future__ import annotations
 
@@ -66,18 +66,6 @@ def test_weights_are_repeated_rows(name):
         rows = np.repeat(np.arange(60), weights[group].astype(int))
         assert value == pytest.approx(_official(name, gold[rows], predicted[rows]), abs=1e-12)
     assert prepared.groups == np.unique(group).size
-
-
-def test_by_hand():
-    # Gold 0: 2 right, 1 as 2. Gold 1: 1 right, 1 as 0. Gold 2: 4 right.
-    counts = np.array([[2.0, 0, 1], [1, 1, 0], [0, 0, 4]])
-    assert accuracy(counts) == pytest.approx(7 / 9)
-    assert balanced_accuracy(counts) == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
-    # F1: 2 x 2 / (3 + 3), 2 x 1 / (2 + 1), 2 x 4 / (4 + 5).
-    assert macro_f1(counts) == pytest.approx((2 / 3 + 2 / 3 + 8 / 9) / 3)
-    # Squared distances seen: 4 + 1 = 5. By chance, rows (3, 2, 4) x predictions (3, 1, 5) / 9:
-    # (3 x 1 + 2 x 3 + 2 x 5 + 4 x 1 + 4 (3 x 5 + 4 x 3)) / 9 = 131 / 9.
-    assert quadratic_kappa(counts) == pytest.approx(1 - 5 * 9 / 131)
 
 
 def test_a_level_without_gold_rows_leaves_every_measure_undefined():

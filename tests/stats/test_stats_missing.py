@@ -57,30 +57,6 @@ def test_ndcg_range_of_many_pools_at_once() -> None:
                 assert low[code] - 1e-12 <= value <= high[code] + 1e-12
 
 
-def test_missing_partial_row_in_front_of_a_full_one_is_the_worst() -> None:
-    # Pool: observed FULL, missing PARTIAL. Behind it the order is ideal (1); in front the DCG is
-    # 1 + 2 / log2(3) = 2.26186 of 2 + 1 / log2(3) = 2.63093: 0.85972. "Supporting rows last" would miss this.
-    low, high = ndcg_range(np.array([0.5, np.nan]), np.array([2.0, 1.0]), np.zeros(2, dtype=int), 5)
-    assert low[0] == pytest.approx(0.85972, abs=5e-6)
-    assert high[0] == pytest.approx(1)
-
-
-def test_nothing_missing_leaves_no_range() -> None:
-    rng = np.random.default_rng(1)
-    pool, gold = np.repeat(np.arange(10), 8), rng.choice([0.0, 1, 2], 80)
-    score = np.round(rng.normal(size=80))
-    value = ndcg(rank_pools(score, gold, pool), 5)
-    for end in ndcg_range(score, gold, pool, 5):
-        np.testing.assert_allclose(end, value, rtol=0, atol=1e-12)
-
-
-def test_extreme_ranks_by_hand() -> None:
-    # Observed 7 and 3 are ranks 1 and 0; the missing positive goes below 0 at worst and above 1 at best.
-    worst, best = extreme_ranks(np.array([7.0, np.nan, 3.0, np.nan]), np.array([True, True, False, False]))
-    assert np.argsort(worst).tolist() == [1, 2, 0, 3]
-    assert np.argsort(best).tolist() == [3, 2, 0, 1]
-
-
 @pytest.mark.parametrize("official", [roc_auc_score, average_precision_score])
 def test_extreme_ranks_hold_every_refill(official: Callable[[NDArray[np.bool_], NDArray[np.float64]], float]) -> None:
     # Two missing rows of either class over all placements around four observed scores, by scikit-learn.

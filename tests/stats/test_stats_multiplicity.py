@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from metaeval.stats.significance import benjamini_hochberg, holm
+from metaeval.stats.significance import benjamini_hochberg, holm, holm_against
 
 both = pytest.mark.parametrize(("adjust", "method"), [(holm, "holm"), (benjamini_hochberg, "fdr_bh")])
 
@@ -39,14 +39,6 @@ def test_undefined_p_values_are_not_counted(adjust, method):
     assert adjusted[[0, 2, 3]].tolist() == multipletests([0.04, 0.01, 0.03], method=method)[1].tolist()
 
 
-def test_by_hand():
-    p = np.array([0.04, 0.01, 0.03])
-    # Holm: .01 x 3 = .03; .03 x 2 = .06; .04 x 1 = .04, lifted to the .06 before it.
-    assert holm(p) == pytest.approx([0.06, 0.03, 0.06], abs=1e-15)
-    # Benjamini-Hochberg: .01 x 3/1 = .03; .03 x 3/2 = .045, lowered to the .04 x 3/3 behind it.
-    assert benjamini_hochberg(p) == pytest.approx([0.04, 0.03, 0.04], abs=1e-15)
-
-
 @both
 def test_edges(adjust, method):
     assert adjust(np.array([])).size == 0
@@ -56,3 +48,37 @@ def test_edges(adjust, method):
     assert given_p.tolist() == [0.5, 0.1]
     with pytest.raises(ValueError, match=r"0 \.\. 1, got 1\.5"):
         adjust(np.array([0.1, 1.5]))
+
+
+def test_against_controls_by_hand():
+    p = np.array([[0.01, 0.02], [0.015, 0.2], [0.001, 0.004]])
+    difference = np.array([[0.1, 0.1], [0.1, -0.1], [-0.1, -0.1]])
+    # First control: .01 x 3 = .03; .015 x 2 = .03; the third metric is below it. Second: .02 x 3 = .06.
+    # Above every control: the largest p of the first metric is .02, of the others 1: .02 x 3 = .06, for its second.
+    # Below a control, of all six tests: .001 x 6, .004 x 5 = .02; .2 x 4 = .8 (the other three count with 1).
+    expected = [[0.03, 0.06], [0.03, 0.8], [0.006, 0.02]]
+    assert holm_against(p, difference) == pytest.approx(np.array(expected), abs=1e-15)
+
+
+cells = st.tuples(st.floats(0, 0.1), st.sampled_from([-1.0, 1.0, 1.0, 1.0]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 4).flatmap(lambda wide: st.lists(st.lists(cells, min_size=wide, max_size=wide), min_size=1)))
+def test_above_all_controls_is_holm_over_the_metrics_of_the_largest_p(table):
+    p, difference = np.moveaxis(np.array(table), 2, 0)
+    adjusted = holm_against(p, difference)
+    beaten = (adjusted <= 0.05) & (difference > 0)
+    every = holm(np.where(difference > 0, p, 1.0).max(axis=1)) <= 0.05
+    assert beaten.all(axis=1).tolist() == every.tolist()
+    # One control at a time, the claims are at most those of Holm over the metrics.
+    for control, own in enumerate(np.where(difference > 0, p, 1.0).T):
+        assert (holm(own) <= adjusted[:, control])[difference[:, control] > 0].all()
+
+
+def test_a_pair_of_metric_and_control_that_was_not_tested_is_not_counted():
+    p, difference = np.array([[0.01, np.nan], [0.04, 0.02], [np.nan, np.nan]]), np.full((3, 2), 0.1)
+    # First control: .01 x 2, .04. Second: .02. Above every control: .01 x 2 and .04, for the first control of both.
+    assert holm_against(p, difference) == pytest.approx(
+        np.array([[0.02, np.nan], [0.04, 0.02], [np.nan, np.nan]]), abs=1e-15, nan_ok=True
+    )

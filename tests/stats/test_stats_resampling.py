@@ -5,22 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import bootstrap as scipy_bootstrap
 
 from metaeval.stats import resampling as draws_module
 from metaeval.stats.arrays import column_sum, group_ends, ratio, varies, varies_without
-from metaeval.stats.classification import roc_auc
 from metaeval.stats.pools import pool_mean
-from metaeval.stats.resampling import (
-    Draws,
-    _tile,
-    bca_interval,
-    bootstrap,
-    jackknife,
-    percentile_interval,
-    replicate,
-    swaps,
-)
+from metaeval.stats.resampling import Draws, _tile, bootstrap, jackknife, percentile_interval, replicate, swaps
 
 
 def weights_of(draws: Draws) -> NDArray[np.int64]:
@@ -99,29 +88,6 @@ def test_swaps_take_every_group_from_one_of_the_two() -> None:
     assert weights[1:, 0, 1].mean() == pytest.approx(0.5, abs=0.08)
 
 
-def test_copies_inside_a_group_add_no_certainty() -> None:
-    # Ten copies of every row, in the row's own group, carry no new information: each resample gives the same AUC.
-    rng = np.random.default_rng(0)
-    score, positive, group = rng.normal(size=80), rng.random(80) < 0.5, np.arange(80)
-    weights = bootstrap(80, 50, seed=1)
-    once = replicate(roc_auc(score, positive, group, 80), weights)
-    copied = replicate(roc_auc(np.repeat(score, 10), np.repeat(positive, 10), np.repeat(group, 10), 80), weights)
-    assert copied.tobytes() == once.tobytes()
-
-
-def test_resamples_of_minimal_pairs_lie_around_the_value() -> None:
-    # 60 pairs of one positive and one negative row that differ by less than pairs differ from each other: the positive
-    # wins in its own pair always, among others as often as not. Were a pair that is drawn w times compared with its
-    # copies, the resamples would lie above the value by about half of 1 / 60.
-    rng = np.random.default_rng(0)
-    level = rng.normal(size=60)
-    score = np.concatenate((level + 0.001, level))
-    measure = roc_auc(score, np.arange(120) < 60, np.tile(np.arange(60), 2), 60)
-    values = replicate(measure, bootstrap(60, 4000, seed=1))
-    assert values[0] == pytest.approx(0.5 + 0.5 / 60, abs=1e-3)
-    assert values[1:].mean() == pytest.approx(values[0], abs=5e-4)
-
-
 def test_percentile_interval_interpolates() -> None:
     # 0 .. 100 at 90 %: the 5th and 95th percentiles of 101 equally spaced values are 5 and 95.
     assert percentile_interval(np.arange(101.0), 0.90) == pytest.approx((5.0, 95.0))
@@ -170,26 +136,3 @@ def test_pool_means_of_several_measures_are_those_of_each() -> None:
     assert [row.tobytes() for row in together] == [
         replicate(pool_mean(row, group, 90), draws).tobytes() for row in values
     ]
-
-
-@pytest.mark.parametrize("level", [0.5, 0.95])
-def test_bca_agrees_with_scipy_on_groups_of_one(level: float) -> None:
-    # scipy.stats.bootstrap draws its own resamples: the ends agree up to their noise, and differ from percentile ends.
-    rng = np.random.default_rng(3)
-    values = rng.exponential(size=40)
-    mean = pool_mean(values, np.arange(40), 40)
-    resampled, left_out = replicate(mean, bootstrap(40, 20_000, seed=0)), replicate(mean, jackknife(40))
-    ours = bca_interval(resampled[1:], resampled[0], left_out[1:], level)
-    theirs = scipy_bootstrap(
-        (values,), np.mean, confidence_level=level, n_resamples=20_000, method="BCa", rng=np.random.default_rng(1)
-    ).confidence_interval
-    assert ours == pytest.approx(tuple(theirs), abs=0.01)
-    plain = percentile_interval(resampled[1:], level)
-    assert ours is not None
-    assert plain is not None
-    assert ours[1] - plain[1] > 0.01
-
-
-def test_bca_of_values_that_never_move_is_that_value() -> None:
-    assert bca_interval(np.ones(9), 1.0, np.ones(5), 0.95) == (1.0, 1.0)
-    assert bca_interval(np.full(9, 2.0), 1.0, np.ones(5), 0.95) is None

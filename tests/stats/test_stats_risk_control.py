@@ -1,14 +1,19 @@
 """Learn then Test: the binomial numbers by hand and from scipy, the order, clusters, and the promise itself."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, norm
 
+from benchmarks.gate_promise import FAILING, MADE, Failing, failing_answers, fitted, normal_scores
 from metaeval.stats.risk_control import (
     answers_for_mean,
     choose_threshold,
     corrected_share,
     design_effect,
+    effective_labels,
     labels_for,
     labels_to_tell,
     mean_bounds,
@@ -43,13 +48,102 @@ def test_labels_to_tell_reach_their_power():
     assert labels_to_tell(0.1, 0.1, 0.05) is None
 
 
-def test_labels_of_one_answer_tell_less():
-    cluster = np.repeat(np.arange(20), 5)
-    same = np.repeat(np.random.default_rng(0).normal(size=20), 5)
-    assert design_effect(same, cluster, np.ones(100)) == pytest.approx(5, rel=0.05)
-    assert design_effect(np.random.default_rng(1).normal(size=100), np.arange(100), np.ones(100)) == 1
-    # Weights 1 and 3: 2 * (1 + 9) / 16.
-    assert design_effect(np.arange(2.0), np.arange(2), np.array([1.0, 3.0])) == pytest.approx(1.25)
+@pytest.mark.parametrize(
+    ("score", "cluster", "weight", "effect"),
+    [
+        # Ranks 1 2 | 3 4 5 with means 1.5 and 4 around 3: between 2 * 2.25 + 3 = 7.5, within (.5 + 2) / 3 = 5 / 6,
+        # usual size 5 - 13 / 5 = 2.4; icc (20 / 3) / (7.5 + 1.4 * 5 / 6) = 10 / 13; 1 + 10 / 13 * (13 / 5 - 1).
+        ([0, 1, 10, 20, 100], [7, 7, 3, 3, 3], [1, 1, 1, 1, 1], 29 / 13),
+        # Weights 1 and 3: times 5 * 13 / 49.
+        ([0, 1, 10, 20, 100], [7, 7, 3, 3, 3], [1, 1, 1, 1, 3], 29 / 13 * 65 / 49),
+        # Ranks 1 2 | 3 4 | 5 6: between 16 / 2, within 1.5 / 3, usual size 2; icc 7.5 / 8.5.
+        ([0, 1, 10, 20, 50, 60], [0, 0, 1, 1, 2, 2], [2, 2, 2, 2, 2, 2], 1 + 15 / 17),
+        # Equal means: the estimate is below 0, and so taken as 0.
+        ([1, 6, 2, 5, 3, 4], [0, 0, 1, 1, 2, 2], [1, 1, 1, 1, 1, 1], 1),
+        # No cluster has a second score; weights 1 and 3: 2 * (1 + 9) / 16.
+        ([0, 1], [0, 1], [1, 3], 1.25),
+        # One cluster says nothing of others, and scores without spread nothing of their correlation.
+        ([1, 2, 3, 4], [5, 5, 5, 5], [1, 1, 1, 1], 4),
+        ([2, 2, 2, 2], [0, 0, 1, 1], [1, 1, 1, 1], 2),
+    ],
+)
+def test_the_design_effect_is_that_of_the_arithmetic(score, cluster, weight, effect):
+    found = design_effect(np.array(score, dtype=float), np.array(cluster), np.array(weight, dtype=float))
+    assert found == pytest.approx(effect, rel=1e-12)
+
+
+def test_a_design_effect_needs_a_cluster_and_a_weight_of_each_score():
+    for cluster, weight in ((np.arange(2), np.ones(3)), (np.arange(3), np.ones(2))):
+        with pytest.raises(ValueError, match="length"):
+            design_effect(np.arange(3.0), cluster, weight)
+
+
+def test_labels_of_a_missed_answer_count_as_one_label():
+    thresholds, cluster, equal = np.array([np.inf, 5, 3, -9]), np.array([0, 0, 1, 1, 2, 2]), np.ones(6)
+    # Ranks have between 2 * (4 + 1 + 1) / 2 = 6 and within 5.5 / 3: icc 25 / 47, design effect 72 / 47.
+    by_ranks = 6 / (72 / 47)
+    # At 5 the first answer alone is missed: icc 1. At 3 misses are 2, 1 and 1 of 2: between 1 / 6, within 1 / 3.
+    # Above all scores and below all, three answers count as three.
+    found = effective_labels(np.array([5.0, 6, 1, 4, 2, 3]), cluster, equal, thresholds)
+    assert found == pytest.approx([3, 3, by_ranks, 3])
+    # Misses of two answers, neither whole: no correlation, of the ranks as well.
+    spread = np.array([1.0, 6, 2, 5, 3, 4])
+    assert effective_labels(spread, cluster, equal, thresholds[:2]) == pytest.approx([3, 6])
+    # The order of rows is nothing; weights 1 and 3 cost 6 * 30 / 144.
+    rows, weight = np.array([4, 0, 2, 5, 1, 3]), np.array([1.0, 3, 1, 3, 1, 3])
+    found = effective_labels(spread[rows], cluster[rows], weight[rows], thresholds[:2])
+    assert found == pytest.approx([3 / 1.25, 6 / 1.25])
+
+
+def test_answers_of_unequal_size_count_alike_until_one_is_missed():
+    # Sizes 1, 1 and 4; scores of the third above and below the others, so that the ranks' correlation is 0.
+    score, cluster = np.array([3.0, 4, 1, 2, 5, 6]), np.array([0, 1, 2, 2, 2, 2])
+    found = effective_labels(score, cluster, np.ones(6), np.array([np.inf, 6.0, 1.0]))
+    assert found == pytest.approx([3, 6, 3])
+    # Missed whole, the third counts with its size: 6 ** 2 / (1 + 1 + 16), Kish's number of clusters.
+    score[2:] += 10
+    assert effective_labels(score, cluster, np.ones(6), np.array([10.0])) == pytest.approx([36 / 18])
+
+
+def test_without_clusters_the_test_is_the_binomial_one():
+    random = np.random.default_rng(0)
+    score, thresholds = np.round(random.normal(size=60), 1), np.linspace(3, -3, 30)
+    tested, passed = choose_threshold(score, np.ones(60), np.ones(60), np.arange(60), thresholds, 0.4, 0.05)
+    misses = [int(np.sum(score >= one)) for one in thresholds]
+    assert [one.labels for one in tested] == [60] * 30
+    assert passed == sum(binom.cdf(np.array(misses), 60, 0.4) <= 0.05) > 3
+    exact = [binomtest(one, 60).proportion_ci(0.9, "exact").high for one in misses]
+    assert [one.bound for one in tested] == pytest.approx(exact)
+
+
+def test_failing_answers_break_the_promise_no_more_often_than_promised():
+    # Without a correlation of misses it is broken in 11 and 9 % of fits.
+    for case in (Failing(20, 10, 0.1), Failing(40, 5, 0.1)):
+        held, passes, _ = fitted(partial(failing_answers, case), 300, 0.1)
+        assert held >= 0.95
+        assert passes > 0.15 or case.answers == 20  # of 20 answers none fails with chance .9 ** 20 = .12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", FAILING, ids=str)
+def test_the_promise_holds_where_answers_fail(case):
+    held, passes, _ = fitted(partial(failing_answers, case), 600, 0.1)
+    assert held >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 600)
+    if case.answers == 100 and case.failing * case.lost == 0.06:  # ROC-AUC .97
+        assert passes >= 0.5
+    if case.failing == 0 and case.answers >= 40:
+        assert passes >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in MADE if case.correlation == 0], ids=str)
+def test_gates_pass_about_as_often_where_misses_do_not_cluster(case):
+    def alone(random):
+        drawn = normal_scores(case, random)
+        return replace(drawn, cluster=np.arange(drawn.bad.size))
+
+    passes = fitted(partial(normal_scores, case), 600, 0.1)[1]
+    assert passes >= 0.9 * fitted(alone, 600, 0.1)[1] > 0.5
 
 
 def test_the_last_threshold_before_the_first_failure_is_taken():

@@ -40,21 +40,6 @@ def test_starts_cut_the_entries_into_blocks_and_solo_ones_are_alone_there(distin
     assert entries.solo.tolist() == (size[entries.block] == 1).tolist()
 
 
-def test_by_hand() -> None:
-    # Scores .1 (group 1 twice, level 0), .5 (levels 2 and 0 of group 0), .9: four entries in blocks of 1, 2, 1.
-    score, level, group = np.array([0.5, 0.1, 0.9, 0.1, 0.5]), np.array([2, 0, 1, 0, 0]), np.array([0, 1, 0, 1, 0])
-    entries = sorted_entries(score, level, group, 3, 2)
-    assert entries.block.tolist() == [0, 1, 1, 2]
-    assert entries.level.tolist() == [0, 0, 2, 1]
-    assert entries.group.tolist() == [1, 0, 0, 0]
-    assert entries.count.tolist() == [2, 1, 1, 1]
-    assert entries.solo.tolist() == [True, False, False, True]
-    assert entries.start.tolist() == [0, 1, 3, 4]
-    # Weights 3 (group 0) and 2 (group 1): the lone entries are blocks of 2 * 2 = 4 and of 3 rows. 16 + 9, 64 + 27.
-    squares, cubes = self_ties(lone_powers(entries, 2), np.array([[3], [2]], dtype=np.uint8))
-    assert (squares.tolist(), cubes.tolist()) == ([25], [91.0])
-
-
 @pytest.mark.parametrize("distinct", [60, 10**6])
 def test_self_ties_are_those_of_repeated_rows_with_a_score_of_their_own(distinct: int) -> None:
     score, level, group = sample(distinct)
@@ -68,15 +53,3 @@ def test_self_ties_are_those_of_repeated_rows_with_a_score_of_their_own(distinct
                 np.repeat(score, weights[group])[np.isin(np.repeat(score, weights[group]), lone)], return_counts=True
             )
             assert (squares[column], cubes[column]) == ((sizes**2).sum(), (sizes**3).sum())
-
-
-def test_order_of_rows_is_irrelevant_and_no_rows_are_no_entries() -> None:
-    score, level, group = sample(60)
-    shuffled = np.random.default_rng(1).permutation(score.size)
-    one = sorted_entries(score, level, group, 3, 25)
-    other = sorted_entries(score[shuffled], level[shuffled], group[shuffled], 3, 25)
-    for name in ("group", "level", "count", "block", "solo", "start"):
-        assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
-    nothing = np.array([], dtype=np.int64)
-    empty = sorted_entries(nothing.astype(float), nothing, nothing, 0, 0)
-    assert (empty.n_blocks, empty.count.size) == (0, 0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from metaeval.stats.score_model import SHARES, _fitted_shares, correlation_of, draw, fit_scores, planned_scores
+from metaeval.stats.score_model import SHARES, _fitted_shares, correlations_of, draw, fit_scores, planned_scores
 
 
 def rows(groups=400, shares=(0.3, 0.2), seed=3, size=6):
@@ -59,15 +59,35 @@ def test_a_draw_has_the_same_scores_and_so_the_same_ties():
 
 
 def test_two_metrics_err_together_as_theirs_do():
-    score, gold, group = rows()
+    # other = 0.7 score + 0.5 noise of its own: the parts of group and level are the same in both; the own parts
+    # correlate by 0.7 sqrt(.5) / sqrt(.49 * .5 + .25) = .704.
+    score, gold, group = rows(groups=2000)
     other = 0.7 * score + 0.5 * np.random.default_rng(8).normal(size=gold.size)
     models = [fit_scores(one, gold, group) for one in (score, other)]
-    asked = correlation_of((score, models[0]), (other, models[1]))
-    drawn = draw(np.random.default_rng(2), models, asked)
+    expected = correlations_of((score, models[0]), (other, models[1]))
+    drawn = draw(np.random.default_rng(2), models, expected)
     again = [fit_scores(one, gold, group) for one in drawn]
 
-    assert 0.5 < asked < 0.95
-    assert correlation_of((drawn[0], again[0]), (drawn[1], again[1])) == pytest.approx(asked, abs=0.06)
+    assert expected == pytest.approx((0.99, 0.99, 0.704), abs=0.06)
+    assert correlations_of((drawn[0], again[0]), (drawn[1], again[1])) == pytest.approx(expected, abs=0.06)
+
+
+def test_what_metrics_share_in_one_part_alone_is_found_there():
+    # Two metrics of unrelated errors, but for the shift of a group and level, which both have.
+    rng = np.random.default_rng(6)
+    group, gold = np.repeat(np.arange(2000), 6), np.tile([0.0, 1.0], 6000)
+    shift = rng.normal(size=4000)[group * 2 + gold.astype(np.int64)]
+    pair = [gold + np.sqrt(0.5) * (shift + rng.normal(size=gold.size)) for _ in range(2)]
+    fitted = [(score, fit_scores(score, gold, group)) for score in pair]
+
+    assert correlations_of(*fitted) == pytest.approx((0.0, 0.97, 0.0), abs=0.06)
+    # Rows without a group in common: all that the errors share is in the own part.
+    alone = np.arange(gold.size)
+    fitted = [(score, fit_scores(score, gold, alone)) for score in pair]
+    assert correlations_of(*fitted) == pytest.approx((0.0, 0.0, 0.5), abs=0.03)
+    # A constant metric errs with nobody.
+    flat = np.zeros(gold.size)
+    assert correlations_of(fitted[0], (flat, fit_scores(flat, gold, alone))) == (0.0, 0.0, 0.0)
 
 
 def test_many_gold_values_are_a_slope_and_a_plan_has_no_ties():

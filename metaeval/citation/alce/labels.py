@@ -16,7 +16,7 @@ from metaeval.citation.measures import Interval, group_codes, interval_by
 from metaeval.citation.model import Answer, Entails
 from metaeval.citation.readers.answers import alce_passages
 from metaeval.citation.table import Line
-from metaeval.corpus.loaders.rows import Row
+from metaeval.corpus.loaders.rows import DataRow
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError
 from metaeval.reading import read_object
@@ -61,7 +61,7 @@ def read_labels(path: Path) -> list[Labelled]:
     Raises `UserError` with item and field where the file is of another layout.
     """
     layout = "it should be data set, model, id and item, one in another"
-    content = Row(f"{path}", read_object(path, layout))
+    content = DataRow(f"{path}", read_object(path, layout))
     for models in content.fields.values():
         if not isinstance(models, dict) or not all(isinstance(items, dict) for items in models.values()):
             raise UserError(f"{path} is of another layout: {layout}.")
@@ -77,7 +77,7 @@ def read_labels(path: Path) -> list[Labelled]:
     return found
 
 
-def _labelled(dataset: str, model: str, key: str, item: Row) -> Labelled:
+def _labelled(dataset: str, model: str, key: str, item: DataRow) -> Labelled:
     passages, question = alce_passages(item), item.optional_text("question")
     own = f"{dataset}/{model}/{key}", item.text("output"), passages, question, f"{dataset}/{key}", model
     sentences = item.rows("sentences")
@@ -92,7 +92,7 @@ def _labelled(dataset: str, model: str, key: str, item: Row) -> Labelled:
     return Labelled(Answer(*own), recall, _gated(item, _SCORE, recall, given), automatic, made)
 
 
-def _one_each(item: Row, name: str, sentences: Sequence[int]) -> list[Any]:
+def _one_each(item: DataRow, name: str, sentences: Sequence[int]) -> list[Any]:
     value = item.fields[name]
     if not isinstance(value, list) or len(value) != len(sentences):
         raise item.error(name, f"a list of {len(sentences)}, one for each sentence")
@@ -100,7 +100,7 @@ def _one_each(item: Row, name: str, sentences: Sequence[int]) -> list[Any]:
 
 
 def _gated(
-    item: Row, name: str, recall: tuple[int, ...], given: Sequence[Sequence[Any]]
+    item: DataRow, name: str, recall: tuple[int, ...], given: Sequence[Sequence[Any]]
 ) -> tuple[tuple[int, ...], ...]:
     """Citations as 0 or 1: nothing is support where the sentence has none."""
     return tuple(
@@ -109,8 +109,8 @@ def _gated(
     )
 
 
-def _level(item: Row, name: str, value: Any, allowed: Mapping[Any, int]) -> int:
-    return Row(item.where, {name: value}).choice(name, allowed)
+def _level(item: DataRow, name: str, value: Any, allowed: Mapping[Any, int]) -> int:
+    return DataRow(item.where, {name: value}).choice(name, allowed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,9 +52,6 @@ class CiteEvalOptions:
     """Share of the rating in CiteEval-Auto; the rest is the edit distance's."""
     nothing_rated: Literal["undefined", "full marks"] = by_profile("undefined", released="full marks")
     """Value of a response none of whose statements needs a rating: undefined, or full marks."""
-    none_cited: Literal["if required", "always"] = by_profile("if required", released="always")
-    """When a response without a cited statement is 0 in the scenario of cited statements: if a citation is
-    required, or always."""
     stops: bool = by_profile(False, released=True)
     """Let an empty line, and a reason that does not exist, end the run, as they end the released code's."""
 
@@ -257,14 +254,14 @@ def response_value(
     """The value of a response; values, cited: of its statements, in order.
 
     A response without any statement that has or misses a value is undefined or gets full marks, as the options say;
-    in the scenario "cited", one that was left with nothing because its statements have no citations is 0, always or
-    where one of them needed a citation; where the judge's word on that is missing, so is the response's value.
+    in the scenario "cited", one that was left with nothing because its statements have no citations is 0 where one of
+    them needed a citation; where the judge's word on that is missing, so is the response's value.
     """
     used = in_scenario(values, cited, scenario)
     known = [value.value for value in used if value.value is not None]
     missing = [value for value in used if value.state == "missing"]
     if not known and not missing:
-        return _nothing_rated(values, cited, scenario, options)
+        return _nothing_rated(values, options)
     sure: list[Ends] = [(value, value) for value in known]
     open_: list[Ends] = [(one.least, one.most) for one in missing if one.least is not None]
     least, most = mean_bounds([*sure, *open_])
@@ -285,13 +282,10 @@ def mean_bounds(ends: Sequence[Ends]) -> tuple[float | None, float | None]:
     return least, None if most is None else 0.0 - most  # and not the minus 0 of -most
 
 
-def _nothing_rated(
-    values: Sequence[Value], cited: Sequence[bool], scenario: Scenario, options: CiteEvalOptions
-) -> ResponseValue:
+def _nothing_rated(values: Sequence[Value], options: CiteEvalOptions) -> ResponseValue:
     """The value of a response none of whose statements counts in the scenario."""
     # A masked statement that lacks a citation: in the full scenario its 0 counts.
-    required = any(value.state == "lacks a citation" for value in values)
-    if required or (scenario == "cited" and options.none_cited == "always" and not all(cited)):
+    if any(value.state == "lacks a citation" for value in values):
         return ResponseValue(0.0, 0, 0, 0.0, 0.0)
     nothing = _full_marks(options)
     if undecided := sum(value.state == "missing" for value in values):

@@ -379,5 +379,5 @@ def _generated(question: Answer, shown: Shown, reply: Reply, system: str) -> Gen
             problems["marks that cite no document"] += 1
         elif mark.number not in numbers:
             problems["marks of documents that were not shown"] += 1
-    answer = replace(question, text=written, group=question.group or question.id, system=system, first=1)
+    answer = replace(question, text=written, system=system, first=1)
     return Generated(question, answer, numbers, problems=+problems)

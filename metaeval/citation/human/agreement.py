@@ -18,7 +18,7 @@ from metaeval.citation.citeeval.values import CONTEXTS, RETRIEVAL, Scenario
 from metaeval.citation.human.model import ANNOTATORS, HumanSet, HumanStatement, Level, rating_of
 from metaeval.citation.human.readers import judged_as
 from metaeval.citation.measures import Interval, f1, group_codes, interval_by, interval_of, means, replicates
-from metaeval.citation.model import Answer
+from metaeval.citation.model import Answer, group_of
 from metaeval.errors import UserError
 from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha, rank_agreement
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of
@@ -53,42 +53,42 @@ def settled(
 ) -> tuple[list[bool], bool]:
     """Which statements of a response can be compared, and whether the response can; missing: because of a judge.
 
-    A response can where no value that counts in the scenario is missing; a statement without a value of its own, which
-    would take its response's, only together with it. Raises ValueError if the lengths differ.
+    A response can where no value that counts in the scenario is missing, nor, without any, one that decides what the
+    response is worth (see `response_rating`); a statement without a value of its own, which would take its response's,
+    only together with it. Raises ValueError if the lengths differ.
     """
     counted = [has or scenario == "full" for has in cited]
     whole = not any(gone and counts for gone, counts in zip(missing, counted, strict=True))
+    whole = whole and (not any(missing) or any(value is not None for value in values))
     own = [value is not None for value in masked(values, cited, scenario)]
     return [whole or (has and not gone) for has, gone in zip(own, missing, strict=True)], whole
 
 
 def response_rating(values: Values, cited: Sequence[bool], scenario: Scenario = "full") -> float:
-    """A response's rating, by the rule for both sides: the mean of what is there, else 1.
+    """A response's rating, by the released rule for people and for CiteEval: the mean of what is there, else 1.
 
-    In the scenario "cited", statements without a citation are masked first; a response that this leaves with nothing
-    is then 0. Raises ValueError if the lengths differ.
+    In the scenario "cited", statements without a citation are masked first. A response that this leaves with nothing
+    is 0 if a value was masked; if its statements had none (they need no citation), it is 1 there too.
+    Raises ValueError if the lengths differ.
     """
     known = [value for value in masked(values, cited, scenario) if value is not None]
     if known:
         return sum(known) / len(known)
-    return 0.0 if scenario == "cited" and not all(cited) else 1.0
+    return 0.0 if any(value is not None for value in values) else 1.0
 
 
-def statement_columns(
-    one: Sequence[Values], other: Sequence[Values], cited: Sequence[Sequence[bool]], scenario: Scenario = "full"
-) -> tuple[Floats, Floats, Ints]:
-    """All statements of all responses, (n,) each: one side, the other, and the number of the response.
-
-    A statement without a value takes its response's rating, on each side by itself.
-    Raises ValueError if the lengths differ.
+def both_levels(
+    values: Sequence[Values], cited: Sequence[Sequence[bool]], scenario: Scenario = "full"
+) -> tuple[Floats, Floats]:
+    """What one side gives all statements, (n,), and all responses, (m,); a statement without a value takes its
+    response's rating. Raises ValueError if the lengths differ.
     """
-    columns: tuple[list[float], list[float], list[int]] = ([], [], [])
-    for number, (first, second, has) in enumerate(zip(one, other, cited, strict=True)):
-        for side, values in zip(columns[:2], (first, second), strict=True):
-            whole = response_rating(values, has, scenario)
-            side.extend(whole if value is None else value for value in masked(values, has, scenario))
-        columns[2].extend([number] * len(has))
-    return np.array(columns[0]), np.array(columns[1]), np.array(columns[2], dtype=np.int64)
+    statements: list[float] = []
+    responses: list[float] = []
+    for own, has in zip(values, cited, strict=True):
+        responses.append(response_rating(own, has, scenario))
+        statements.extend(responses[-1] if value is None else value for value in masked(own, has, scenario))
+    return np.array(statements, dtype=np.float64), np.array(responses, dtype=np.float64)
 
 
 def correlations(score: Floats, gold: Floats, group: Ints, resampling: Resampling = DEFAULT) -> dict[Name, Interval]:
@@ -123,18 +123,17 @@ def context_agreement(
     return {"precision": precision, "recall": recall, "f1": f1(precision, recall), "statements": float(len(pairs))}
 
 
-def agreement_ratings(statements: Sequence[HumanStatement]) -> Floats:
-    """Ratings of a response's statements, (statements, annotators), ready for Krippendorff's alpha.
+def filled_ratings(statements: Sequence[HumanStatement]) -> tuple[Floats, Floats]:
+    """A response's ratings without gaps: of its statements, (statements, annotators), and its own, (annotators,).
 
-    A missing rating takes the mean of the annotator's others in the response, and is NaN where there are none.
+    As CiteEval's released code makes them for Krippendorff's alpha: an annotator's rating of the response is the sum of
+    the ratings that they gave over the number of all statements, rated or not, and 1 where they gave none; a missing
+    rating of a statement takes it.
     """
-    if not statements:
-        return np.empty((0, ANNOTATORS))
-    ratings = np.array([one.ratings for one in statements], dtype=np.float64)
+    ratings = np.array([one.ratings for one in statements], dtype=np.float64).reshape(len(statements), ANNOTATORS)
     there = ~np.isnan(ratings)
-    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN
-        own = np.where(there, ratings, 0.0).sum(axis=0) / there.sum(axis=0)
-    return np.where(there, ratings, own)
+    response = np.where(there.any(axis=0), np.nansum(ratings, axis=0) / max(len(statements), 1), 1.0)
+    return np.where(there, ratings, response), response
 
 
 People = Mapping[str, Sequence[HumanStatement]]
@@ -177,6 +176,7 @@ def agreement(
         own_people,
         scenario,
         resampling,
+        masks=True,
     )
 
 
@@ -188,23 +188,25 @@ def agreement_of(
     people: People,
     scenario: Scenario,
     resampling: Resampling,
+    masks: bool = False,
 ) -> Agreement:
     """The same for any values of the statements that people judged, of each answer in order.
 
-    missing: whether a statement's value is, because of a judge. cited: whether it has a citation. In the scenario
-    "cited" the others are masked first, and it does not matter whether their values are missing.
-    Raises ValueError if the lengths differ.
+    missing: whether a statement's value is, because of a judge. cited: whether it has a citation; in the scenario
+    "cited", people's ratings of the others are masked. masks: whether the values are too; the released code does so
+    with CiteEval's, and leaves its baselines' (AutoAIS, LQAC, AttrScore) as they are. Raises ValueError if the lengths
+    differ.
     """
+    side: Scenario = scenario if masks else "full"
     theirs = [[rating_of(one.ratings) for one in people[answer.id]] for answer in answers]
     group, _ = group_codes(answers)
-    score, gold, response = statement_columns(ours, theirs, cited, scenario)
-    found = [settled(*one, scenario) for one in zip(ours, missing, cited, strict=True)]
+    (score, whole), (gold, people_whole) = both_levels(ours, cited, side), both_levels(theirs, cited, scenario)
+    found = [settled(*one, side) for one in zip(ours, missing, cited, strict=True)]
     kept: Bools = np.array([one for own, _ in found for one in own], dtype=np.bool_)
     known: Bools = np.array([whole for _, whole in found], dtype=np.bool_)
-    whole = np.array([response_rating(own, has, scenario) for own, has in zip(ours, cited, strict=True)])
-    people_whole = np.array([response_rating(own, has, scenario) for own, has in zip(theirs, cited, strict=True)])
+    of_statement = np.repeat(group, [len(has) for has in cited])
     return Agreement(
-        statements=correlations(score[kept], gold[kept], group[response][kept], resampling),
+        statements=correlations(score[kept], gold[kept], of_statement[kept], resampling),
         responses=correlations(whole[known], people_whole[known], group[known], resampling),
         n_statements=int(kept.sum()),
         n_responses=int(known.sum()),
@@ -229,16 +231,17 @@ def agreement_on_contexts(
 def _annotated(people: People) -> dict[str, tuple[Floats, Distance]]:
     """What the annotators said of all statements, (statements, annotators) each, and the distance of Krippendorff's.
 
-    contexts: the four. needs citation: retrieval or not. ratings: gaps filled with the annotator's mean of the
-    response, as published.
+    contexts: the four. needs citation: retrieval or not. ratings, responses: see `filled_ratings`; the last are of
+    responses, (responses, annotators).
     """
     every = [one for own in people.values() for one in own]
     contexts = np.array([one.contexts for one in every], dtype=np.float64).reshape(len(every), ANNOTATORS)
-    filled = [agreement_ratings(own) for own in people.values() if own]
+    filled = [filled_ratings(own) for own in people.values()]
     return {
         "contexts": (contexts, "nominal"),
         "needs citation": (np.where(np.isnan(contexts), np.nan, contexts == RETRIEVAL), "nominal"),
-        "ratings": (np.concatenate([np.empty((0, ANNOTATORS)), *filled]), "interval"),
+        "ratings": (np.concatenate([statements for statements, _ in filled]), "interval"),
+        "responses": (np.stack([response for _, response in filled]), "interval"),
     }
 
 
@@ -306,22 +309,23 @@ def over_systems(level: Level, resampling: Resampling) -> Systems:
 
 
 def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[Interval, int]]:
-    """Krippendorff's alpha among the annotators with its interval, and of how many statements two or more judged.
+    """Krippendorff's alpha among the annotators with its interval, and of how many units two or more judged.
 
-    Empty with one annotator. No interval from a single group, nor of CiteBench's ratings with their gaps filled, as
-    CiteEval publishes them.
+    The units are statements, or responses where the name says so. Empty with one annotator. No interval from a single
+    group, nor of CiteBench's ratings with their gaps filled, as CiteEval publishes them.
     """
     if human.annotators < 2:
         return {}
-    of = {own.answer.id: own.answer.group or own.answer.id for own in human.answers}
+    of = {own.answer.id: group_of(own.answer) for own in human.answers}
     ratings = [(own.answer.id, one.ratings) for own in human.answers for one in own.statements]
     wide = [[*own, *[None] * (human.annotators - len(own))] for _, own in ratings]
     rated = np.array(wide, dtype=np.float64).reshape(len(wide), human.annotators)
     found = {"ratings, interval": _alpha((rated, "interval"), [of[answer] for answer, _ in ratings], resampling)}
     if human.people:
         said, groups = _annotated(human.people), [of[answer] for answer, own in human.people.items() for _ in own]
-        filled = Interval(_known(krippendorff_alpha(*said["ratings"])))
-        found["ratings, interval, gaps filled as published"] = filled, len(groups)
+        for name, what in (("ratings", "ratings"), ("responses", "ratings of responses")):
+            alpha = Interval(_known(krippendorff_alpha(*said[name])))
+            found[f"{what}, interval, gaps filled as published"] = alpha, len(said[name][0])
         found["contexts, nominal"] = _alpha(said["contexts"], groups, resampling)
         found["needs a citation, nominal"] = _alpha(said["needs citation"], groups, resampling)
     return found

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.model import Answer
+from metaeval.citation.model import Answer, group_of
 from metaeval.citation.sentences import find_marks
-from metaeval.corpus.model import Rating, Ratings
+from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.errors import UserError
 from metaeval.scoring.contract import PairScore, Status
 
@@ -58,15 +58,23 @@ class RatedStatement:
 
 @dataclass(frozen=True)
 class HumanAnswer:
-    """An answer, and its statements in the order of the text, none over another."""
+    """An answer, and its statements in the order of the text, none over another.
+
+    emptied: whether the scenario "cited" masked ratings and left none.
+    """
 
     answer: Answer
     statements: tuple[RatedStatement, ...]
+    emptied: bool = False
 
     @property
     def ratings(self) -> list[float | None]:
         """One rating for each statement."""
         return [one.rating for one in self.statements]
+
+    def response(self, nothing_rated: Nothing) -> float | None:
+        """One rating for the answer: see `response_rating`; where it would be 1, one that the mask emptied is 0."""
+        return 0.0 if self.emptied and nothing_rated == "full marks" else response_rating(self.ratings, nothing_rated)
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,8 @@ class MetaOptions:
     """Value of a statement to which one side gives none: left out, or its response's (CiteEval's rule); a missing
     verdict is always left out."""
     unrated: Nothing = "left out"
-    """Value of a response none of whose statements has one: left out, or full marks."""
+    """Value of a response none of whose statements has one: left out, or full marks (people's is 0 where the scenario
+    of cited statements masks ratings and leaves none)."""
     responses: Literal["own", "rated statements"] = "own"
     """Value of a response: the pipeline's own, or the mean over the rated statements."""
     tested: Literal["headline", "all"] = "headline"
@@ -128,7 +137,8 @@ def cited_alone(human: HumanSet) -> HumanSet:
             cited = any(mark.number is not None for mark in find_marks(text[one.start : one.end], first=first))
             dropped["ratings that the scenario cited masks"] += not cited and one.rating is not None
             kept.append(one if cited else replace(one, ratings=()))
-        answers.append(HumanAnswer(own.answer, tuple(kept)))
+        emptied = any(rating is not None for rating in own.ratings) and all(one.rating is None for one in kept)
+        answers.append(HumanAnswer(own.answer, tuple(kept), emptied))
     return HumanSet(tuple(answers), +dropped, human.people, human.splits)
 
 
@@ -345,7 +355,7 @@ def statement_level(
     values: dict[str, list[Valued]] = {one: [] for one in aligned}
     dropped = Counter(human.dropped)
     for own in human.answers:
-        whole = response_rating(own.ratings, options.unrated)
+        whole = own.response(options.unrated)
         golds = [whole if one is None and options.none == "response" else one for one in own.ratings]
         kept = [(number, gold) for number, gold in enumerate(golds) if gold is not None]
         dropped["statements without a rating"] += len(golds) - len(kept)
@@ -370,7 +380,7 @@ def response_level(
     }
     dropped = Counter(human.dropped)
     for own in human.answers:
-        gold = response_rating(own.ratings, options.unrated)
+        gold = own.response(options.unrated)
         if gold is None:
             dropped["responses none of whose statements has a rating"] += 1
             continue
@@ -385,7 +395,7 @@ def response_level(
 
 def _row(own: HumanAnswer, gold: float, place: str, text: str) -> Rating:
     answer = own.answer
-    return Rating(f"{answer.id}{place}", answer.group or answer.id, round(gold, _DIGITS), answer.system, text=text)
+    return Rating(f"{answer.id}{place}", group_of(answer), round(gold, _DIGITS), answer.system, text=text)
 
 
 def _full(whole: Valued, options: MetaOptions) -> Valued:

@@ -29,11 +29,11 @@ from metaeval.citation.human.model import (
     SpanValue,
     Valued,
 )
-from metaeval.citation.model import Answer, Passage, check_ids
-from metaeval.citation.readers.answers import form_of, named_files, writable
+from metaeval.citation.model import Answer, check_ids, writable
+from metaeval.citation.readers.answers import form_of, named_files
 from metaeval.citation.readers.expertqa import URLS_ALONE, read_judged, written
-from metaeval.citation.readers.jsonl import read_own
-from metaeval.corpus.loaders.rows import Row, read_rows, strip_marks
+from metaeval.citation.readers.jsonl import passages_of, read_own
+from metaeval.corpus.loaders.rows import DataRow, read_rows, strip_marks
 from metaeval.errors import UserError, unknown
 from metaeval.reading import read_object
 
@@ -77,7 +77,7 @@ def read_human_set(files: Sequence[Path], form: str = "auto", human: Path | None
     return _own({name: rows[path] for name, path in named.items()})
 
 
-def _expertqa(rows: Sequence[Row]) -> HumanSet:
+def _expertqa(rows: Sequence[DataRow]) -> HumanSet:
     """Complete, partial, incomplete support as 1, 0.5, 0; a claim without a passage to hold it against has no rating.
 
     Its random and its domain files split the same answers in two ways: each is taken once.
@@ -114,7 +114,7 @@ def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanSta
             own = judged[answer.id] = judged_as(answer.id, split.statements, people[answer.id], f"in {path}")
             text, places = written([(one.text, one.citations) for one in split.statements])
             placed = [(one, *where) for one, where in zip(split.statements, places, strict=True)]
-            whole = replace(answer, text=text, system=answer.system or name, group=answer.group or answer.id)
+            whole = replace(answer, text=text, system=answer.system or name)
             rated = [
                 RatedStatement(start, end, one.text, said.ratings)
                 for (one, start, end), said in zip(placed, own, strict=True)
@@ -125,7 +125,7 @@ def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanSta
     return HumanSet(tuple(found.values()), dropped, judged, splits)
 
 
-def _own(files: Mapping[str, Sequence[Row]]) -> HumanSet:
+def _own(files: Mapping[str, Sequence[DataRow]]) -> HumanSet:
     found: list[HumanAnswer] = []
     for name, rows in files.items():
         seen: set[str] = set()
@@ -143,7 +143,7 @@ def _own(files: Mapping[str, Sequence[Row]]) -> HumanSet:
     return HumanSet(tuple(found))
 
 
-def _statements(row: Row, answer: Answer) -> list[RatedStatement]:
+def _statements(row: DataRow, answer: Answer) -> list[RatedStatement]:
     statements: list[RatedStatement] = []
     for one in row.rows("statements"):
         start, end = one.number("start"), one.number("end")
@@ -210,7 +210,7 @@ def read_given(path: Path, answers: Mapping[str, Answer]) -> dict[str, Given]:
     return found
 
 
-def _value(row: Row) -> Valued:
+def _value(row: DataRow) -> Valued:
     if "value" not in row.fields:
         row.number("value")  # says that it is missing
     value = row.fields["value"]
@@ -239,7 +239,7 @@ def read_statements(path: Path) -> list[tuple[Answer, Split]]:
     """
     found: list[tuple[Answer, Split]] = []
     for row in read_rows(path):
-        passages = tuple(Passage(one.text("text"), one.optional_text("title")) for one in row.rows("passages"))
+        passages = passages_of(row, "passages")
         answer = Answer(row.identifier("sample_idx"), row.text("prediction"), passages, row.text("query"))
         statements = tuple(
             Statement(
@@ -270,7 +270,7 @@ def read_human(path: Path) -> dict[str, list[HumanStatement]]:
     sample or a statement stands twice.
     """
     content = read_object(path, "fetch the published file again")
-    samples = Row(f"{path}", content)
+    samples = DataRow(f"{path}", content)
     return {
         sample: [
             _human(name, samples.row(sample).row("statements").row(name))
@@ -316,7 +316,7 @@ def _cited(citations: Sequence[int]) -> str:
     return ", ".join(map(str, sorted(set(citations)))) or "nothing"
 
 
-def _human(name: str, row: Row) -> HumanStatement:
+def _human(name: str, row: DataRow) -> HumanStatement:
     citations = row.numbers("citations")
     contexts, ratings = _three(row, "types"), _three(row, "ratings")
     for one in contexts:
@@ -333,7 +333,7 @@ def _human(name: str, row: Row) -> HumanStatement:
     )
 
 
-def _three(row: Row, name: str) -> list[Any]:
+def _three(row: DataRow, name: str) -> list[Any]:
     values = row.fields.get(name)
     if not isinstance(values, list) or len(values) != ANNOTATORS:
         raise row.error(name, "a list of three values, one of each annotator")

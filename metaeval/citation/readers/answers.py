@@ -8,16 +8,16 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.model import Answer, Passage, check_ids
+from metaeval.citation.model import Answer, Passage, check_ids, writable
 from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.jsonl import FIELDS, read_own
 from metaeval.citation.readers.scifi import read_scifi
-from metaeval.corpus.loaders.rows import Row, read_rows
+from metaeval.corpus.loaders.rows import DataRow, read_rows
 from metaeval.errors import UserError, shown, unknown
 from metaeval.reading import read_json
 
 
-def read_scholarqa(rows: Sequence[Row]) -> Iterator[Answer]:
+def read_scholarqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
     """The experts' answers of ScholarQA-Multi (Asai et al. 2024); the question is the group, the annotator the system.
 
     Marks count from 0: nearly every answer starts at 0 and ends one below its number of passages, and a clause shares
@@ -37,13 +37,12 @@ def read_scholarqa(rows: Sequence[Row]) -> Iterator[Answer]:
                 for one, text in documents
             ),
             question=row.text("input"),
-            group=own,
             system=row.optional_text("annotator"),
             first=0,
         )
 
 
-def read_crag25(rows: Sequence[Row], path: Path) -> Iterator[Answer]:
+def read_crag25(rows: Sequence[DataRow], path: Path) -> Iterator[Answer]:
     """CRAG-25 (Gienapp et al. 2025), study 1: the topic is the group, the style (bullet, essay, news) the system.
 
     Marks count from 0. In the 903 published responses they run from 0 to 19 over 20 passages, 0 is the most frequent,
@@ -82,7 +81,7 @@ REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
 """The fields that correctness is measured against, kept as they stand."""
 
 
-def alce_passages(item: Row) -> tuple[Passage, ...]:
+def alce_passages(item: DataRow) -> tuple[Passage, ...]:
     """The documents of an item; `sent` is read in place of `text` where one has it, as ALCE's own code does."""
     return tuple(
         Passage(one.text("sent" if "sent" in one.fields else "text"), one.optional_text("title"))
@@ -90,7 +89,7 @@ def alce_passages(item: Row) -> tuple[Passage, ...]:
     )
 
 
-def read_alce(rows: Sequence[Row]) -> Iterator[Answer]:
+def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
     """ALCE's items: one answer for each, or for each sample where `output` is a list; samples share the item's group.
 
     Ids are the item's `id` or `sample_id`, else its number from 1; a sample's has `#1`, `#2` behind it.
@@ -106,10 +105,10 @@ def read_alce(rows: Sequence[Row]) -> Iterator[Answer]:
             raise row.error("output", "a string, or a list of strings that is not empty")
         for sample, text in enumerate(row.texts("output") if several else [row.text("output")], start=1):
             own = f"{name}#{sample}" if several else name
-            yield Answer(own, text, passages, question, group=name, reference=reference)
+            yield Answer(own, text, passages, question, group="" if question.strip() else name, reference=reference)
 
 
-Reader = Callable[[list[Row], Path], Iterator[Answer]]
+Reader = Callable[[list[DataRow], Path], Iterator[Answer]]
 
 READERS: Mapping[str, Reader] = {
     "alce": lambda rows, _: read_alce(rows),
@@ -147,7 +146,7 @@ def read_answers(path: Path, form: str = "auto") -> list[Answer]:
     return answers
 
 
-def _answers(path: Path, form: str, rows: list[Row]) -> list[Answer]:
+def _answers(path: Path, form: str, rows: list[DataRow]) -> list[Answer]:
     return list(READERS[form_of(rows[0], _TELLING, "answers", HINT) if form == "auto" else form](rows, path))
 
 
@@ -157,7 +156,7 @@ def answers_of(objects: Sequence[Mapping[str, Any]]) -> list[Answer]:
     Raises `UserError` as `read_answers` does.
     """
     known = [{key: one[key] for key in FIELDS if one.get(key) is not None} for one in objects]
-    answers = list(read_own([Row(f"answers row {number}", one) for number, one in enumerate(known, start=1)]))
+    answers = list(read_own([DataRow(f"answers row {number}", one) for number, one in enumerate(known, start=1)]))
     check_ids((answer.id for answer in answers), "answers", "the answers")
     return answers
 
@@ -204,12 +203,7 @@ def file_stem(path: Path) -> str:
     return path.name.split(".")[0] or path.name
 
 
-def writable(text: str) -> str:
-    """A text as files can hold it: a lone surrogate, which JSON input may hold, as its escape."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def form_of(row: Row, telling: Mapping[str, Sequence[str]], what: str, hint: str = "") -> str:
+def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint: str = "") -> str:
     """The first form whose telling fields a file's first item has. what: the file holds, for errors.
 
     hint: what else to do, where an item that lacks one telling field is to be refused as half of that form.
@@ -228,7 +222,7 @@ def form_of(row: Row, telling: Mapping[str, Sequence[str]], what: str, hint: str
     raise UserError(f"{row.where}: no known format of {what} has the fields {fields}; known are {known}.")
 
 
-def _rows(path: Path, form: str) -> list[Row]:
+def _rows(path: Path, form: str) -> list[DataRow]:
     """The items of a list, of JSON lines, or under `data` of one object, as ALCE writes it; at least one."""
     if form != "auto" and form not in READERS:
         raise unknown("format of answers", form, (*READERS, "auto"))
@@ -248,7 +242,7 @@ def _rows(path: Path, form: str) -> list[Row]:
         for number, value in enumerate(data, start=1):
             if not isinstance(value, dict):
                 raise UserError(f"{path} record {number} is {shown(value)}; allowed: an object.")
-        rows = [Row(f"{path} record {number}", value) for number, value in enumerate(data, start=1)]
+        rows = [DataRow(f"{path} record {number}", value) for number, value in enumerate(data, start=1)]
     else:
         rows = list(read_rows(path, HINT, lone_surrogates=True))
     if not rows:
@@ -274,7 +268,7 @@ def read_questions(path: Path, form: str = "auto") -> list[Answer]:
     rows = _rows(path, form)
     for kind, (documents, text) in _UNWRITTEN.items():
         if form in (kind, "auto") and documents in rows[0].fields and text not in rows[0].fields:
-            form, rows = kind, [Row(row.where, {text: "", **row.fields}) for row in rows]
+            form, rows = kind, [DataRow(row.where, {text: "", **row.fields}) for row in rows]
     answers = _answers(path, form, rows)
     if not answers:
         raise UserError(f"{path} holds no questions: give a file with at least one.")

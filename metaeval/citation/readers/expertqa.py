@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from metaeval.citation.model import Answer, Passage
 from metaeval.corpus.loaders import expertqa as published
-from metaeval.corpus.loaders.rows import Row, content_id, strip_marks
+from metaeval.corpus.loaders.rows import DataRow, content_id, strip_marks
 from metaeval.corpus.sentences import RULES
 
 # What closes a sentence, with the quotes, brackets and marks of emphasis around it; marks stand in front of it, for
@@ -83,7 +83,7 @@ class JudgedAnswer:
         return not self.answer.passages and any(claim.bare for claim in self.claims)
 
 
-def read_expertqa(rows: Sequence[Row]) -> Iterator[Answer]:
+def read_expertqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
     """One answer for each question and system. Its id is the same in every file of the set; the question is its group.
 
     Answers whose evidence is URLs alone are left out, and how many is logged.
@@ -98,7 +98,7 @@ def read_expertqa(rows: Sequence[Row]) -> Iterator[Answer]:
         _log.info("expertqa: %s left out: %d", URLS_ALONE, left_out)
 
 
-def read_judged(rows: Sequence[Row]) -> Iterator[JudgedAnswer]:
+def read_judged(rows: Sequence[DataRow]) -> Iterator[JudgedAnswer]:
     """The answers with the experts' judgements, those of URLs alone too."""
     for row in rows:
         question, answers = row.text("question"), row.row("answers")
@@ -108,7 +108,7 @@ def read_judged(rows: Sequence[Row]) -> Iterator[JudgedAnswer]:
             yield _judged(question, system, answer.rows("claims"))
 
 
-def _judged(question: str, system: str, claims: Sequence[Row]) -> JudgedAnswer:
+def _judged(question: str, system: str, claims: Sequence[DataRow]) -> JudgedAnswer:
     numbers: dict[str, int] = {}
     read: list[tuple[str, tuple[int, ...], int, float | None]] = []
     for claim in claims:

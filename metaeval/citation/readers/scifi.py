@@ -25,13 +25,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from metaeval.citation.model import Answer, Passage, check_ids
 from metaeval.citation.sentences import find_marks
-from metaeval.corpus.loaders.rows import Row
+from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import UserError, shown
 
 FIELDS = ("id", "query", "paragraph", "citations", "documents", "output", "text", "group", "system")
 
 
-def read_scifi(rows: Sequence[Row]) -> Iterator[Answer]:
+def read_scifi(rows: Sequence[DataRow]) -> Iterator[Answer]:
     """One answer for each sample: the model's output, or the reference paragraph.
 
     Raises `UserError` on a field that the format does not have, on a citation outside the paragraph or of no document,
@@ -49,7 +49,7 @@ def read_scifi(rows: Sequence[Row]) -> Iterator[Answer]:
             text=row.text(given[0]) if given else with_marks(paragraph, cited),
             passages=tuple(Passage(one.text("text"), one.optional_text("title")) for one in row.rows("documents")),
             question=query,
-            group=row.optional_text("group") or query or own,
+            group=row.optional_text("group") or ("" if query.strip() else own),
             system=row.optional_text("system") or ("" if given else "reference"),
             reference={"answer": paragraph},
         )
@@ -64,7 +64,7 @@ def with_marks(paragraph: str, cited: Sequence[tuple[int, int]]) -> str:
     return "".join([*parts, paragraph[end:]])
 
 
-def _cited(row: Row) -> list[tuple[int, int]]:
+def _cited(row: DataRow) -> list[tuple[int, int]]:
     """The paragraph's citations as (offset, number of the document from 1), in the order of the file."""
     paragraph = row.text("paragraph")
     if mark := next((mark for mark in find_marks(paragraph) if mark.number is not None), None):
@@ -88,7 +88,7 @@ def _cited(row: Row) -> list[tuple[int, int]]:
     return found
 
 
-def _numbers(row: Row) -> Mapping[str, int]:
+def _numbers(row: DataRow) -> Mapping[str, int]:
     """The number of each document, from 1, by what a citation calls it: its id, else its number."""
     documents = row.rows("documents")
     without = [one for one in documents if "id" not in one.fields]

@@ -21,7 +21,7 @@ from metaeval.citation.scifi.model import (
 )
 from metaeval.citation.table import find_place, premise, verdicts_on
 from metaeval.corpus.sentences import RULES, SentenceSplitter
-from metaeval.errors import UserError
+from metaeval.errors import UserError, install_extra
 
 Count = Callable[[str], int]
 """The length of a text in the unit of the window."""
@@ -52,7 +52,7 @@ def counter(unit: str) -> Count:
         tokenizer = _tokenizer(unit)
     except ModuleNotFoundError as error:
         raise UserError(
-            f"window_unit={unit} needs {error.name}: type 'pip install \"metaeval[models]\"', or set window_unit=words."
+            f"window_unit={unit} needs {error.name}: type {install_extra('models')}, or set window_unit=words."
         ) from error
     except Exception as error:  # a broken or missing tokenizer ends in errors of several libraries
         reason = " ".join(str(error).split())[:200]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from metaeval.corpus.dataset import Dataset, Option, Repository
-from metaeval.corpus.loaders.rows import Draft, Row, content_id, read_rows, strip_marks
+from metaeval.corpus.loaders.rows import CorpusDraft, DataRow, content_id, read_rows, strip_marks
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
 REPOSITORY = Repository("chaitanyamalaviya/ExpertQA", "1aa7ba81bd4c083c12ef1aa2fee338f6cb60fa87", "data/lfqa")
@@ -35,7 +35,7 @@ class Passage(NamedTuple):
 
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
-    draft = Draft(f"expertqa/{split}")
+    draft = CorpusDraft(f"expertqa/{split}")
     seen: set[tuple[str, str, str]] = set()
     for path in paths.values():
         for row in read_rows(path):
@@ -52,7 +52,9 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     return draft.corpus()
 
 
-def _add_answer(draft: Draft, about: Mapping[str, str], system: str, answer: Row, options: Mapping[str, Any]) -> None:
+def _add_answer(
+    draft: CorpusDraft, about: Mapping[str, str], system: str, answer: DataRow, options: Mapping[str, Any]
+) -> None:
     group = f"a-{content_id(about['question'], system)}"
     for number, claim in enumerate(answer.rows("claims"), start=1):
         level = claim.choice("support", SUPPORT)

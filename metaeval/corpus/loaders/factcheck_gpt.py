@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset, Option, Repository
-from metaeval.corpus.loaders.rows import Draft, read_rows
+from metaeval.corpus.loaders.rows import CorpusDraft, read_rows
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
 REPOSITORY = Repository("yuxiaw/Factcheck-GPT", "a9e6a04a953ad880806529c504a679dd1ad06528", "subtasks")
@@ -20,7 +20,7 @@ STANCES: Mapping[str, SupportLevel] = {
 
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
-    draft = Draft("factcheck_gpt")
+    draft = CorpusDraft("factcheck_gpt")
     claims: dict[str, str] = {}
     for path in paths.values():
         for row in read_rows(path):

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset, Option, Repository
-from metaeval.corpus.loaders.rows import FETCH, Row, finite, finite_or_none, read_rows
-from metaeval.corpus.model import Rating, Ratings
+from metaeval.corpus.loaders.rows import FETCH, DataRow, finite, finite_or_none, read_rows
+from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.errors import UserError
 
 REPOSITORY = Repository("artidoro/frank", "80a88fb12cc0bfc17ff6ee2c5ebb0c4f4dd8a5f4", "data")
@@ -68,7 +68,7 @@ def _scores(path: Path, wanted: set[str]) -> dict[str, dict[str, float | None]]:
     return scores
 
 
-def _identity(row: Row) -> tuple[str, str, str]:
+def _identity(row: DataRow) -> tuple[str, str, str]:
     group, system = row.identifier("hash"), row.identifier("model_name")
     return f"{group}:{system}", group, system
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset, Option, Repository
-from metaeval.corpus.loaders.rows import Draft, Row, content_id, read_rows, strip_marks
+from metaeval.corpus.loaders.rows import CorpusDraft, DataRow, content_id, read_rows, strip_marks
 from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
 
 JUDGEMENTS: Mapping[str, SupportLevel] = {
@@ -31,7 +31,7 @@ VERDICTS: Mapping[str, SupportLevel] = {
 }
 
 
-def add_judgement(draft: Draft, row: Row, options: Mapping[str, Any]) -> None:
+def add_judgement(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -> None:
     """Add one row of verifiability_judgments: a statement and one cited page with its text."""
     text = strip_marks(row.text("statement"))
     if not text:
@@ -50,7 +50,7 @@ def add_judgement(draft: Draft, row: Row, options: Mapping[str, Any]) -> None:
     draft.cite(draft.next_id(own), own, document, level, _evidence(row, "source_localized_evidence"))
 
 
-def add_response(draft: Draft, row: Row, options: Mapping[str, Any]) -> None:
+def add_response(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -> None:
     """Add one AnnotatedQueryResponse: every judged citation of every statement of a response."""
     group, system, query = row.text("id"), row.text("system_name"), row.text("query")
     annotated = row.row("annotation").row("statement_to_annotation")
@@ -74,7 +74,7 @@ def add_response(draft: Draft, row: Row, options: Mapping[str, Any]) -> None:
             draft.cite(own_id, own, document, level, _evidence(citation, "evidence"), verdict=verdict)
 
 
-def _target(row: Row, statement: str, citation: Row) -> str:
+def _target(row: DataRow, statement: str, citation: DataRow) -> str:
     """The page behind a mark: the mark inside the statement where the response uses it twice, else the first."""
     mark = citation.text("citation_text")
     marks = [link for link in row.rows("citations") if link.text("text") == mark]
@@ -85,7 +85,7 @@ def _target(row: Row, statement: str, citation: Row) -> str:
     return (inside or marks)[0].text("link_target")
 
 
-def _evidence(row: Row, name: str) -> Evidence:
+def _evidence(row: DataRow, name: str) -> Evidence:
     text = row.optional_text(name)
     return Evidence(texts=(text,)) if text.strip() else Evidence()
 
@@ -97,7 +97,7 @@ _JUDGEMENTS = ("train", "dev", "test")
 
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
-    draft = Draft(f"gensearch/{split}")
+    draft = CorpusDraft(f"gensearch/{split}")
     for path in paths.values():
         for row in read_rows(path):
             if split in _JUDGEMENTS:

@@ -31,11 +31,12 @@ def _shipped() -> Corpus:
 
 DATASET = Dataset(
     name="mini",
-    title="The shipped probe set",
+    title="Demo data: the shipped probe set",
     origin="part of the package",
     licence="Apache-2.0",
     schema=FORMAT,
     load=_load,
+    demo=True,
     note="An authored probe set for demonstration and tests: documents, statements and levels were written for the "
     "purpose. It is NOT human-annotated evidence about metrics; never report a metric's quality from it. Each evidence "
     "set holds what is needed together, so that 35 chunks of 17 full citations hold a part of one.",

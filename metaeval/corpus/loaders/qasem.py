@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset, Option, Repository
-from metaeval.corpus.loaders.rows import Draft, Row, read_rows
+from metaeval.corpus.loaders.rows import CorpusDraft, DataRow, read_rows
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
 _CLOSES = re.compile(r"[,.;:!?)\]}%…”]+|['’](?:s|re|ve|ll|m|d|S)|n['’]t|N['’]T|['’]{2}", re.ASCII)
@@ -60,7 +60,7 @@ SOURCES = ("verifiability", "cliff", "factscore")
 
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
-    draft = Draft(f"qasem/{split}/{options['source']}")
+    draft = CorpusDraft(f"qasem/{split}/{options['source']}")
     for path in paths.values():
         for row in read_rows(path):
             source = row.choice("dataset", {name: name for name in SOURCES})
@@ -73,7 +73,7 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     return draft.corpus()
 
 
-def _add(draft: Draft, row: Row, source: str) -> None:
+def _add(draft: CorpusDraft, row: DataRow, source: str) -> None:
     group = row.identifier("source_id")
     model = row.text("model")
     # For GenSearch pages `model` is already unique ("<response>_<number>") and `source_id` ends with the system.
@@ -102,7 +102,7 @@ def support_level(supported: int, questions: int) -> SupportLevel:
     return SupportLevel.PARTIAL if supported else SupportLevel.NONE
 
 
-def _is_supported(question: Row) -> bool:
+def _is_supported(question: DataRow) -> bool:
     """Return whether less than half of the annotators found the answer hallucinated (published: 0 supported, 1 not)."""
     votes = question.numbers("annotations")
     if not votes or any(vote not in (0, 1) for vote in votes):
@@ -110,7 +110,7 @@ def _is_supported(question: Row) -> bool:
     return 2 * sum(votes) < len(votes)
 
 
-def _summary(row: Row) -> list[str]:
+def _summary(row: DataRow) -> list[str]:
     """The summary's tokens; cliff and factscore publish a list of sentences, verifiability one sentence."""
     summary = row.fields.get("summary")
     if isinstance(summary, list) and all(isinstance(sentence, list) for sentence in summary):

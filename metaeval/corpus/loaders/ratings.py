@@ -27,29 +27,27 @@ no other columns; Parquet may be larger than memory.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, repeat
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.cells import Cells, Coded, Texts, text_array, values_of
 from metaeval.corpus.dataset import Option, own_file
-from metaeval.corpus.loaders.rows import Row, finite, finite_or_none, read_rows
-from metaeval.corpus.model import Rating, Ratings, SupportLevel
+from metaeval.corpus.loaders.rows import DataRow, finite, finite_or_none, read_rows
+from metaeval.corpus.model import SupportLevel
+from metaeval.corpus.ratings import Floats, RatingColumns, Ratings, ScoreColumn, Votes
+from metaeval.data_tables import PLAIN_NUMBERS, RATING_ROLES, TypedTable, is_finite, name_column, number_of, text_of
 from metaeval.errors import UserError, shown, unknown
-from metaeval.own_tables import (
-    PLAIN_NUMBERS,
-    RATING_ROLES,
-    TABLES,
-    Table,
-    is_finite,
-    name_column,
-    number_of,
-    read_table,
-    table_of,
-)
-from metaeval.own_tables import Row as TableRow
+from metaeval.own_tables import TABLES, read_table, table_of
 
 _log = logging.getLogger("metaeval")
 
@@ -65,13 +63,18 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class _Given:
-    """One rated text as it was read. gold: by dimension, "" where there is one only; words: the gold was one."""
+class _Read:
+    """Rated texts as they were read: without a gold, which is NaN in `rows`.
 
-    rating: Rating
-    gold: Mapping[str, float]
-    scores: Mapping[str, float | None] = field(default_factory=dict)
+    gold: by dimension, "" where there is one only, (n,), NaN where it is blank. words: some gold was one. scores: by
+    metric, (n,), NaN where one is missing; known: by metric, the rows that speak of it, where not all do.
+    """
+
+    rows: RatingColumns
+    gold: Mapping[str, Floats]
+    scores: Mapping[str, Floats]
     words: bool = False
+    known: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
 def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) -> Ratings:
@@ -81,31 +84,36 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
     """
     if path.suffix.lower() in (*TABLES, ".parquet"):
         return ratings_of(read_table(path), options, path.stem)
-    rows = list(read_rows(path, "write one object with id, group and gold per line"))
-    # A table where lines hold cells alone, and some under another heading than those of the format.
-    cells = not any(isinstance(value, dict | list) for row in rows for value in row.fields.values())
-    if cells and any(name not in FIELDS for row in rows for name in row.fields):
-        table = table_of(str(path), [row.fields for row in rows], [row.where for row in rows])
+    remaining = read_rows(path, "write one object with id, group and gold per line")
+    flat: list[DataRow] = []  # Whether the file is a table is not known before a line holds a list or an object.
+    nested = None
+    for row in remaining:
+        if any(isinstance(value, dict | list) for value in row.fields.values()):
+            nested = row
+            break
+        flat.append(row)
+    if nested is None and any(name not in FIELDS for row in flat for name in row.fields):
+        table = table_of(str(path), [row.fields for row in flat], [row.where for row in flat])
         return ratings_of(table, options, path.stem)
     chosen = {name: text for name, text in options.items() if text}
     if wrong := next((name for name in chosen if name not in ("gold", "cut")), ""):
         raise UserError(f"Option {wrong} names columns of a table, and {path} is none: leave it out.")
-    return _ratings(path.stem, str(path), list(_from_lines(rows)), chosen)
+    rows = chain(flat, [] if nested is None else [nested], remaining)
+    return _ratings(path.stem, str(path), _from_lines(rows), chosen)
 
 
-def ratings_of(table: Table, options: Mapping[str, str] = MappingProxyType({}), name: str = "") -> Ratings:
+def ratings_of(table: TypedTable, options: Mapping[str, str] = MappingProxyType({}), name: str = "") -> Ratings:
     """The rated set in a table, by default of its name; `options` and `UserError` as in `read_ratings`."""
     chosen = {name: text for name, text in options.items() if text}
     return _ratings(name or table.name, table.name, _from_table(table, chosen), chosen)
 
 
-def _ratings(name: str, where: str, given: Sequence[_Given], chosen: Mapping[str, str]) -> Ratings:
+def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> Ratings:
     """The rated set of this name, in the chosen dimension of its gold, and cut where that is. where: what is read."""
     dimension, limit = chosen.get("gold", ""), chosen.get("cut")
     if limit is not None and not is_finite(limit):
         raise UserError(f"dataset_options.cut is {shown(limit)}: allowed: a number, such as 0.5, from which gold is 1.")
-    cut = None if limit is None else float(limit)
-    names = list(dict.fromkeys(side for one in given for side in one.gold))
+    names = [side for side, gold in read.gold.items() if not np.isnan(gold).all()]
     if dimension in names:
         wanted = [dimension]
     elif "" in names or not names:  # the option named the column
@@ -117,54 +125,94 @@ def _ratings(name: str, where: str, given: Sequence[_Given], chosen: Mapping[str
         raise unknown(f"dimension of the gold of {where}", dimension, [*names, ALL])
     else:
         wanted = names
-    several = dimension == ALL and wanted != [""]
-    rows: list[Rating] = []
-    scores: dict[str, dict[str, float | None]] = {}
-    blank = 0
-    for one in given:
-        for side in wanted:
-            gold = one.gold.get(side)
-            if gold is None and not one.rating.votes:
-                blank += 1
-                continue
-            if gold is None:
-                gold = sum(one.rating.votes.values()) / len(one.rating.votes)
-            if cut is not None:
-                gold = float(gold >= cut)
-            rating = one.rating if gold is one.rating.gold else replace(one.rating, gold=gold)
-            if several:
-                rating = replace(rating, id=f"{rating.id}#{side}", fields={**rating.fields, "dimension": side})
-            rows.append(rating)
-            for metric, score in one.scores.items():
-                scores.setdefault(metric, {})[rating.id] = score
+    columns, n = read.rows, len(read.rows)
+    gold = np.column_stack([read.gold.get(side, np.full(n, np.nan)) for side in wanted]).reshape(-1)
+    rows = np.repeat(np.arange(n), len(wanted))
+    for place in np.flatnonzero(np.isnan(gold) & (columns.votes.counts[rows] > 0)).tolist():
+        gold[place] = columns.votes.mean(rows[place])
+    kept = ~np.isnan(gold)
+    blank = int(np.count_nonzero(~kept))
+    rows, gold = rows[kept], gold[kept]
+    columns = replace(columns if kept.all() and len(wanted) == 1 else columns.take(rows), gold=gold)
+    if limit is not None:
+        columns = replace(columns, gold=(gold >= float(limit)).astype(np.float64))
+    if dimension == ALL and wanted != [""]:
+        side: Coded[str] = Coded(text_array(wanted), np.tile(np.arange(len(wanted)), n)[kept])
+        ids = text_array(f"{own}#{one}" for own, one in zip(values_of(columns.id), side, strict=True))
+        columns = replace(columns, id=ids, fields={**columns.fields, "dimension": side})
+    scores = {}
+    for metric, score in read.scores.items():
+        known = read.known[metric][rows] if metric in read.known else np.ones(len(rows), dtype=np.bool_)
+        if known.any():
+            scores[metric] = ScoreColumn(columns, score[rows], known)
     dropped = {"texts without a rating": blank} if blank else {}
-    levels = cut is None and any(one.words for one in given)
-    return Ratings(name, tuple(rows), scores, dropped, levels=levels)
+    return Ratings(name, columns, scores, dropped, levels=limit is None and read.words)
 
 
-def _from_lines(rows: Sequence[Row]) -> Iterator[_Given]:
-    said_scores = [one.items() for row in rows if isinstance(one := row.fields.get("scores"), dict)]
-    graded = {metric for scores in said_scores for metric, value in scores if _is_graded(value)}
-    numeric = {metric for scores in said_scores for metric, value in scores if isinstance(value, int | float)}
-    for row in rows:
+def _from_lines(lines: Iterable[DataRow]) -> _Read:
+    """The ratings of objects. Scores that are words are read when all are known: their column says what yes is."""
+    texts: dict[str, list[Any]] = {name: [] for name in ("id", "group", *_OPTIONAL)}
+    votes: list[dict[str, float]] = []
+    gold, scores, fields = _Gathered(), _Gathered(), _Gathered()
+    nones: dict[str, DataRow] = {}
+    words = False
+    for number, row in enumerate(lines):
         row.only(FIELDS)
-        optional = {name: row.optional_text(name) for name in _OPTIONAL}
-        fields = row.row("fields") if row.fields.get("fields") is not None else None
-        votes = row.row("votes") if row.fields.get("votes") is not None else None
-        own, group, gold = row.identifier("id"), row.identifier("group"), row.fields.get("gold")
-        if isinstance(gold, dict):
+        for name in _OPTIONAL:
+            texts[name].append(row.optional_text(name))
+        named = row.row("fields") if row.fields.get("fields") is not None else None
+        voted = row.row("votes") if row.fields.get("votes") is not None else None
+        texts["id"].append(row.identifier("id"))
+        texts["group"].append(row.identifier("group"))
+        said = row.fields.get("gold")
+        if isinstance(said, dict):
             dimensions = row.row("gold")
-            numbers = {name: _number(dimensions, name) for name in dimensions.fields}
-        else:
-            numbers = {} if gold is None and votes else {"": _number(row, "gold")}
-        texts = {name: fields.identifier(name) for name in fields.fields} if fields else {}
-        voted = {name: _number(votes, name) for name in votes.fields} if votes else {}
-        rating = Rating(own, group, numbers.get("", 0.0), **optional, fields=texts, votes=voted)
-        said = list(gold.values()) if isinstance(gold, dict) else [gold]
-        yield _Given(rating, numbers, dict(_scores(row, graded, numeric)), any(isinstance(one, str) for one in said))
+            gold.add(number, {name: _number(dimensions, name) for name in said})
+            words = words or any(isinstance(one, str) for one in said.values())
+        elif said is not None or not voted:
+            gold.add(number, {"": _number(row, "gold")})
+            words = words or isinstance(said, str)
+        fields.add(number, {name: named.identifier(name) for name in named.fields} if named else {})
+        votes.append({name: _number(voted, name) for name in voted.fields} if voted else {})
+        for metric, value, place in _scores(row):
+            scores.add(number, {metric: value})
+            if value == "none":
+                nones.setdefault(metric, place)
+    for metric, place in nones.items():
+        if any(isinstance(value, float) for value in scores.columns[metric][1]):
+            raise place.error(metric, "null, or a finite number as in other rows")
+    n = len(votes)
+    known = {metric: np.isin(np.arange(n), rows) for metric, (rows, _) in scores.columns.items()}
+    coded = {name: Coded.of(column) for name, column in texts.items() if name != "id"}
+    extra = {name: Coded.of(column) for name, column in fields.filled(n, None)}
+    rows = RatingColumns(text_array(texts["id"]), gold=np.full(n, np.nan), fields=extra, votes=Votes.of(votes), **coded)
+    numbers = {side: np.array(column, dtype=np.float64) for side, column in gold.filled(n, np.nan)}
+    read = {metric: _numbers(Cells.of(column)) for metric, column in scores.filled(n, None)}
+    return _Read(rows, numbers, read, words, known)
 
 
-def _number(row: Row, name: str) -> float:
+class _Gathered:
+    """Values by name of rows that do not all have one: of each name its rows, and their values."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, tuple[array[int], list[Any]]] = {}
+
+    def add(self, row: int, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            rows, found = self.columns.setdefault(name, (array("q"), []))
+            rows.append(row)
+            found.append(value)
+
+    def filled(self, n: int, otherwise: Any) -> Iterator[tuple[str, list[Any]]]:
+        """Each name with a value for each of n rows."""
+        for name, (rows, found) in self.columns.items():
+            column = [otherwise] * n
+            for row, value in zip(rows, found, strict=True):
+                column[row] = value
+            yield name, column
+
+
+def _number(row: DataRow, name: str) -> float:
     """A number, or a level's word."""
     value = row.fields.get(name)
     if isinstance(value, str):
@@ -174,23 +222,19 @@ def _number(row: Row, name: str) -> float:
     return finite(row, name)
 
 
-def _scores(row: Row, graded: Collection[str], numeric: Collection[str]) -> Iterator[tuple[str, float | None]]:
-    """The scores of a row. graded: the metrics that say full or partial somewhere; numeric: those with a number."""
+def _scores(row: DataRow) -> Iterator[tuple[str, float | str | None, DataRow]]:
+    """The metrics of a row, with a score or the word of a verdict, and where they stand."""
     if row.fields.get("scores") is None:
         return
     scores = row.row("scores")
     for metric, value in scores.fields.items():
-        if not metric or (isinstance(value, str) and value.casefold() not in VERDICTS):
+        word = value.casefold() if isinstance(value, str) else ""
+        if not metric or (isinstance(value, str) and word not in VERDICTS):
             raise scores.error(metric, "a finite number or null, under a metric's name")
-        if not isinstance(value, str):
-            yield metric, finite_or_none(scores, metric)
-        elif metric in numeric and value.casefold() == "none":
-            raise scores.error(metric, "null, or a finite number as in other rows")
-        else:
-            yield metric, _read(value, metric in graded)
+        yield metric, word or finite_or_none(scores, metric), scores
 
 
-def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
+def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
     dimensions = {heading: heading[5:].strip() for heading in table.headings if heading.casefold().startswith("gold:")}
     named = {role: chosen[role] for role in RATING_ROLES if role in chosen}
     if dimensions and (named.get("gold") == ALL or named.get("gold") in dimensions.values()):
@@ -232,58 +276,100 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> list[_Given]:
         if row := table.unread_number(heading):
             cell = shown(row.text(heading), 40)
             guessed.append(f"no scores from {shown(heading)} ({row.where} is {cell}: {PLAIN_NUMBERS})")
-        elif row := table.odd_cell(heading, lambda cell: _read(cell) is not None):
+        elif row := table.odd_cell(heading, lambda cell: _verdict(cell) is not None):
             guessed.append(f"no scores from {shown(heading)} ({row.where} is neither number nor verdict)")
     for heading in (*dimensions, *votes):
-        cells = {isinstance(number_of(cell), str) for row in table.rows if (cell := row.value(heading)) is not None}
-        if len(cells) == 2:
+        words = table.column(heading).which_others(lambda cell: isinstance(number_of(cell), str))
+        if words.any() and (words != ~table.cells[heading].blank).any():
             guessed.append(f"words and numbers of {shown(heading)} as one scale (full is 2, partial 1, none 0)")
     if guessed:
         _log.warning("%s is read so: %s.", table.name, ", ".join(guessed))
     if "group" not in roles:
         own = "pair" if "pair" in roles else "row"
         _log.warning("%s has no column 'group': each %s counts as a group of its own.", table.name, own)
-    # Columns that say full or partial somewhere.
-    read = (*dimensions, *votes, *scores)
-    graded = [heading for heading in read if any(_is_graded(row.value(heading)) for row in table.rows)]
-
-    def given(row: TableRow, number: int) -> tuple[str, _Given]:
-        """The annotator of a row, where the table has one to a row, and what it says."""
-        text = {role: row.text(heading) for role, heading in roles.items()}
-        own = text.get("id") or f"row {number}"
-        said = {name: _cell(row, heading, graded) for heading, name in dimensions.items()}
-        voted = {heading: vote for heading in votes if (vote := _cell(row, heading, graded)) is not None}
-        optional = {role: text.get(role, "") for role in _OPTIONAL}
-        group = text.get("group") or text.get("pair") or own
-        texts = {heading: row.text(heading) for heading in fields}
-        rating = Rating(own, group, 0.0, **optional, fields=texts, votes=voted)
-        known = {name: value for name, value in said.items() if value is not None}
-        words = any(row.text(heading).casefold() in LEVELS for heading in dimensions)
-        return text.get("annotator", ""), _Given(rating, known, {one: _cell(row, one, graded) for one in scores}, words)
-
-    return _merged(table, [given(row, number) for number, row in enumerate(table.rows, 1)], roles)
+    read = _read_columns(table, roles, dimensions, votes, scores, fields)
+    return _merged(table, read, roles["annotator"]) if "annotator" in roles else read
 
 
-def _merged(table: Table, rows: Sequence[tuple[str, _Given]], roles: Mapping[str, str]) -> list[_Given]:
-    """The rows of each id as one, whose gold are the votes of its annotators, where the table has one to a row."""
-    if "annotator" not in roles:
-        return [one for _, one in rows]
-    found: dict[str, _Given] = {}
-    for annotator, one in rows:
-        own = one.rating.id
+def _read_columns(
+    table: TypedTable,
+    roles: Mapping[str, str],
+    dimensions: Mapping[str, str],
+    votes: Sequence[str],
+    scores: Sequence[str],
+    fields: Sequence[str],
+) -> _Read:
+    """The rows of a table. roles: headings by role; dimensions: those of the gold by heading; the others: headings."""
+    n = table.size
+    coded = {role: table.coded(roles[role]) for role in (*_OPTIONAL, "group") if role in roles}
+    others = {heading: table.coded(heading) for heading in fields}
+    numbers = _numbers_of(table, (*dimensions, *votes, *scores))
+    named = table.texts(roles["id"]) if "id" in roles else repeat("", n)
+    ids = text_array(text or f"row {number}" for number, text in enumerate(named, 1))
+    rows = RatingColumns(
+        ids,
+        _groups(coded.get("group"), coded.get("pair"), ids),
+        np.full(n, np.nan),
+        **{role: coded.get(role) or Coded.all_of("", n) for role in _OPTIONAL},
+        fields=others,
+        votes=Votes.of_columns({heading: numbers[heading] for heading in votes}, n),
+    )
+    words = any(table.cells[heading].which_others(_is_level).any() for heading in dimensions)
+    gold = {name: numbers[heading] for heading, name in dimensions.items()}
+    return _Read(rows, gold, {heading: numbers[heading] for heading in scores}, words)
+
+
+def _groups(groups: Coded[str] | None, pairs: Coded[str] | None, ids: Texts) -> Coded[str]:
+    """The group of each row: where it names none, its pair, and else the row itself."""
+    named = [column for column in (groups, pairs) if column is not None]
+    if not named:
+        return Coded(ids, np.arange(len(ids)))
+    if not (np.asarray(named[0].names) == "").any():
+        return named[0]
+    return Coded.of(next(filter(None, texts)) for texts in zip(*named, values_of(ids), strict=True))
+
+
+def _numbers(cells: Cells) -> Floats:
+    """The numbers and verdicts of a column; yes is full support where another cell says full or partial."""
+    return cells.numbers(partial(_verdict, graded=bool(cells.which_others(_is_graded).any())))
+
+
+def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]:
+    """The numbers in columns, NaN where a cell is blank. Raises `UserError` about the first row with another cell."""
+    found = {heading: _numbers(table.column(heading)) for heading in headings}
+    wrong = {heading: np.isinf(numbers) for heading, numbers in found.items()}
+    first = [(int(np.argmax(bad)), heading) for heading, bad in wrong.items() if bad.any()]
+    if first:
+        place, heading = min(first, key=lambda one: one[0])
+        row = table.row(place)
+        said = shown(str(row.value(heading)), 40)
+        raise row.wrong(heading, f"is {said}: write a number, or full, partial, none, yes or no")
+    return found
+
+
+def _merged(table: TypedTable, read: _Read, heading: str) -> _Read:
+    """The rows of each id as one, whose gold are the votes of its annotators, of a table with one to a row."""
+    votes: dict[str, dict[str, float]] = {}
+    first: list[int] = []
+    gold = np.column_stack([np.zeros((len(read.rows), 0)), *read.gold.values()])
+    for row, (own, annotator) in enumerate(zip(values_of(read.rows.id), table.texts(heading), strict=True)):
         if not annotator:
-            raise UserError(f"{table.name}: a row of {own!r} has no annotator: fill the column {roles['annotator']!r}.")
-        if len(one.gold) > 1:
+            raise UserError(f"{table.name}: a row of {own!r} has no annotator: fill the column {heading!r}.")
+        filled = gold[row][~np.isnan(gold[row])].tolist()
+        if len(filled) > 1:
             raise UserError(f"{table.name} has an annotator to a row and gold of several dimensions: keep one of them.")
-        first = found.setdefault(own, replace(one, gold={}))
-        if annotator in first.rating.votes:
+        if own not in votes:
+            votes[own] = read.rows.votes[row]
+            first.append(row)
+        if annotator in votes[own]:
             raise UserError(f"{table.name}: annotator {annotator!r} rates {own!r} twice.")
-        votes = {**first.rating.votes, **dict.fromkeys([annotator] if one.gold else [], sum(one.gold.values()))}
-        found[own] = replace(first, rating=replace(first.rating, votes=votes), words=False)
-    return list(found.values())
+        votes[own] |= dict.fromkeys([annotator], *filled) if filled else {}
+    kept = np.array(first)
+    rows = replace(read.rows.take(kept), votes=Votes.of(votes.values()))
+    return _Read(rows, {}, {metric: score[kept] for metric, score in read.scores.items()})
 
 
-def _listed(table: Table, chosen: Mapping[str, str], name: str) -> list[str]:
+def _listed(table: TypedTable, chosen: Mapping[str, str], name: str) -> list[str]:
     """The columns that an option lists, with commas."""
     headings = [heading.strip() for heading in chosen.get(name, "").split(",") if heading.strip()]
     for heading in headings:
@@ -292,28 +378,21 @@ def _listed(table: Table, chosen: Mapping[str, str], name: str) -> list[str]:
     return headings
 
 
-def _all_numbers(table: Table, heading: str) -> bool:
+def _all_numbers(table: TypedTable, heading: str) -> bool:
     """Whether a column has a number or a verdict in each cell that is not blank, and in one at least."""
-    cells = [row.value(heading) for row in table.rows]
-    return any(cell is not None for cell in cells) and all(cell is None or _read(cell) is not None for cell in cells)
+    cells = table.column(heading)
+    return not cells.blank.all() and not np.isinf(cells.numbers(_verdict)).any()
 
 
-def _cell(row: TableRow, heading: str, graded: Collection[str]) -> float | None:
-    """The number in a cell; None where it is blank. graded: the columns that say full or partial somewhere."""
-    value = row.value(heading)
-    if value is None:
-        return None
-    number = _read(value, heading in graded)
-    if number is None:
-        raise row.wrong(heading, f"is {shown(str(value), 40)}: write a number, or full, partial, none, yes or no")
-    return number
+def _is_level(value: Any) -> bool:
+    return text_of(value).casefold() in LEVELS
 
 
 def _is_graded(value: Any) -> bool:
     return isinstance(value, str) and value.strip().casefold() in GRADED
 
 
-def _read(value: Any, graded: bool = False) -> float | None:
+def _verdict(value: Any, graded: bool = False) -> float | None:
     """A number, or a verdict's word; None for anything else. graded: yes is full support."""
     if isinstance(value, str) and (word := value.strip().casefold()) in VERDICTS:
         return LEVELS["full"] if graded and word in YES else VERDICTS[word]

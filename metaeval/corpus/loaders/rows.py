@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DataRow:
     """One object of a published file, and where it stands. Each method raises `UserError` naming place and field."""
 
     where: str
@@ -72,16 +72,16 @@ class Row:
         """A list of lists."""
         return self._list(name, list, "a list of lists")
 
-    def row(self, name: str) -> Row:
+    def row(self, name: str) -> DataRow:
         """An object inside this one."""
-        return Row(f"{self.where}, {name}", self._of(name, dict, "an object"))
+        return DataRow(f"{self.where}, {name}", self._of(name, dict, "an object"))
 
-    def rows(self, name: str) -> list[Row]:
+    def rows(self, name: str) -> list[DataRow]:
         """A list of objects; null counts as an empty list."""
         if self._value(name) is None:
             return []
         values = self._list(name, dict, "a list of objects")
-        return [Row(f"{self.where}, {name}[{index}]", value) for index, value in enumerate(values)]
+        return [DataRow(f"{self.where}, {name}[{index}]", value) for index, value in enumerate(values)]
 
     def error(self, name: str, allowed: str) -> UserError:
         """The error for a field whose value cannot be used."""
@@ -113,16 +113,16 @@ def _is(value: object, kind: type) -> bool:
 FETCH = "fetch the published file again"
 
 
-def read_rows(path: Path, hint: str = FETCH, lone_surrogates: bool = False) -> Iterator[Row]:
+def read_rows(path: Path, hint: str = FETCH, lone_surrogates: bool = False) -> Iterator[DataRow]:
     """Yield the rows of a published file: gzipped or not, JSON lines or a JSON list, as its content shows.
 
     hint: what to do about a file that cannot be read. Raises `UserError` when the file cannot be read, is not UTF-8 or
     JSON, or a row is no object.
     """
-    return starmap(Row, json_objects(path, hint, lone_surrogates))
+    return starmap(DataRow, json_objects(path, hint, lone_surrogates))
 
 
-def finite(row: Row, name: str) -> float:
+def finite(row: DataRow, name: str) -> float:
     """A finite number, or a string that reads as one."""
     value = row.fields.get(name)
     if name in row.fields and isinstance(value, int | float | str) and not isinstance(value, bool):
@@ -137,7 +137,7 @@ def finite(row: Row, name: str) -> float:
     raise row.error(name, "a finite number")
 
 
-def finite_or_none(row: Row, name: str) -> float | None:
+def finite_or_none(row: DataRow, name: str) -> float | None:
     """A finite number, or None where the field holds null or an empty string; absent is an error all the same."""
     return None if row.fields.get(name, 0) in (None, "") else finite(row, name)
 
@@ -147,7 +147,7 @@ def content_id(*parts: Any) -> str:
     return sha256_json(parts)[:12]
 
 
-class Draft:
+class CorpusDraft:
     """Collects documents, statements and citations in file order, and counts what is left out."""
 
     def __init__(self, name: str) -> None:

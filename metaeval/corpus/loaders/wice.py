@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset, Repository
-from metaeval.corpus.loaders.rows import Draft, read_rows
+from metaeval.corpus.loaders.rows import CorpusDraft, read_rows
 from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
 
 REPOSITORY = Repository("ryokamoi/wice", "ddeb6c183665e2a20c5f03c5aa07f03888b9870f", "data/entailment_retrieval/claim")
@@ -19,7 +19,7 @@ LABELS: Mapping[str, SupportLevel] = {
 
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
-    draft = Draft(f"wice/{split}")
+    draft = CorpusDraft(f"wice/{split}")
     for path in paths.values():
         for row in read_rows(path):
             about, sentences, sets = row.row("meta"), row.texts("evidence"), row.lists("supporting_sentences")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.dataset import Dataset, Option, Repository
-from metaeval.corpus.loaders.rows import FETCH, Row, finite
-from metaeval.corpus.model import Rating, Ratings
+from metaeval.corpus.loaders.rows import FETCH, DataRow, finite
+from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.reading import csv_records
 
 REPOSITORY = Repository(
@@ -40,7 +40,7 @@ GOLD: Mapping[str, str] = {"faithful": "Faithful", "factual": "Factual"}
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Ratings:
     texts: dict[tuple[str, str], str] = {}
     votes: dict[tuple[str, str], dict[str, float]] = {}
-    for row in starmap(Row, csv_records(paths[SPANS], FETCH)):
+    for row in starmap(DataRow, csv_records(paths[SPANS], FETCH)):
         place = row.text("system"), row.text("bbcid")
         texts[place] = row.text("summary")
         marked = row.text("hallucination_type") != NOTHING
@@ -48,7 +48,7 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
         said[row.text("worker_id")] = min(said.get(row.text("worker_id"), 1.0), 0.0 if marked else 1.0)
     rows: list[Rating] = []
     scores: dict[str, dict[str, float | None]] = {name: {} for name in METRICS}
-    for row in starmap(Row, csv_records(paths[SCORES], FETCH)):
+    for row in starmap(DataRow, csv_records(paths[SCORES], FETCH)):
         own = row.identifier("system_bbcid")
         name, _, article = own.rpartition("_")
         if name not in SYSTEMS:

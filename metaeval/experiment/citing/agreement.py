@@ -11,14 +11,14 @@ from pydantic import Field
 from metaeval.citation.alce.labels import Labelled, Labels, agreement, fleiss, gather_labels, read_labels
 from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
-from metaeval.config import Flag
+from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import (
     JudgedByMetrics,
+    Judges,
     Layout,
     MakeBackends,
     Measure,
-    Names,
     Pipeline,
     Run,
     Splitter,
@@ -27,9 +27,9 @@ from metaeval.experiment.citing.provenance import Provenance, data_of, uncertain
 from metaeval.experiment.evaluation import resampling_of
 from metaeval.experiment.verdicts import Backend
 from metaeval.report.cells import cell
-from metaeval.report.citation.layout import Table, interval_cell
-from metaeval.report.grid import Note, count, plain
+from metaeval.report.citation.layout import TableLines, interval_cell
 from metaeval.report.result import Column
+from metaeval.report.table import Note, count, plain
 
 _TWO = Column(key="", label="", digits=2)
 _PERCENT = Column(key="", label="", scale=100, digits=1)
@@ -39,10 +39,12 @@ UNITS: Mapping[str, str] = {"sentence": "recall: is the sentence supported?", "c
 class AgreementCommand(JudgedByMetrics):
     """Options of `cite agreement`."""
 
+    untyped = frozenset({"calibration", "splitter"})
+
     file: Annotated[Path, Flag("FILE", argument=True)] = Field(
         description="Labels as ALCE's human_eval_citations_completed.json."
     )
-    nli: Names = Field(default=(), description="Metric that judges the same answers. Repeatable.")
+    nli: Judges = Field(default=(), description="Metric that judges the same answers. Repeatable.")
     splitter: Splitter = "auto"
 
 
@@ -55,7 +57,7 @@ def _judge(read: tuple[Run, list[Labelled]], backends: MakeBackends) -> Layout:
         raise UserError(
             f"{run.options.file} holds no automatic verdicts to hold against its labels: name a backend with --nli."
         )
-    table, all_raters = Table(), []
+    table, all_raters = TableLines(), []
     n_groups = group_codes([one.answer for one in labelled])[1]
     for unit, title in UNITS.items():
         for one in agreement(labels[unit], n_groups, resampling_of(run.config)):
@@ -106,16 +108,16 @@ AGREEMENT = Pipeline(
     name="agreement",
     title="Agreement",
     paper="Gao et al. 2023 (ALCE, arXiv 2305.14627), human evaluation",
-    help="""Hold verdicts against human labels of sentences and citations.
+    help="""Compare verdicts with human labels of sentences and citations.
 
     Accuracy and kappa of the automatic verdicts in the file, and of any
-    metric. Claims with human levels of support: 'metaeval calibrate'.
+    metric. Claims with human levels of support: 'metaeval thresholds --learn'.
 
     \b
     Examples:
       metaeval cite agreement human_eval_citations_completed.json
       metaeval cite agreement human_eval_citations_completed.json --nli autoais
-      metaeval calibrate minilm-bertscore -d expertqa --data ../shared/data
+      metaeval thresholds minilm-bertscore --learn -d expertqa --data ../shared/data
     """,
     options=AgreementCommand,
     measures=(

@@ -12,17 +12,17 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from metaeval.citation.judging import WITHIN, Reading, read_claims
 from metaeval.citation.readers.answers import gather
-from metaeval.config import Flag, TrustConfig, validated
+from metaeval.config import TrustConfig
 from metaeval.config_files import read_experiment
+from metaeval.declared import Flag, validated
 from metaeval.errors import UserError
-from metaeval.experiment.citing.claims_tables import MEASURES, RECALL, Cited, judge, provenance_of
+from metaeval.experiment.citing.claims_tables import MEASURES, RECALL, CitedAnswers, judge, provenance_of
 from metaeval.experiment.citing.pipeline import JudgedByMetrics, Layout, MakeBackends, Names, Pipeline, Run
 from metaeval.experiment.citing.provenance import Provenance
 from metaeval.files import safe_name
-from metaeval.report.citation.layout import Ends, Table, interval_cell
-from metaeval.report.grid import Group, Note, plain
+from metaeval.report.citation.layout import Ends, TableLines, interval_cell
 from metaeval.report.result import Column
-from metaeval.report.sheet import Record, Sheet
+from metaeval.report.table import Group, Note, Record, Table, plain
 
 _OVERALL: Mapping[str, tuple[tuple[str, ...], Column]] = {
     "Rec.": (("recall",), RECALL),
@@ -75,6 +75,8 @@ def read_files(texts: Sequence[str]) -> dict[str, list[Path]]:
 class TablesCommand(JudgedByMetrics):
     """Options of `cite tables`; those that are not given are the file's, and the defaults of `PaperConfig`."""
 
+    untyped = frozenset({"calibration", "format", "splitter", "threshold"})
+
     files: Annotated[tuple[str, ...], Flag("FILE", multiple=True, argument=True)] = Field(
         description="FILE, or DATASET=FILE,FILE: one file a system."
     )
@@ -97,6 +99,11 @@ class TablesCommand(JudgedByMetrics):
     def inputs(self) -> tuple[Path, ...]:
         """None: every data set has a folder of its own."""
         return ()
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The files of all data sets."""
+        return tuple(path for paths in read_files(self.files).values() for path in paths)
 
 
 _Answers = dict[str, tuple[Reading, Reading]]
@@ -137,11 +144,11 @@ def _records(system: str, answers: int | None, values: Mapping[str, Ends]) -> li
     ]
 
 
-def _overall(cited: Cited, around: Provenance) -> Sheet:
+def _overall(cited: CitedAnswers, around: Provenance) -> Table:
     """Table 1: citation quality, CVCP, correctness and length of every system."""
     known = {**cited.judged[0].statistics, **cited.reading.statistics}
     shown = {key: known[key] for keys, _ in _OVERALL.values() for key in keys if key in known}
-    table = Table()
+    table = TableLines()
     for number, system in enumerate(cited.panel.systems):
         values = cited.panel.ends(shown, number)
         cells = []
@@ -158,10 +165,10 @@ def _overall(cited: Cited, around: Provenance) -> Sheet:
     return around.lines("table-1", "Citation quality, correctness and length", ("Model", *_OVERALL), table, [reading])
 
 
-def _side_by_side(aliice: Cited, alce: Cited, around: Provenance) -> Sheet:
+def _side_by_side(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance) -> Table:
     """Table 3: recall and precision of both pipelines on the answers with a citation within a sentence."""
     within = np.array(aliice.reading.values[WITHIN], dtype=np.float64) == 1
-    table = Table()
+    table = TableLines()
     for number, system in enumerate(aliice.panel.systems):
         own = np.flatnonzero(within & (aliice.panel.system == number))
         values = {

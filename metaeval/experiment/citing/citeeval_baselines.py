@@ -41,14 +41,13 @@ from metaeval.experiment.citing.claims_tables import F1, PRECISION, RECALL
 from metaeval.experiment.citing.pipeline import MakeBackends, Run
 from metaeval.experiment.citing.provenance import Provenance, truncation, written_out
 from metaeval.experiment.evaluation import resampling_of
-from metaeval.experiment.metrics import plug_in
-from metaeval.experiment.verdicts import Backend, load_judge
-from metaeval.report.citation.layout import Entry, Frame, scores_grid
-from metaeval.report.grid import Cell, Grid, Note, count, numeral, plain
+from metaeval.experiment.metrics import LoadedMetrics, plug_in
+from metaeval.experiment.verdicts import Backend, judge_of
+from metaeval.report.citation.layout import Entry, scores_grid
 from metaeval.report.result import Column
-from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, count, numeral, plain
 
-Ends = tuple[float | None, float | None]
+_Bounds = tuple[float | None, float | None]
 """The least and the most that a value could be."""
 
 _PAIRS = 1024  # pairs between two reports of progress
@@ -69,9 +68,11 @@ _FULL = {
     "lqac": "all statements count; one without citations has precision 0, and recall 1 if it needs none",
     "attrscore": "all statements count, and one without citations is 0",
 }
-_CITED = "statements without citations are left out; an answer of nothing else is 0, as of CiteEval's own values"
+_CITED = (
+    "statements without citations are left out; an answer of nothing else is 0; CiteEval's own value of it is 0 only "
+    "where one of its statements needs a citation"
+)
 _UNCITED = "a statement without citations is 0 in both, and "
-_REQUIRED = " where one of its statements needs a citation (none_cited=if required), and here always"
 _COULD_BE = (
     "the means over all answers, were every missing word against them, or for them; the means above take what is "
     "missing to be as what is known of its kind in the same system"
@@ -79,7 +80,7 @@ _COULD_BE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class CiteEvalJudge:
     """CiteEval's judge: what is asked of which model, and how its words become numbers."""
 
     profile: str
@@ -94,19 +95,19 @@ class Judge:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class CiteEvalReading:
     """The answers cut into statements, and the baselines that were asked for.
 
     by_model: the baselines that the chat model judges. labellers: the metrics that give AttrScore's labels.
     """
 
     run: Run
-    judge: Judge
+    judge: CiteEvalJudge
     splits: Sequence[Split]
     coefficients: Coefficients
     baseline_options: BaselineOptions
     by_model: Sequence[Baseline]
-    labellers: Sequence[str]
+    labellers: LoadedMetrics
 
     @property
     def scenario(self) -> Scenario:
@@ -116,10 +117,10 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Rated:
+class RatedAnswers:
     """Answers as the judge rated them. models: the names that the replies came under."""
 
-    reading: Reading
+    reading: CiteEvalReading
     found: Evaluated
     models: Sequence[str]
 
@@ -138,7 +139,7 @@ class Rated:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class ScoredBaseline:
     """A baseline by one judge, or in one way. name: the judge, or the way. fields: of its signature.
 
     answers: the values of each answer, by the key of a column; statements: those of each of its statements (empty: the
@@ -175,14 +176,14 @@ class Scored:
         return row
 
 
-def judge_baselines(rated: Rated, backends: MakeBackends) -> list[Scored]:
+def judge_baselines(rated: RatedAnswers, backends: MakeBackends) -> list[ScoredBaseline]:
     """The values of every baseline that was asked for, by each of its judges.
 
     AutoAIS is judged by the decisions of metrics, LQAC by the chat model, AttrScore by the chat model or by a metric
     that gives probabilities of three classes.
     """
     reading, found = rated.reading, rated.found
-    labelled = [_by_metric(rated, name) for name in reading.labellers]
+    labelled = [_by_metric(rated, name) for name in reading.labellers.names]
     scored = [_autoais(rated, backend) for backend in backends()]
     if found.lqac is not None:
         scored += [_lqac(rated, found.lqac, aggregation) for aggregation in AGGREGATIONS]
@@ -194,7 +195,7 @@ def judge_baselines(rated: Rated, backends: MakeBackends) -> list[Scored]:
     return [*scored, *labelled]
 
 
-def baseline_questions(rated: Rated, numbers: Sequence[int]) -> dict[str, int]:
+def baseline_questions(rated: RatedAnswers, numbers: Sequence[int]) -> dict[str, int]:
     """What became of the questions that the baselines asked about some answers, by baseline and state."""
     found: Counter[str] = Counter()
     for name, answers in (("lqac", rated.found.lqac), ("attrscore", rated.found.attrscore)):
@@ -204,17 +205,17 @@ def baseline_questions(rated: Rated, numbers: Sequence[int]) -> dict[str, int]:
 
 
 def baseline_sheets(
-    rated: Rated, scored: Sequence[Scored], around: Provenance, judge_note: Mapping[str, Note]
-) -> list[Sheet]:
+    rated: RatedAnswers, scored: Sequence[ScoredBaseline], around: Provenance, judge_note: Mapping[str, Note]
+) -> list[Table]:
     """A sheet for each baseline that was asked for. judge_note: of those that the chat model judged."""
     names = dict.fromkeys(one.baseline for one in scored)
     return [_sheet(rated, [one for one in scored if one.baseline == name], around, judge_note) for name in names]
 
 
-def _autoais(rated: Rated, backend: Backend) -> Scored:
+def _autoais(rated: RatedAnswers, backend: Backend) -> ScoredBaseline:
     reading = rated.reading
     triples = _supposed(rated, autoais(reading.run.answers, reading.splits, backend.entails))
-    return Scored(
+    return ScoredBaseline(
         baseline="autoais",
         name=backend.name,
         columns=_TRIPLE,
@@ -229,19 +230,19 @@ def _autoais(rated: Rated, backend: Backend) -> Scored:
     )
 
 
-def _asked(rated: Rated, kinds: Sequence[Kind]) -> Mapping[str, Scalar]:
+def _asked(rated: RatedAnswers, kinds: Sequence[Kind]) -> Mapping[str, Scalar]:
     """Fields of a baseline that the chat model judges."""
     prompts = [f"{kind.name}@{kind.prompt().fingerprint}" for kind in kinds]
     limit = rated.reading.baseline_options.baseline_max_tokens
     return asked_fields(rated.reading.judge.asking, rated.models, prompts, max_tokens=limit)
 
 
-def _lqac(rated: Rated, answers: Sequence[Sequence[LqacStatement]], aggregation: Aggregation) -> Scored:
+def _lqac(rated: RatedAnswers, answers: Sequence[Sequence[LqacStatement]], aggregation: Aggregation) -> ScoredBaseline:
     reading, (name, said) = rated.reading, AGGREGATIONS[aggregation]
     # A statement has the same values in both ways: they stand under the first.
     first = aggregation == "statements"
     own_rows = answers if first else ()
-    return Scored(
+    return ScoredBaseline(
         baseline="lqac",
         name=name,
         columns=_TRIPLE,
@@ -264,13 +265,13 @@ def _lqac_words(one: LqacStatement) -> Record:
 
 
 def _attrscore(
-    rated: Rated,
+    rated: RatedAnswers,
     name: str,
     judged: Sequence[Sequence[AttrStatement]],
     fields: Mapping[str, object],
     said: str,
     unread: Sequence[tuple[str, str]] = (),
-) -> Scored:
+) -> ScoredBaseline:
     otherwise = rated.reading.baseline_options.otherwise
     labels = Counter(label for own in judged for one in own for label in one.labels)
     reasons = {None: "got no label", UNREAD: "got none of the three", NO_PASSAGE: "of no passage with text"}
@@ -278,7 +279,7 @@ def _attrscore(
     statements = _supposed(
         rated, [[{mode: one.value(mode, otherwise) for mode in MODES} for one in own] for own in judged]
     )
-    return Scored(
+    return ScoredBaseline(
         baseline="attrscore",
         name=name,
         columns=_MODES,
@@ -303,7 +304,7 @@ def _attrscore(
     )
 
 
-def _supposed(rated: Rated, statements: Sequence[Sequence[Mapping[str, Open]]]) -> list[list[dict[str, Open]]]:
+def _supposed(rated: RatedAnswers, statements: Sequence[Sequence[Mapping[str, Open]]]) -> list[list[dict[str, Open]]]:
     """The values of statements; of what is missing, as the cited ones of the same system suggest."""
     answers = rated.reading.run.answers
     kinds = [[(answer.system, has) for has in rated.cited(number)] for number, answer in enumerate(answers)]
@@ -315,10 +316,10 @@ def _supposed(rated: Rated, statements: Sequence[Sequence[Mapping[str, Open]]]) 
     ]
 
 
-def _by_metric(rated: Rated, name: str) -> Scored:
+def _by_metric(rated: RatedAnswers, name: str) -> ScoredBaseline:
     """AttrScore with a metric's labels: the likeliest of its three classes, a citation at a time."""
     run = rated.reading.run
-    metric = load_judge(name, run.config)
+    metric = judge_of(name, rated.reading.labellers)
 
     def label(pairs: Sequence[Pair]) -> list[str | None]:
         metric.prepare(*([*dict.fromkeys(texts)] for texts in zip(*pairs, strict=True)))
@@ -342,7 +343,9 @@ def _by_metric(rated: Rated, name: str) -> Scored:
     return _attrscore(rated, name, judged, fields, "the likeliest of its three classes", unread)
 
 
-def _sheet(rated: Rated, scored: Sequence[Scored], around: Provenance, judge_note: Mapping[str, Note]) -> Sheet:
+def _sheet(
+    rated: RatedAnswers, scored: Sequence[ScoredBaseline], around: Provenance, judge_note: Mapping[str, Note]
+) -> Table:
     name, columns, panel = scored[0].baseline, scored[0].columns, rated.reading.run.panel
     title, stub = _NAMES[name]
     entries, answers, open_ = [], [], []
@@ -378,7 +381,7 @@ def _sheet(rated: Rated, scored: Sequence[Scored], around: Provenance, judge_not
     ]
     made = replace(around, fields={**around.fields, "baseline": name}, judges=[one.fields for one in scored])
 
-    def layout(frame: Frame) -> Grid:
+    def layout(frame: Table) -> Table:
         """With one more column: how many answers have a value, of each line."""
         grid = scores_grid(frame, columns, entries, kept={column.key for column in columns})
         lines = iter(answers)
@@ -391,11 +394,10 @@ def _sheet(rated: Rated, scored: Sequence[Scored], around: Provenance, judge_not
     return made.sheet(name, f"{title} of the same statements (%)", records, layout, notes)
 
 
-def _reading(rated: Rated, name: str) -> str:
+def _reading(rated: RatedAnswers, name: str) -> str:
     full = rated.reading.scenario == "full"
     refusals = sum(result.no_answer for result in rated.found.results)
-    cited = _CITED + (_REQUIRED if rated.reading.judge.options.none_cited == "if required" else "")
-    said = _FULL[name] if full else cited
+    said = _FULL[name] if full else _CITED
     if name == "autoais":
         said = f"not ALCE's: {_UNCITED if full else ''}a response is the mean over its statements; {said}"
     if not refusals:
@@ -404,7 +406,7 @@ def _reading(rated: Rated, name: str) -> str:
     return f"{said}; no answer was found in {count(refusals, 'answer')}: read as {without}"
 
 
-def _mean(rated: Rated, values: Sequence[Open], numbers: Sequence[int]) -> tuple[Estimate, Ends]:
+def _mean(rated: RatedAnswers, values: Sequence[Open], numbers: Sequence[int]) -> tuple[Estimate, _Bounds]:
     """The mean of a system's answers from all that is known of them, and the least and most that it can be.
 
     The estimate counts the answers of which nothing is missing.

@@ -32,13 +32,13 @@ from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts,
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions, baseline_options, citeeval_options
 from metaeval.citation.model import Answer, answer_cells
-from metaeval.config import Flag
+from metaeval.declared import Flag
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.citeeval_baselines import (
-    Judge,
-    Rated,
-    Reading,
-    Scored,
+    CiteEvalJudge,
+    CiteEvalReading,
+    RatedAnswers,
+    ScoredBaseline,
     baseline_questions,
     baseline_sheets,
     judge_baselines,
@@ -47,6 +47,7 @@ from metaeval.experiment.citing.generating import MONEY, amount, taken
 from metaeval.experiment.citing.pipeline import (
     AsksChat,
     JudgedByMetrics,
+    Judges,
     Layout,
     MakeBackends,
     Measure,
@@ -61,10 +62,10 @@ from metaeval.experiment.citing.pipeline import Scenario as ScenarioName
 from metaeval.experiment.citing.provenance import Provenance, counted, data_of, judged, listed, uncertainty, warning
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.evaluation import resampling_of
-from metaeval.experiment.verdicts import load_judge
-from metaeval.report.citation.layout import Table, interval_cell
-from metaeval.report.grid import UNDEFINED, Note, numeral, plain
-from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.experiment.metrics import LoadedMetrics, load_metrics
+from metaeval.experiment.verdicts import judge_of
+from metaeval.report.citation.layout import TableLines, interval_cell
+from metaeval.report.table import UNDEFINED, Note, Record, Scalar, Table, numeral, plain
 
 MEASURES: Mapping[Key, Measure] = {
     "auto": Measure("auto", "CiteEval-Auto", "the mean of rating and edit distance"),
@@ -88,7 +89,9 @@ OWNERS: Mapping[str, type] = {
 class CiteEvalCommand(ReadsAnswers, AsksChat, JudgedByMetrics):
     """Options of CiteEval."""
 
-    nli: Names = Field(default=(), description="Metrics for AutoAIS of the same statements. Repeatable.")
+    untyped = frozenset({"calibration", "format"})
+
+    nli: Judges = Field(default=(), description="Metrics for AutoAIS of the same statements. Repeatable.")
     profile: Profile = "paper"
     scenario: Annotated[ScenarioName, one_of("scenario", SCENARIOS)] = "full"
     coefficients: Annotated[Path | None, Flag("FILE")] = Field(
@@ -99,7 +102,7 @@ class CiteEvalCommand(ReadsAnswers, AsksChat, JudgedByMetrics):
     )
 
 
-def read_judge(run: Run, **defaults: Any) -> Judge:
+def read_judge(run: Run, **defaults: Any) -> CiteEvalJudge:
     """The judge of a run. defaults: of fields of `Asking`, where the pipeline has its own.
 
     Raises `UserError` for a wrong option, and for a prompt file that cannot be used.
@@ -108,13 +111,13 @@ def read_judge(run: Run, **defaults: Any) -> Judge:
     chat: Any = run.chat  # every pipeline of CiteEval asks a chat model
     asking = Asking(**{**defaults, **run.given["asking"], "model": chat.model, "ask_again": chat.ask_again})
     load_prompts(asking)
-    return Judge(run.options.profile, options, asking, chat)
+    return CiteEvalJudge(run.options.profile, options, asking, chat)
 
 
 def check_edited(
     answers: Sequence[Answer],
     splits: Sequence[Split],
-    judge: Judge,
+    judge: CiteEvalJudge,
     chat: Chat,
     results: Sequence[ResponseValues],
     refusal: str,
@@ -129,12 +132,12 @@ def check_edited(
         raise UserError(f"{refusal}: of {len(said):,} requests about their citations {why}.")
 
 
-def read_citeeval(run: Run) -> Reading:
+def read_citeeval(run: Run) -> CiteEvalReading:
     """The answers cut into statements; `UserError` for a wrong option, baseline, or file of coefficients."""
     judge = read_judge(run)
     by_model, labellers = _baselines(run)
     file = run.options.coefficients
-    return Reading(
+    return CiteEvalReading(
         run=run,
         judge=judge,
         splits=[split_response(answer, judge.options, run.splitter) for answer in run.answers],
@@ -145,14 +148,14 @@ def read_citeeval(run: Run) -> Reading:
     )
 
 
-def estimate_citeeval(reading: Reading) -> str:
+def estimate_citeeval(reading: CiteEvalReading) -> str:
     """One line on what asking would still cost."""
     judge = reading.judge
     asked = questions(reading.run.answers, reading.splits, judge.asking, reading.by_model, reading.baseline_options)
     return str(estimate_for([one.request for one in asked], judge.chat))
 
 
-def ask_citeeval(reading: Reading, chat: Chat) -> Rated:
+def ask_citeeval(reading: CiteEvalReading, chat: Chat) -> RatedAnswers:
     """Ask the chat model, and rate the answers."""
     found = evaluate(
         reading.run.answers,
@@ -164,32 +167,39 @@ def ask_citeeval(reading: Reading, chat: Chat) -> Rated:
         reading.baseline_options,
         reading.coefficients,
     )
-    return Rated(reading, found, chat.models)
+    return RatedAnswers(reading, found, chat.models)
 
 
-def _baselines(run: Run) -> tuple[list[Baseline], list[str]]:
+def _baselines(run: Run) -> tuple[list[Baseline], LoadedMetrics]:
     """The baselines by name: lqac and attrscore by the chat model, attrscore:METRIC by a metric.
 
     Raises `UserError` for an unknown name, and for a metric that cannot be loaded or gives no three classes.
     """
-    labellers: dict[str, None] = {}
+    labellers: list[str] = []
     for name in run.options.baselines:
         base, colon, metric = name.partition(":")
         if name in BASELINES:
             continue
         if base != "attrscore" or not colon:
             raise unknown("baseline", name, [*BASELINES, "attrscore:METRIC"])
-        if not load_judge(metric, run.config).card.three_way:
+        labellers.append(metric)
+    metrics = load_metrics(labellers, run.config)
+    for metric in metrics.names:
+        if not judge_of(metric, metrics).card.three_way:
             raise UserError(
                 f"AttrScore needs three classes, and {metric!r} gives one score: name a metric with three (attrscore, "
                 "nli), or leave the labels to the chat model (--baselines attrscore)."
             )
-        labellers[metric] = None
-    return [one for one in BASELINES if one in run.options.baselines], list(labellers)
+    return [one for one in BASELINES if one in run.options.baselines], metrics
 
 
 def around(
-    run: Run, judge: Judge, splits: Sequence[Split], fields: Mapping[str, Scalar], notes: Sequence[Note], more: str = ""
+    run: Run,
+    judge: CiteEvalJudge,
+    splits: Sequence[Split],
+    fields: Mapping[str, Scalar],
+    notes: Sequence[Note],
+    more: str = "",
 ) -> Provenance:
     """What stands around the tables of answers that CiteEval's judge rates.
 
@@ -211,7 +221,7 @@ def around(
     )
 
 
-def _judge(rated: Rated, backends: MakeBackends) -> Layout:
+def _judge(rated: RatedAnswers, backends: MakeBackends) -> Layout:
     reading, scored = rated.reading, judge_baselines(rated, backends)
     made = {"scenario": reading.scenario, "splitter": reading.run.splitter.name}
     whole = around(reading.run, reading.judge, reading.splits, made, ())
@@ -235,9 +245,9 @@ def _judge(rated: Rated, backends: MakeBackends) -> Layout:
     return Layout(
         [_scores(rated, own, notes), _judging(rated, own, notes), *baseline_sheets(rated, scored, whole, by_model)],
         [
-            RowTable("answers", answer_rows(rated, scored), words=True),
+            RowTable("answers", answer_rows(rated, scored)),
             RowTable("statements", statement_rows(rated, scored)),
-            RowTable("replies", replies, columns=("answer", "system", "reply")),
+            RowTable("replies", replies),
         ],
     )
 
@@ -246,15 +256,15 @@ def _settings(fields: Mapping[str, Scalar]) -> Note:
     return Note("settings", listed({key: value for key, value in fields.items() if key != "pipeline"}))
 
 
-def _judge_note(rated: Rated, prompts: str) -> Note:
+def _judge_note(rated: RatedAnswers, prompts: str) -> Note:
     """Which model judged, and by which wordings."""
     wordings = prompts.replace(",", ", ")  # so that a line can end between them
     model = plain(rated.reading.judge.asking.model)
     return Note("judge", f"{model}, answered as {plain(rated.answered_as)}; {wordings}")
 
 
-def _scores(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
-    run, scenario, table = rated.reading.run, rated.reading.scenario, Table()
+def _scores(rated: RatedAnswers, made: Provenance, notes: Sequence[Note]) -> Table:
+    run, scenario, table = rated.reading.run, rated.reading.scenario, TableLines()
     for place, system in enumerate(run.panel.systems):
         numbers = run.panel.rows(place)
         answers, results = [run.answers[n] for n in numbers], [rated.found.results[n] for n in numbers]
@@ -275,15 +285,15 @@ def _scores(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
     return made.lines("citeeval", title, headings, table, notes)
 
 
-def _incomplete(rated: Rated) -> bool:
+def _incomplete(rated: RatedAnswers) -> bool:
     """Whether a judgement is missing that could move a mean."""
     return any(result.values[key, rated.reading.scenario].missing for result in rated.found.results for key in MEASURES)
 
 
-def _judging(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
+def _judging(rated: RatedAnswers, made: Provenance, notes: Sequence[Note]) -> Table:
     """What became of the questions, what is wrong inside the replies, and what they took."""
     every: dict[str, dict[str, float | None]] = {}
-    panel, chat, table = rated.reading.run.panel, rated.reading.judge.chat, Table()
+    panel, chat, table = rated.reading.run.panel, rated.reading.judge.chat, TableLines()
     for place, system in enumerate(panel.systems):
         numbers = panel.rows(place).tolist()
         results, costs = [rated.found.results[n] for n in numbers], [cost_of(rated.spent(n), chat) for n in numbers]
@@ -307,7 +317,7 @@ def _judging(rated: Rated, made: Provenance, notes: Sequence[Note]) -> Sheet:
     return made.lines("judging", title, ["system", *shown], table, [paid, *notes])
 
 
-def _notes(rated: Rated, prompts: str) -> list[Note]:
+def _notes(rated: RatedAnswers, prompts: str) -> list[Note]:
     weight = rated.reading.judge.options.weight
     reading = (
         f"CiteEval-Auto: {weight:g} of the rating and {1 - weight:g} of the edit distance, statement by statement; "
@@ -326,7 +336,7 @@ def _notes(rated: Rated, prompts: str) -> list[Note]:
     ]
 
 
-def answer_rows(rated: Rated, scored: Sequence[Scored]) -> list[Record]:
+def answer_rows(rated: RatedAnswers, scored: Sequence[ScoredBaseline]) -> list[Record]:
     """One row per answer: its values in the run's scenario, how far they are bounded, and what its replies took."""
     rows: list[Record] = []
     for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.found.results, strict=True)):
@@ -337,7 +347,7 @@ def answer_rows(rated: Rated, scored: Sequence[Scored]) -> list[Record]:
     return rows
 
 
-def statement_rows(rated: Rated, scored: Sequence[Scored]) -> list[Record]:
+def statement_rows(rated: RatedAnswers, scored: Sequence[ScoredBaseline]) -> list[Record]:
     """One row per statement: what it cites, what the judge said, and its values; the state says why one is missing."""
     return [
         {

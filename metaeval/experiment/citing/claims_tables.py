@@ -12,8 +12,9 @@ from pydantic import Field
 from metaeval.citation.alce.correctness import MAUVE_MODEL, READER
 from metaeval.citation.judging import CLAIM_RECALL, MAUVE, UNITS, WITHIN, Judged, Reading, answer_rows, read_claims
 from metaeval.citation.panel import Panel, Rankings, panel_of, values_of
-from metaeval.citation.table import COLUMNS, Line, counts, sentence_rows, unjudged
-from metaeval.config import Flag, RunConfig
+from metaeval.citation.table import Line, counts, sentence_rows, unjudged
+from metaeval.config import RunConfig
+from metaeval.declared import Flag
 from metaeval.experiment.citing import provenance
 from metaeval.experiment.citing.pipeline import (
     JudgedByMetrics,
@@ -33,9 +34,8 @@ from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.evaluation import resampling_of
 from metaeval.experiment.verdicts import Backend, Premise
 from metaeval.report.citation.layout import Ends, Entry
-from metaeval.report.grid import Note, count, numeral, plain
 from metaeval.report.result import Column
-from metaeval.report.sheet import Sheet
+from metaeval.report.table import Note, Table, count, numeral, plain
 
 _TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
 _SOFT = "soft: recall is the mean score of claims, precision that of single citations"
@@ -78,6 +78,8 @@ _SCORED = (*HEADLINES, *(measure.column for measure in _TEXT_MEASURES if measure
 class ClaimOptions(ReadsAnswers, JudgedByMetrics):
     """Options of ALCE and ALiiCE."""
 
+    untyped = frozenset({"premise", "reader", "mauve_model"})
+
     premise: Annotated[str, one_of("premise", get_args(Premise), chunks="max over chunks"), Flag("HOW")] = Field(
         default="joint", description="joint: the passages as one text; chunks: their best chunk (--set chunk.size)."
     )
@@ -98,6 +100,8 @@ class ClaimOptions(ReadsAnswers, JudgedByMetrics):
 class AlceCommand(ClaimOptions):
     """Options of ALCE."""
 
+    untyped = frozenset({"units"})
+
     units: Annotated[str, one_of("units", UNITS, list="list items"), Flag("UNITS")] = Field(
         default="sentences", description="sentences, or list (items between commas, as of QAMPARI)."
     )
@@ -110,7 +114,7 @@ class AliiceCommand(ClaimOptions):
 
 
 @dataclass(frozen=True, eq=False)
-class Cited:
+class CitedAnswers:
     """Answers of one or more systems, judged by one or more backends; `judged` is in the order of `backends`."""
 
     reading: Reading
@@ -125,14 +129,14 @@ class Cited:
         return list(zip(self.backends, self.judged, strict=True))
 
 
-def judge(reading: Reading, backends: Iterable[Backend], config: RunConfig) -> Cited:
+def judge(reading: Reading, backends: Iterable[Backend], config: RunConfig) -> CitedAnswers:
     """Judge the answers with each backend in turn."""
     found = [(backend, reading.judge(backend.entails, backend.soft)) for backend in backends]
     panel = panel_of(reading.answers, resampling_of(config))
-    return Cited(reading, config, panel, [backend for backend, _ in found], [judged for _, judged in found])
+    return CitedAnswers(reading, config, panel, [backend for backend, _ in found], [judged for _, judged in found])
 
 
-def citation_sheets(cited: Cited, name: str) -> list[Sheet]:
+def citation_sheets(cited: CitedAnswers, name: str) -> list[Table]:
     """Every sheet of a run, in the order in which they are read. Rankings and flips need two backends and systems."""
     around, found = provenance_of(cited, name), rankings(cited)
     entries = [
@@ -145,7 +149,7 @@ def citation_sheets(cited: Cited, name: str) -> list[Sheet]:
     return [scores, _texts(cited, around), *ranked, *flip_sheets(found, around)]
 
 
-def rankings(cited: Cited) -> Rankings:
+def rankings(cited: CitedAnswers) -> Rankings:
     """The systems' values of recall, precision and F1 under every backend."""
     return Rankings(
         panel=cited.panel,
@@ -159,7 +163,7 @@ def rankings(cited: Cited) -> Rankings:
     )
 
 
-def provenance_of(cited: Cited, name: str) -> Provenance:
+def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
     """What stands around the tables: data, settings, backends, what they did not read or could not judge, problems."""
     reading, panel, lines = cited.reading, cited.panel, cited.judged[0].lines
     marks, kind = counts(lines), _TITLES[reading.name]
@@ -197,7 +201,7 @@ def provenance_of(cited: Cited, name: str) -> Provenance:
     )
 
 
-def row_tables(cited: Cited) -> list[RowTable]:
+def row_tables(cited: CitedAnswers) -> list[RowTable]:
     """The rows of every backend: of answers, of sentences, and the citation table."""
     return [
         table
@@ -205,12 +209,12 @@ def row_tables(cited: Cited) -> list[RowTable]:
         for table in (
             RowTable(f"answers:{backend.name}", answer_rows(cited.reading, one)),
             RowTable(f"sentences:{backend.name}", sentence_rows(one.lines)),
-            RowTable(f"citations:{backend.name}", [asdict(line) for line in one.lines], columns=COLUMNS),
+            RowTable(f"citations:{backend.name}", [asdict(line) for line in one.lines]),
         )
     ]
 
 
-def _texts(cited: Cited, around: Provenance) -> Sheet:
+def _texts(cited: CitedAnswers, around: Provenance) -> Table:
     panel, reading, entries = cited.panel, cited.reading, []
     for number, system in enumerate(panel.systems):
         own = [reading.answers[row] for row in panel.rows(number)]
@@ -223,7 +227,7 @@ def _texts(cited: Cited, around: Provenance) -> Sheet:
     return around.scores("answers", "The answers", columns, entries)
 
 
-def _bounds(cited: Cited, one: Judged) -> str:
+def _bounds(cited: CitedAnswers, one: Judged) -> str:
     """What recall and precision of each system could be, were all missing verdicts against it, or for it."""
 
     def said(system: int) -> list[str]:

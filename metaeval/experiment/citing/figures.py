@@ -14,8 +14,9 @@ from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import find_pipeline
 from metaeval.experiment.citing.shown_answers import judged_answers
 from metaeval.experiment.job_folder import NAME, read_manifest
+from metaeval.report.formats import SCHEMAS, load_table
 from metaeval.report.result import Column, read_versioned
-from metaeval.report.sheet import SCHEMA, SheetFile, load_sheet
+from metaeval.report.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,6 +112,6 @@ def _pipeline(folder: Path) -> str:
     return str(read_manifest(folder).get("command", "")).removeprefix("cite ")
 
 
-def _sheets(folder: Path) -> list[SheetFile]:
+def _sheets(folder: Path) -> list[Table]:
     paths: list[Any] = [path for path in sorted(folder.glob("*.json")) if path.name != NAME]
-    return [load_sheet(path) for path in paths if read_versioned(path)[1] == SCHEMA]
+    return [load_table(path) for path in paths if read_versioned(path)[1] in SCHEMAS]

@@ -1,4 +1,4 @@
-"""Answers with citations that a chat model writes: the pipeline behind `metaeval generate`."""
+"""Answers with citations that a chat model writes: the pipeline behind `metaeval cite generate`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ from metaeval.citation.generation.generate import (
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.answers import read_questions
 from metaeval.citation.readers.jsonl import own_lines
-from metaeval.config import Flag
+from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import AsksChat, Form, Layout, Pipeline, Run
 from metaeval.experiment.citing.provenance import answers_at, data_of, listed, written_out
 from metaeval.files import safe_name
-from metaeval.report.citation.layout import Frame, Table, lines_grid
-from metaeval.report.grid import UNDEFINED, Note, count, plain
-from metaeval.report.sheet import Sheet
+from metaeval.report.citation.layout import TableLines, lines_grid
+from metaeval.report.table import UNDEFINED, Note, Table, count, plain
 from metaeval.signature import signature
 
 MONEY = "USD for these replies"
@@ -43,12 +42,16 @@ _Counts = dict[str, float | None]
 
 
 class GenerateCommand(AsksChat):
-    """Options of `generate`."""
+    """Options of `cite generate`."""
+
+    untyped = frozenset({"format"})
 
     file: Annotated[Path, Flag("FILE", argument=True)] = Field(
         description="Questions with documents, or any file of answers."
     )
-    output: Annotated[Path, Flag("FILE", "-o")] = Field(description="File for the answers (JSONL).")
+    output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = Field(
+        default=None, description="File for the answers (JSONL)."
+    )
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that writes the answers.")
     strategy: Annotated[str | None, Flag("NAME")] = Field(
         default=None, description="truncated (default), summary or two-stage."
@@ -99,15 +102,8 @@ class _Written:
         return [one for one in self.results if one.answer is None]
 
 
-def check_output(file: Path, output: Path) -> None:
-    """Refuse to write the answers over the file that they are made from."""
-    if output.resolve() == file.resolve():
-        raise UserError(f"-o {output} is the file that is read: name another one for the answers.")
-
-
 def _read(run: Run) -> _Written:
     asked: GenerateCommand = run.options
-    check_output(asked.file, asked.output)
     named = {} if asked.strategy is None else {"strategy": asked.strategy}
     options = GenerationOptions(**{**run.given["generation"], **named})
     load_prompts(options)
@@ -142,18 +138,25 @@ def _ask(read: _Written, chat: Chat) -> _Written:
 def _lay_out(written: _Written) -> Layout:
     """The answers as JSON lines, a list of the questions that have none, and the one table."""
     run = written.run
-    output: Path = run.options.output
-    folder = run.config.results / "generate" / safe_name(output.name.split(".")[0] or output.name)
-    lost = (
+    output: Path | None = run.options.output
+    named = "answers" if output is None else output.name.split(".")[0] or output.name
+    folder = run.config.results / "generate" / safe_name(named)
+    lost = [
         {"id": one.question.id, "question": one.question.question, "stage": one.stage, "state": one.trouble}
         for one in written.lost
+    ]
+    answers = own_lines(written.answers)
+    files = {folder / "left-out.jsonl": "".join(json.dumps(row) + "\n" for row in lost)}
+    return Layout(
+        [_sheet(written)],
+        files=files if output is None else {output: answers, **files},
+        folder=folder,
+        value=[json.loads(line) for line in answers.splitlines()],
+        warnings=[f"No answer: question {row['id']}, {row['state']} at the stage {row['stage']}" for row in lost],
     )
-    left_out = "".join(json.dumps(row) + "\n" for row in lost)
-    files = {output: own_lines(written.answers), folder / "left-out.jsonl": left_out}
-    return Layout([_sheet(written)], files=files, folder=folder)
 
 
-def _sheet(written: _Written) -> Sheet:
+def _sheet(written: _Written) -> Table:
     strategy, fields, blocks = written.options.strategy, written.fields, counts_of(written.results)
     blocks["what it took"] = taken(written.spent, written.run.chat)
     marks = int(blocks["marks"]["marks"] or 0)
@@ -171,13 +174,20 @@ def _sheet(written: _Written) -> Sheet:
     )
     subtitle = f"{plain(data.name)}, system {plain(written.system)}"
     footer = tuple(note for note in notes if note.text)
-    frame = Frame(("generation", data.name, strategy), title, subtitle, footer, (signature(made),))
-    table = Table()
+    frame = Table(
+        key=("generation", data.name, strategy),
+        title=title,
+        subtitle=subtitle,
+        footer=footer,
+        signatures=(signature(made),),
+    )
+    table = TableLines()
     for block, counts in blocks.items():
         for name, value in counts.items():
             record = {"system": written.system, "block": block, "count": name, "value": value}
             table.add(block, name, [amount(name, value)], record)
-    return Sheet("generation", data, fields, table.records, lines_grid(frame, "count", ["number"], table))
+    made_table = lines_grid(frame, "count", ["number"], table)
+    return replace(made_table, name="generation", data=data, settings=fields, records=table.records).noting(data.demo)
 
 
 def taken(spent: Spent, chat: ChatOptions) -> _Counts:
@@ -209,9 +219,9 @@ GENERATE = Pipeline(
 
     \b
     Examples:
-      metaeval generate questions.jsonl --model NAME -o answers.jsonl
-      metaeval generate scifi.jsonl --model NAME --strategy summary --dry-run \\
-        -o answers.jsonl -s answer_words=100 -s price_in=0.5 -s price_out=1.5
+      metaeval cite generate questions.jsonl --model NAME -o answers.jsonl
+      metaeval cite generate scifi.jsonl --model NAME --strategy summary \\
+        --dry-run -o answers.jsonl -s answer_words=100 -s price_in=0.5 -s price_out=1.5
       metaeval cite alce answers.jsonl
     """,
     options=GenerateCommand,

@@ -22,26 +22,29 @@ from metaeval.citation.citeeval.judge import asked_fields, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.measures import means
 from metaeval.citation.readers.jsonl import own_lines
-from metaeval.config import Flag
+from metaeval.declared import Flag
 from metaeval.errors import UserError
-from metaeval.experiment.citing.citeeval_baselines import Judge
+from metaeval.experiment.citing.citeeval_baselines import CiteEvalJudge
 from metaeval.experiment.citing.citeeval_tables import MEASURES, OWNERS, around, check_edited, read_judge
-from metaeval.experiment.citing.generating import amount, check_output, taken
+from metaeval.experiment.citing.generating import amount, taken
 from metaeval.experiment.citing.pipeline import AsksChat, Layout, Pipeline, ReadsAnswers, Run, Scenario, one_of
 from metaeval.experiment.citing.provenance import Provenance, listed
-from metaeval.report.citation.layout import Table, interval_cell
-from metaeval.report.grid import Note, count, plain
-from metaeval.report.sheet import Scalar, Sheet
+from metaeval.report.citation.layout import TableLines, interval_cell
+from metaeval.report.table import Note, Scalar, Table, count, plain
 from metaeval.stats.influence import SHARES, SIGNED
 
 
 class ImproveCommand(ReadsAnswers, AsksChat):
     """Options of `improve`."""
 
+    untyped = frozenset({"format", "profile"})
+
     files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
         description="File of answers."
     )
-    output: Annotated[Path, Flag("FILE", "-o")] = Field(description="File for the improved answers (JSONL).")
+    output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = Field(
+        default=None, description="File for the improved answers (JSONL)."
+    )
     rounds: Annotated[int, Flag("N")] = Field(default=1, description="The most rounds of edits.")
     profile: Annotated[str, Flag("NAME")] = Field(
         default="paper", description="As for 'cite citeeval': paper or released."
@@ -50,7 +53,7 @@ class ImproveCommand(ReadsAnswers, AsksChat):
 
 
 @dataclass(frozen=True, eq=False)
-class Improved:
+class ImprovedRounds:
     """Answers cut into statements, and the rounds, the last with the answers that are written; none before a judgement.
 
     circling: numbers of the answers that an edit would have brought back to an earlier text, and that were left.
@@ -58,7 +61,7 @@ class Improved:
     """
 
     run: Run
-    judge: Judge
+    judge: CiteEvalJudge
     splits: Sequence[Split]
     rounds: Sequence[Round] = ()
     circling: frozenset[int] = frozenset()
@@ -66,18 +69,17 @@ class Improved:
     models: Sequence[str] = ()
 
 
-def read_improve(run: Run) -> Improved:
-    """The answers cut into statements; `UserError` for a wrong option, and an output that is the file that is read."""
+def read_improve(run: Run) -> ImprovedRounds:
+    """The answers cut into statements; `UserError` for a wrong option."""
     if run.options.rounds < 1:
         raise UserError(f"rounds is {run.options.rounds}; allowed: a whole number from 1.")
     if len(run.options.files) > 1:
         raise UserError(f"improve: one file is improved at a time, and {len(run.options.files)} are named.")
-    check_output(run.options.files[0], run.options.output)
     judge = read_judge(run)
-    return Improved(run, judge, [split_response(answer, judge.options, run.splitter) for answer in run.answers])
+    return ImprovedRounds(run, judge, [split_response(answer, judge.options, run.splitter) for answer in run.answers])
 
 
-def estimate_improve(read: Improved) -> str:
+def estimate_improve(read: ImprovedRounds) -> str:
     """Lines on what asking the judge would still cost."""
     questions = list(questions_of(read.run.answers, read.splits, read.judge.asking))
     requests = [one.request for one in questions]
@@ -90,7 +92,7 @@ def estimate_improve(read: Improved) -> str:
     )
 
 
-def improve(read: Improved, chat: Any) -> Improved:
+def improve(read: ImprovedRounds, chat: Any) -> ImprovedRounds:
     """Judge, edit and judge again. Raises `UserError` when nothing can be read of what the judge says of citations."""
     run, judge = read.run, read.judge
     heard: dict[bytes, Any] = {}
@@ -109,7 +111,7 @@ def improve(read: Improved, chat: Any) -> Improved:
     return replace(read, rounds=rounds, circling=circling, spent=spent, models=chat.models)
 
 
-def _provenance(improved: Improved) -> Provenance:
+def _provenance(improved: ImprovedRounds) -> Provenance:
     """What stands around the tables: the answers before any edit, settings, who judged, and what is missing."""
     run, judge = improved.run, improved.judge
     fields: dict[str, Scalar] = {
@@ -133,7 +135,7 @@ def _provenance(improved: Improved) -> Provenance:
     return around(run, judge, improved.splits, fields, notes, "; changes are of answers with both values")
 
 
-def _could_be(improved: Improved) -> str:
+def _could_be(improved: ImprovedRounds) -> str:
     """How far the last round's CiteEval-Auto of all answers is bounded, where a judgement is missing."""
     results, scenario = improved.rounds[-1].results, improved.run.options.scenario
     missing = sum(one.values["auto", scenario].missing for one in results)
@@ -145,9 +147,9 @@ def _could_be(improved: Improved) -> str:
     return f"{said}; with them, CiteEval-Auto over all answers is {ends} (the means above are of what was judged)"
 
 
-def _values(improved: Improved, made: Provenance) -> Sheet:
+def _values(improved: ImprovedRounds, made: Provenance) -> Table:
     """The values round by round, with what they changed by."""
-    table = Table()
+    table = TableLines()
     panel, scenario = improved.run.panel, improved.run.options.scenario
     first = improved.rounds[0]
     for place, system in enumerate(panel.systems):
@@ -184,9 +186,9 @@ def _values(improved: Improved, made: Provenance) -> Sheet:
     return made.lines("improving", "Citations before and after their judge's edits", headings, table)
 
 
-def _edits(improved: Improved, made: Provenance) -> Sheet:
+def _edits(improved: ImprovedRounds, made: Provenance) -> Table:
     """What was done in each round, to whom, and what could not be done."""
-    panel, rounds, table = improved.run.panel, improved.rounds, Table()
+    panel, rounds, table = improved.run.panel, improved.rounds, TableLines()
     turns = [f"round {turn}" for turn in range(1, len(rounds))] + ["not done"]
     for place, system in enumerate(panel.systems):
         numbers = panel.rows(place).tolist()
@@ -208,7 +210,7 @@ def _edits(improved: Improved, made: Provenance) -> Sheet:
     return made.lines("improving-edits", "The edits", ["count", *turns], table)
 
 
-def _lay_out(improved: Improved) -> Layout:
+def _lay_out(improved: ImprovedRounds) -> Layout:
     made, run, changes = _provenance(improved), improved.run, []
     for turn, (before, after) in enumerate(pairwise(improved.rounds), start=1):
         for number in sorted(after.changed):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -18,18 +18,17 @@ from metaeval import registry
 from metaeval.citation.chat import ChatOptions, replayed_model
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import Panel, panel_of
-from metaeval.config import Flag, RunConfig, validated
+from metaeval.config import RunConfig
 from metaeval.corpus.sentences import SentenceSplitter
-from metaeval.declared import option_docs
+from metaeval.declared import Flag, option_docs, validated
 from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.evaluation import resampling_of
-from metaeval.experiment.metrics import MetricProgress
+from metaeval.experiment.metrics import LoadedMetrics, MetricProgress
 from metaeval.experiment.verdicts import Backend, Cutoff, find_cutoff
 from metaeval.reading import MalformedError, parse_yaml
-from metaeval.report.grid import Grid
 from metaeval.report.result import Column, Result
-from metaeval.report.sheet import Sheet
+from metaeval.report.table import Table
 from metaeval.scoring.contract import Metric
 
 Kind = TypeVar("Kind", bound=ChatOptions)
@@ -104,6 +103,22 @@ def one_of(what: str, allowed: Sequence[str], **short: str) -> AfterValidator:
 Names = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True)]
 """Names given one by one, or with commas."""
 
+Judges = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True, alias="metrics")]
+"""Metrics that judge, by name."""
+
+
+def _as_paths(value: Any) -> Any:
+    return (value,) if isinstance(value, str | Path) else value
+
+
+Files = Annotated[tuple[Path, ...], BeforeValidator(_as_paths), Flag("FILE", multiple=True)]
+"""Files; one stands alone."""
+
+Threshold = Annotated[
+    float | str | None, AfterValidator(lambda value: None if value is None else str(value)), Flag("X")
+]
+"""A threshold as text: a number, numbers by metric, or soft."""
+
 Given = Mapping[str, Mapping[str, Any]]
 """What --set says, by owner and name."""
 
@@ -115,16 +130,19 @@ Profile = Annotated[str, Flag("NAME"), Field(description="paper, or released: as
 Form = Annotated[
     str,
     Flag("NAME", "-f"),
-    Field(description="Format: alce, jsonl, scifi, crag25, scholarqa, expertqa (default: by content)."),
+    Field(description="Format: alce, jsonl, scifi, crag25, scholarqa, expertqa; auto: by its content."),
 ]
 Splitter = Annotated[str, Flag("NAME"), Field(description="Splitter: auto, nltk or rules.")]
-ParserName = Annotated[
-    str, Flag("NAME"), Field(description="Parser: small (shipped), spacy:NAME, stored:FILE, ud:FILE, ud:stanza.")
-]
+ParserName = Annotated[str, Flag("NAME"), Field(description="Parser: small (shipped), spacy:NAME, stored:FILE.")]
 
 
 class PipelineOptions(BaseModel):
-    """Options of a pipeline: each field is an option of its command, and of `metaeval.cite`."""
+    """Options of a pipeline: each field is an option of its command, and a keyword of its function.
+
+    untyped: fields that the command takes by --set alone; those of the bases are so too.
+    """
+
+    untyped: ClassVar[frozenset[str]] = frozenset()
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -134,9 +152,21 @@ class PipelineOptions(BaseModel):
         one = getattr(self, "file", None)
         return getattr(self, "files", ()) if one is None else (one,)
 
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The files that are read, whether or not the result is named after them."""
+        return self.inputs
+
+
+def untyped_of(options: type[PipelineOptions]) -> frozenset[str]:
+    """The fields of a pipeline's options that its command takes by --set alone."""
+    return frozenset().union(*(vars(kind).get("untyped", ()) for kind in options.__mro__))
+
 
 class ReadsAnswers(PipelineOptions):
     """Options of a pipeline that reads files of answers."""
+
+    untyped = frozenset({"splitter"})
 
     files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
         description="Files of answers; several: one system each."
@@ -148,14 +178,14 @@ class ReadsAnswers(PipelineOptions):
 class JudgedByMetrics(PipelineOptions):
     """Options of a pipeline whose verdicts are a metric's."""
 
-    nli: Names = Field(
+    nli: Judges = Field(
         default=(), description="Metrics that judge, with commas (default: minilm-bertscore). Repeatable."
     )
-    threshold: Annotated[str | None, Flag("X")] = Field(
+    threshold: Threshold = Field(
         default=None, description="Score from which a claim is supported: X, NAME=X with commas, or soft."
     )
-    calibration: Annotated[tuple[Path, ...], Flag("FILE", multiple=True)] = Field(
-        default=(), description="Thresholds that 'metaeval calibrate' wrote (calibration.json). Repeatable."
+    calibration: Files = Field(
+        default=(), description="Thresholds that 'metaeval thresholds --learn' wrote (calibration.json). Repeatable."
     )
 
     @property
@@ -167,15 +197,19 @@ class JudgedByMetrics(PipelineOptions):
 class AsksChat(PipelineOptions):
     """Options of a pipeline that asks a chat model."""
 
+    untyped = frozenset({"requests", "batch", "ask_again"})
+
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that judges.")
     base_url: Annotated[str | None, Flag("URL")] = Field(
         default=None, description="Server (default: OpenAI's), or several with commas."
     )
-    record: Annotated[Path | None, Flag("FILE")] = Field(default=None, description="File in which replies are kept.")
+    record: Annotated[Path | None, Flag("FILE", output=True)] = Field(
+        default=None, description="File in which replies are kept."
+    )
     replay: Annotated[Path | None, Flag("FILE")] = Field(
         default=None, description="File of kept replies to use instead; costs nothing."
     )
-    requests: Annotated[Path | None, Flag("FILE")] = Field(
+    requests: Annotated[Path | None, Flag("FILE", output=True)] = Field(
         default=None, description="Write requests as a batch; nothing is sent."
     )
     batch: Annotated[Path | None, Flag("FILE", name="replies")] = Field(
@@ -193,8 +227,8 @@ class AsksChat(PipelineOptions):
     @property
     def idle(self) -> list[str]:
         """The options that are given and mean nothing where no model is asked."""
-        given = {"base-url": self.base_url, "record": self.record, "requests": self.requests, "replies": self.batch}
-        return [f"--{name}" for name, value in given.items() if value is not None]
+        names = {"base_url": "--base-url", "record": "--record", "requests": "--set requests", "batch": "--set batch"}
+        return [typed for name, typed in names.items() if getattr(self, name) is not None]
 
 
 def chat_options(
@@ -246,7 +280,8 @@ class Measure:
 class Run:
     """A run that is checked and read, and of which nothing is asked or scored yet.
 
-    options: of the pipeline's own model. given: what --set says, by owner and name. cutoffs: of each backend.
+    options: of the pipeline's own model. given: what --set says, by owner and name. metrics: those that judge, with
+    their cutoffs.
     chat: of the pipeline's own chat options; None where no chat model is asked. answers: empty where the pipeline
     reads something else.
     """
@@ -257,6 +292,7 @@ class Run:
     options: Any
     given: Given
     config: RunConfig
+    metrics: LoadedMetrics
     cutoffs: Mapping[str, Cutoff]
     choice: AsksChat
     chat: Any
@@ -275,16 +311,19 @@ class Layout:
     """What a pipeline hands back: tables (by name, where one is not the table's own), rows and files.
 
     results: of protocols, by the folder below the run's that they go to; each folder then has a manifest. config,
-    folder: of the result, where they are not the run's own.
+    folder: of the result, where they are not the run's own. value: what the Python function returns in the place of
+    the result. warnings: sentences about what is left out.
     """
 
-    tables: Sequence[Sheet] | Mapping[str, Sheet]
+    tables: Sequence[Table] | Mapping[str, Table]
     rows: Sequence[RowTable] = ()
     files: Mapping[Path, str] = field(default_factory=dict)
-    shown: Sequence[Grid] | None = None
+    shown: Sequence[Table] | None = None
     results: Mapping[str, Sequence[Result]] = field(default_factory=dict)
     config: RunConfig | None = None
     folder: Path | None = None
+    value: Any = None
+    warnings: Sequence[str] = ()
 
 
 MakeBackends = Callable[..., Iterator[Backend]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from metaeval.citation.measures import group_codes
@@ -13,11 +13,10 @@ from metaeval.citation.panel import Panel
 from metaeval.config import IntervalConfig
 from metaeval.corpus.sentences import language_note
 from metaeval.experiment.verdicts import Backend
-from metaeval.report.citation.layout import Entry, Frame, Table, entry_records, lines_grid, scores_grid
-from metaeval.report.grid import Grid, Group, Note, count, plain, share
+from metaeval.report.citation.layout import Entry, TableLines, entry_records, lines_grid, scores_grid
 from metaeval.report.notes import few_of, made_of
 from metaeval.report.result import Column, Data, Interval
-from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.report.table import Group, Note, Record, Scalar, Table, count, plain, share
 from metaeval.signature import resampled_fields, signature, versions
 
 _EXAMPLES = 3
@@ -50,9 +49,9 @@ class Provenance:
         name: str,
         title: str,
         records: Sequence[Record],
-        layout: Callable[[Frame], Grid],
+        layout: Callable[[Table], Table],
         notes: Sequence[Note] = (),
-    ) -> Sheet:
+    ) -> Table:
         """A table of the run. layout: makes its grid; notes: its own. Notes that say nothing are left out."""
         footer = tuple(note for note in (*self.before, *notes, *self.after) if note.text or note.items)
         key = (name, self.data.name, self.kind) if self.kind else (name, self.data.name)
@@ -64,11 +63,13 @@ class Provenance:
         answers = {"answers": answers_at(self.data), **self.fields}
         signatures = tuple(signature({**answers, **one, **made}) for one in self.judges)
         settings = {**self.fields, **drawn.drawn(), "method": drawn.method}
-        return Sheet(name, self.data, settings, records, layout(Frame(key, title, self.subtitle, footer, signatures)))
+        frame = Table(key, title, self.subtitle, footer=footer, signatures=signatures)
+        made_of_lines = replace(layout(frame), name=name, data=self.data, settings=settings, records=records)
+        return made_of_lines.noting(self.data.demo)
 
     def scores(
         self, name: str, title: str, columns: Sequence[Column], entries: Sequence[Entry], notes: Sequence[Note] = ()
-    ) -> Sheet:
+    ) -> Table:
         """A table of systems by measures, in blocks by backend; a record for each value."""
         records = entry_records(entries)
         return self.sheet(name, title, records, lambda frame: scores_grid(frame, columns, entries), notes)
@@ -78,10 +79,10 @@ class Provenance:
         name: str,
         title: str,
         headings: Sequence[str],
-        table: Table,
+        table: TableLines,
         notes: Sequence[Note] = (),
         groups: tuple[Group, ...] = (),
-    ) -> Sheet:
+    ) -> Table:
         """A table of named lines in titled blocks. headings: of the names, then of the cells."""
         stub, *others = headings
         return self.sheet(

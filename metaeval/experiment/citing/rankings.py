@@ -8,10 +8,9 @@ from dataclasses import asdict
 from metaeval.citation.panel import Flip, Rankings, agreements, flips, ranks
 from metaeval.experiment.citing.provenance import Provenance, in_steps
 from metaeval.report.cells import cell
-from metaeval.report.citation.layout import Table, interval_cell
-from metaeval.report.grid import UNDEFINED, Group, Note, plain
+from metaeval.report.citation.layout import TableLines, interval_cell
 from metaeval.report.result import Column
-from metaeval.report.sheet import Sheet
+from metaeval.report.table import UNDEFINED, Group, Note, Table, plain
 
 _TAU = Column(key="tau", label="Kendall tau-b", digits=2)
 _COUNT = Column(key="flips", label="flips", digits=0)
@@ -23,7 +22,7 @@ _EXPLAINED = 3
 _PAIR = ("measure", "one", "other", "ahead", "behind")
 
 
-def ranking_sheets(found: Rankings, around: Provenance, name: str, agreement: str) -> list[Sheet]:
+def ranking_sheets(found: Rankings, around: Provenance, name: str, agreement: str) -> list[Table]:
     """Ranks and agreement, under these names; none with one backend or one system."""
     if not found.comparable:
         return []
@@ -32,7 +31,7 @@ def ranking_sheets(found: Rankings, around: Provenance, name: str, agreement: st
         for measure, values in found.values.items()
     }
     columns = [(measure, backend, own) for measure, of in of_measures.items() for backend, own in of.items()]
-    systems, table = found.panel.systems, Table()
+    systems, table = found.panel.systems, TableLines()
     for number, system in enumerate(systems):
         places = (own[number] for *_, own in columns)
         table.add("", system, [UNDEFINED if place is None else str(place) for place in places])
@@ -45,8 +44,8 @@ def ranking_sheets(found: Rankings, around: Provenance, name: str, agreement: st
     return [sheet, _agreements(found, around, agreement)]
 
 
-def _agreements(found: Rankings, around: Provenance, name: str) -> Sheet:
-    table = Table()
+def _agreements(found: Rankings, around: Provenance, name: str) -> Table:
+    table = TableLines()
     for one in agreements(found):
         cells = [interval_cell(one.tau.ends, _TAU, signed=True), interval_cell(one.flips.ends, _COUNT)]
         table.add(
@@ -64,7 +63,7 @@ def _agreements(found: Rankings, around: Provenance, name: str) -> Sheet:
     return around.lines(name, title, headings, table, [in_steps(around.interval)])
 
 
-def flip_sheets(found: Rankings, around: Provenance) -> list[Sheet]:
+def flip_sheets(found: Rankings, around: Provenance) -> list[Table]:
     """Pairs that change order, and the causes; none where no pair does."""
     made = flips(found)
     # Those that are flipped in most resamples come first; the records are in their own order.
@@ -72,8 +71,8 @@ def flip_sheets(found: Rankings, around: Provenance) -> list[Sheet]:
     return [_flips(found, around, made, strongest), _flip_causes(found, around, made, strongest)] if made else []
 
 
-def _flips(found: Rankings, around: Provenance, made: Sequence[Flip], strongest: Sequence[Flip]) -> Sheet:
-    table = Table()
+def _flips(found: Rankings, around: Provenance, made: Sequence[Flip], strongest: Sequence[Flip]) -> Table:
+    table = TableLines()
     for flip in strongest[:_SHOWN]:
         title = f"{plain(flip.one)} (1), {plain(flip.other)} (2)"
         leads = [cell(value, column=_LEAD) for value in (flip.lead, flip.reversed_lead)]
@@ -89,8 +88,8 @@ def _flips(found: Rankings, around: Provenance, made: Sequence[Flip], strongest:
     return around.lines("flips", "Pairs of systems that change order", headings, table, notes)
 
 
-def _flip_causes(found: Rankings, around: Provenance, made: Sequence[Flip], strongest: Sequence[Flip]) -> Sheet:
-    table = Table()
+def _flip_causes(found: Rankings, around: Provenance, made: Sequence[Flip], strongest: Sequence[Flip]) -> Table:
+    table = TableLines()
     for flip in [flip for flip in strongest if flip.causes][:_EXPLAINED]:
         title = f"{found.labels[flip.measure]}: {plain(flip.ahead)} over {plain(flip.behind)}"
         for one in flip.causes:

@@ -20,18 +20,17 @@ from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.human.refitting import FOLDS, Refit, agreement, edited_statements, fit
 from metaeval.citation.measures import Interval, group_codes
 from metaeval.citation.model import Answer
-from metaeval.config import Flag
+from metaeval.declared import Flag
 from metaeval.errors import UserError
-from metaeval.experiment.citing.citeeval_baselines import Judge
+from metaeval.experiment.citing.citeeval_baselines import CiteEvalJudge
 from metaeval.experiment.citing.citeeval_tables import OWNERS, check_edited, read_judge
 from metaeval.experiment.citing.pipeline import AsksChat, Layout, Measure, Pipeline, Profile, Run, Splitter
 from metaeval.experiment.citing.provenance import Provenance, answers_at, counted, data_of, uncertainty
 from metaeval.experiment.evaluation import resampling_of
 from metaeval.files import sha256_json
 from metaeval.report.cells import THREE, cell
-from metaeval.report.citation.layout import Table, interval_cell
-from metaeval.report.grid import Note, count, plain
-from metaeval.report.sheet import Sheet
+from metaeval.report.citation.layout import TableLines, interval_cell
+from metaeval.report.table import Note, Table, count, plain
 
 MEASURES = (
     Measure("pearson", "Pearson", "correlation with people's ratings"),
@@ -50,13 +49,15 @@ ROWS: Mapping[str, str] = {
 class RefitCommand(AsksChat):
     """Options of `refit`."""
 
+    untyped = frozenset({"format", "profile", "splitter"})
+
     files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
         description="Answers that people rated (see cite meta)."
     )
     human: Annotated[Path | None, Flag("FILE")] = Field(default=None, description="CiteBench's file of judgements.")
     profile: Profile = "paper"
     format: Annotated[str, Flag("NAME", "-f")] = Field(
-        default="auto", description="expertqa, citebench, jsonl (default: by content)."
+        default="auto", description="expertqa, citebench, jsonl; auto: by its content."
     )
     splitter: Splitter = "auto"
 
@@ -66,7 +67,7 @@ class ToRefit:
     """The rated answers and their statements. dropped: what was not read, by reason."""
 
     run: Run
-    judge: Judge
+    judge: CiteEvalJudge
     people: Sequence[HumanAnswer]
     splits: Sequence[Split]
     dropped: Counter[str]
@@ -161,8 +162,8 @@ def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenan
     )
 
 
-def _agreement(found: Mapping[str, Mapping[str, Interval]], around: Provenance) -> Sheet:
-    table = Table()
+def _agreement(found: Mapping[str, Mapping[str, Interval]], around: Provenance) -> Table:
+    table = TableLines()
     for key, measures in found.items():
         cells = [interval_cell(one.ends, THREE, signed=(one.low or 0) < 0) for one in measures.values()]
         records = [{"coefficients": key, "measure": name, **asdict(one)} for name, one in measures.items()]
@@ -176,8 +177,8 @@ def _agreement(found: Mapping[str, Mapping[str, Interval]], around: Provenance) 
     return around.lines("refit", "CiteEval's edit distance and people's ratings", headings, table, [reading])
 
 
-def _coefficients(found: Refit, around: Provenance) -> Sheet:
-    table = Table()
+def _coefficients(found: Refit, around: Provenance) -> Table:
+    table = TableLines()
     old, new = ({**one.action, "intercept": one.intercept} for one in (PUBLISHED, found.coefficients))
     for name in old:
         used = found.used.get(name)

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.config import RunConfig
-from metaeval.experiment.job_folder import close_job
-from metaeval.files import csv_text, safe_name, sha256_file, write_texts
-from metaeval.report.grid import Grid, Note
+from metaeval.experiment.job_folder import Command, close_job
+from metaeval.files import declare, inputs_protected, safe_name, sha256_file, write_texts
+from metaeval.report.formats import write_page, write_table
+from metaeval.report.frame import frame
 from metaeval.report.html_report import table_of
-from metaeval.report.notebook import frame
 from metaeval.report.result import Result, save_result
-from metaeval.report.sheet import Record, Sheet, write_sheet, write_tables
+from metaeval.report.table import Note, Record, Table
 from metaeval.report.terminal import text_of
 
 _ON_MISSING = ("not judged", "could be", "left out", "not read", "without facts")
@@ -26,30 +26,18 @@ class RowTable:
     """One record an answer, sentence, statement, fact or citation.
 
     name: what the records are, and the backend, as in "answers:overlap". stem: name of the files (empty: made of the
-    name, per-answers-overlap). columns: the CSV's header where there are no records. words: truth values are True and
-    False in the CSV, not 1 and 0.
+    name, per-answers-overlap).
     """
 
     name: str
     records: Sequence[Record]
     stem: str = ""
-    columns: Sequence[str] = ()
-    words: bool = False
 
-    def write(self, folder: Path) -> list[Path]:
-        """Write the records as CSV (with a header even without records) and as JSON lines; the paths.
-
-        Same records, same bytes.
-        """
+    def write(self, folder: Path) -> Path:
+        """Write the records as JSON lines; the path. The same records give the same bytes."""
         stem = self.stem or "-".join(["per", *map(safe_name, self.name.split(":", 1))])
-        fields = list(self.records[0]) if self.records else self.columns
-        rows = [
-            [int(value) if isinstance(value, bool) and not self.words else value for value in map(row.get, fields)]
-            for row in self.records
-        ]
         lines = (json.dumps(row, allow_nan=False, separators=(",", ":")) for row in self.records)
-        texts = {"csv": csv_text([fields, *rows], "\n"), "jsonl": "".join(f"{line}\n" for line in lines)}
-        return write_texts({folder / f"{stem}.{ending}": text for ending, text in texts.items()})
+        return write_texts({folder / f"{stem}.jsonl": "".join(f"{line}\n" for line in lines)})[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,19 +48,25 @@ class PipelineResult:
     and `grid`, as it is printed. A name with a slash puts the table in a folder below. row_tables: what was judged,
     record by record. files: further texts, by path. shown: the tables that the command prints; None: all of them.
     results: of protocols, by the folder below that they go to. inputs: the files that were read, of the format `form`.
+    value: what the Python function returns (None: this). warnings: sentences about what is left out. recipe: what runs
+    it again; empty where answers were objects.
     """
 
+    command: Command
     pipeline: str
     name: str
     config: RunConfig
     folder: Path
-    tables: Mapping[str, Sheet]
+    tables: Mapping[str, Table]
     row_tables: Sequence[RowTable] = ()
     files: Mapping[Path, str] = field(default_factory=dict)
-    shown: Sequence[Grid] | None = None
+    shown: Sequence[Table] | None = None
     results: Mapping[str, Sequence[Result]] = field(default_factory=dict)
     inputs: Sequence[Path] = ()
     form: str = "auto"
+    value: Any = None
+    warnings: Sequence[str] = ()
+    recipe: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """The tables as the command prints them."""
@@ -91,9 +85,9 @@ class PipelineResult:
         return frame(self.rows[rows] if rows else self.estimates)
 
     @property
-    def grids(self) -> list[Grid]:
+    def grids(self) -> list[Table]:
         """The tables that are printed."""
-        return [sheet.grid for sheet in self.tables.values()] if self.shown is None else list(self.shown)
+        return list(self.tables.values()) if self.shown is None else list(self.shown)
 
     @property
     def rows(self) -> dict[str, Sequence[Record]]:
@@ -109,35 +103,38 @@ class PipelineResult:
     @property
     def signatures(self) -> list[str]:
         """What pins every choice that made the numbers, a line for each backend or judge."""
-        return list(dict.fromkeys(line for sheet in self.tables.values() for line in sheet.grid.signatures))
+        return list(dict.fromkeys(line for sheet in self.tables.values() for line in sheet.signatures))
 
     @property
     def notes(self) -> list[Note]:
         """What stands below the tables, each note once."""
-        return list(dict.fromkeys(note for sheet in self.tables.values() for note in sheet.grid.footer))
+        return list(dict.fromkeys(note for sheet in self.tables.values() for note in sheet.footer))
 
     @property
     def missing(self) -> list[Note]:
         """The notes that say what has no verdict or was left out, and what the numbers could be with it."""
         return [note for note in self.notes if note.label in _ON_MISSING]
 
-    def write(self) -> list[Path]:
+    def write(self, noted: Mapping[str, Any] | None = None) -> list[Path]:
         """Write tables, rows, files and results; the paths. Same result, same bytes.
 
-        The manifest in each folder holds time and machine; it alone differs.
+        noted: further fields of the manifest (default: the recipe). The manifest in each folder holds time and machine;
+        it alone differs.
         """
-        written = write_texts(self.files)
-        written += [path for table in self.row_tables for path in table.write(self.folder)]
-        for name, sheet in self.tables.items():
-            written += write_sheet(sheet, (self.folder / name).parent)
+        with inputs_protected():
+            declare("input", *self.inputs)
+            written = write_texts(self.files)
+        written += [table.write(self.folder) for table in self.row_tables]
+        for name, table in self.tables.items():
+            written += write_table(table, (self.folder / name).parent)
         for place, results in self.results.items():
             for result in results:
-                path = self.folder / place / result.protocol
-                saved = path.with_name(f"{path.name}.json")
-                save_result(result, saved)
-                written += [saved, *write_tables(result, path)]
+                written.append(self.folder / place / f"{result.protocol}.json")
+                save_result(result, written[-1])
+        written += write_page(f"{self.command.name}: {self.name}", written, self.folder)
         data = [sheet.data for sheet in self.tables.values()]
         inputs = {str(path): sha256_file(path) for path in self.inputs if path.is_file()}
-        read = {"inputs": inputs, "format": self.form}
-        close_job(self.config, f"cite {self.pipeline}", self.folder, data, written, read)
+        recipe = {"recipe": self.recipe} if self.recipe else {}
+        read = {"inputs": inputs, "format": self.form, **(recipe if noted is None else noted)}
+        close_job(self.config, self.command, self.folder, data, written, read)
         return written

@@ -13,7 +13,6 @@ from metaeval.citation.aliice.claims import AnswerClaims, aliice_lines, read_ans
 from metaeval.citation.aliice.profile import Profile as AliiceProfile
 from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.aliice.rewriting import (
-    ROW,
     Fragment,
     Rejudged,
     RewriteOptions,
@@ -29,15 +28,15 @@ from metaeval.citation.judging import headlines
 from metaeval.citation.measures import Statistic, interval_by, replicates
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.table import claims_of, counts
-from metaeval.config import Flag
+from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.experiment.citing.claims_tables import MEASURES
 from metaeval.experiment.citing.pipeline import (
     AsksChat,
     JudgedByMetrics,
+    Judges,
     Layout,
     MakeBackends,
-    Names,
     ParserName,
     Pipeline,
     Profile,
@@ -48,10 +47,9 @@ from metaeval.experiment.citing.provenance import Provenance, data_of, listed, u
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import safe_name
-from metaeval.report.citation.layout import Table, interval_cell
-from metaeval.report.grid import Note, count, numeral, plain, share
+from metaeval.report.citation.layout import TableLines, interval_cell
 from metaeval.report.result import Column
-from metaeval.report.sheet import Scalar, Sheet
+from metaeval.report.table import Note, Scalar, Table, count, numeral, plain, share
 from metaeval.stats.arrays import Floats
 from metaeval.stats.influence import SIGNED
 from metaeval.stats.resampling import Draws
@@ -63,15 +61,17 @@ _TWO = Column(key="", label="", digits=2)
 class RewriteCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
     """Options of `cite rewrite`."""
 
+    untyped = frozenset({"calibration", "format", "parser", "profile", "threshold", "whole"})
+
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that rewrites the claims.")
-    nli: Names = Field(default=(), description="Metric that judges (default: minilm-bertscore).")
+    nli: Judges = Field(default=(), description="Metric that judges (default: minilm-bertscore).")
     whole: bool = Field(default=False, description="Also rewrite claims that are whole sentences.")
     profile: Profile = "paper"
     parser: ParserName = "small"
 
 
 @dataclass(frozen=True, eq=False)
-class _Written:
+class _Rewritten:
     """The claims of the answers, those that are sent, and what came of them; empty before the model is asked.
 
     fields: what the signature says of the run.
@@ -85,7 +85,7 @@ class _Written:
     rewritings: Sequence[Rewriting] = ()
 
 
-def _read(run: Run) -> _Written:
+def _read(run: Run) -> _Rewritten:
     """Read the answers into claims; `UserError` where no claim was cut."""
     profile = aliice_profile(run.options.profile)
     parser = find_parser(run.options.parser, profile.one_root)
@@ -100,10 +100,10 @@ def _read(run: Run) -> _Written:
         "splitter": run.splitter.name,
         "claims": "tree" if run.options.whole else "cut",
     }
-    return _Written(run, profile, read, cut, fields)
+    return _Rewritten(run, profile, read, cut, fields)
 
 
-def _rewritten(read: _Written, chat: Chat) -> _Written:
+def _rewritten(read: _Rewritten, chat: Chat) -> _Rewritten:
     """The claims as the model writes them, and how it was asked."""
     asked: RewriteOptions = read.run.chat
     rewritings = rewrite(read.cut, chat.ask, prompt_of(asked), asked)
@@ -111,7 +111,7 @@ def _rewritten(read: _Written, chat: Chat) -> _Written:
     return replace(read, rewritings=rewritings, fields=fields)
 
 
-def _judge(heard: _Written, backends: MakeBackends) -> Layout:
+def _judge(heard: _Rewritten, backends: MakeBackends) -> Layout:
     """All claims of the answers judged before and after: what became of them and of the verdicts, and the scores."""
     (backend,) = backends()
     before, after = (
@@ -124,14 +124,14 @@ def _judge(heard: _Written, backends: MakeBackends) -> Layout:
     changed = [row for row in rows if {row["joint_before"], row["joint_after"]} == {True, False}]
     name = safe_name(backend.name)
     tables = [
-        RowTable("rewritings", rows, f"rewritings-{name}", ROW),
-        RowTable("changed", changed, f"changed-{name}", ROW),
+        RowTable("rewritings", rows, f"rewritings-{name}"),
+        RowTable("changed", changed, f"changed-{name}"),
     ]
     return Layout([_claims(heard, rejudged, around), _scores(heard, rejudged, around)], tables)
 
 
-def _claims(heard: _Written, rejudged: Rejudged, around: Provenance) -> Sheet:
-    table = Table()
+def _claims(heard: _Rewritten, rejudged: Rejudged, around: Provenance) -> Table:
+    table = TableLines()
     verdicts = rejudged.compared(heard.run.panel)
     for title, own in (("claims that were sent", rejudged.wordings()), ("verdicts on both wordings", verdicts)):
         for name, value, of in own:
@@ -141,8 +141,8 @@ def _claims(heard: _Written, rejudged: Rejudged, around: Provenance) -> Sheet:
     return around.lines("rewriting", "Claims written again", ("measure", "value", "of claims"), table)
 
 
-def _scores(heard: _Written, rejudged: Rejudged, around: Provenance) -> Sheet:
-    panel, table = heard.run.panel, Table()
+def _scores(heard: _Rewritten, rejudged: Rejudged, around: Provenance) -> Table:
+    panel, table = heard.run.panel, TableLines()
     every = np.arange(panel.group.size)
     rows = np.bincount(panel.group, minlength=panel.n_groups)
     old, new = (headlines(*rejudged.shares(own)) for own in (rejudged.before, rejudged.after))
@@ -162,7 +162,7 @@ def _scores(heard: _Written, rejudged: Rejudged, around: Provenance) -> Sheet:
     return around.lines("rewriting-scores", "Before and after", ("measure", "before", "after", "change"), table)
 
 
-def _provenance(heard: _Written, rejudged: Rejudged, backend: Backend) -> Provenance:
+def _provenance(heard: _Rewritten, rejudged: Rejudged, backend: Backend) -> Provenance:
     run, out, counted = heard.run, len(rejudged.left_out), counts(rejudged.before)
     ledger, cutoff = backend.ledger, backend.cutoff
     data = data_of(run.name, "aliice", run.answers, counted["claims"], counted["marks"])

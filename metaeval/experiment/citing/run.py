@@ -6,20 +6,18 @@ to be sent again, is told on the way.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from metaeval.citation.chat import open_chat
 from metaeval.citation.model import Answer
 from metaeval.citation.readers.answers import file_stem, gather
 from metaeval.citation.sentences import find_sentence_splitter
-from metaeval.config import RunConfig, load_run, validated
+from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.experiment.citing.pipeline import (
     AsksChat,
@@ -31,77 +29,20 @@ from metaeval.experiment.citing.pipeline import (
     ReadsAnswers,
     Run,
     chat_options,
-    find_pipeline,
     sort_settings,
 )
 from metaeval.experiment.citing.result import PipelineResult
-from metaeval.experiment.columns import check_names
-from metaeval.experiment.job_folder import job_folder
-from metaeval.experiment.metrics import MetricProgress, check_asking, worker_pool
-from metaeval.experiment.verdicts import Backend, Cutoff, Premise, entailment, find_cutoff, load_judge, read_thresholds
-from metaeval.files import safe_name
+from metaeval.experiment.columns import named_metrics
+from metaeval.experiment.job_folder import Command, changed, job_folder
+from metaeval.experiment.metrics import LoadedMetrics, MetricProgress, load_metrics, worker_pool
+from metaeval.experiment.verdicts import Backend, Cutoff, Premise, entailment, find_cutoff, judge_of, read_thresholds
+from metaeval.files import declare, safe_name
 from metaeval.scoring.store import ScoreStore
 
 _log = logging.getLogger(__name__)
 
 DEFAULT_BACKEND = "minilm-bertscore"
 """The one that does best on WiCE dev of those that need no download."""
-
-Answers = str | Path | Sequence[str | Path] | Sequence[Mapping[str, Any]]
-"""A file of answers, several, or answers as objects with the fields of the JSONL format (`readers/jsonl.py`)."""
-
-
-def cite(name: str, answers: Answers, options: Mapping[str, Any], settings: Mapping[str, Any]) -> PipelineResult:
-    """Run a pipeline. options: fields of its own options that are not None, and what --set takes; settings: of a run.
-
-    Raises `UserError` as the commands do.
-    """
-    return call(find_pipeline(name), answers, options, settings)
-
-
-def call(
-    pipeline: Pipeline, answers: Answers, options: Mapping[str, Any], settings: Mapping[str, Any]
-) -> PipelineResult:
-    """Run a pipeline with options and settings as `cite` takes them; answers: whatever the pipeline reads."""
-    fields, given = pipeline.options.model_fields, {key: value for key, value in options.items() if value is not None}
-    own = {key: value for key, value in given.items() if key in fields}
-    others = {key: value for key, value in given.items() if key not in fields}
-    if asked := [key for key in AsksChat.model_fields if key in others]:
-        raise UserError(f"{pipeline.name!r} asks no chat model: leave {', '.join(asked)} out.")
-    overrides = [f"{key}={json.dumps(value)}" for key, value in others.items()]
-    with _as_files(answers) as files:
-        if _are_objects(answers) and "format" in fields:
-            own["format"] = "jsonl"
-        paths = {"file": files[0]} if "file" in fields and files else {"files": files}
-        made = validated(pipeline.options, {**own, **paths}, f"the options of {pipeline.name}")
-        return run_pipeline(prepare(pipeline, made, settings, overrides))
-
-
-@contextmanager
-def _as_files(answers: Answers) -> Iterator[tuple[Path, ...]]:
-    """The files that hold the answers; objects become lines of one, so that they are checked as lines are."""
-    if isinstance(answers, str | Path):
-        yield (Path(answers),)
-        return
-    if not _are_objects(answers):
-        yield tuple(Path(str(one)) for one in answers)
-        return
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "answers"
-        path.write_text("".join(json.dumps(one) + "\n" for one in answers), encoding="utf-8")
-        try:
-            yield (path,)
-        except UserError as error:
-            raise UserError(str(error).replace(f"{folder}/", "")) from error
-
-
-def _are_objects(answers: Answers) -> bool:
-    if isinstance(answers, str | Path):
-        return False
-    objects = [isinstance(one, Mapping) for one in answers]
-    if any(objects) and not all(objects):
-        raise UserError("Answers are files, or objects: this is a list of both.")
-    return any(objects)
 
 
 def run_pipeline(run: Run) -> PipelineResult:
@@ -113,21 +54,27 @@ def run_pipeline(run: Run) -> PipelineResult:
     laid = run.pipeline.lay_out(judge(run))
     tables = laid.tables if isinstance(laid.tables, Mapping) else {sheet.name: sheet for sheet in laid.tables}
     usual = laid.folder or run.folder
-    made = [line for sheet in tables.values() for line in sheet.grid.signatures]
-    folder = job_folder(usual.parent, [usual.name], made)
+    made = [line for sheet in tables.values() for line in sheet.signatures]
+    given = {owner: values for owner, values in run.given.items() if values}
+    command = Command(f"cite {run.pipeline.name}", {**changed(run.options), **({"set": given} if given else {})})
+    config = laid.config or run.config
+    folder = job_folder(usual.parent, [usual.name], made, command, config)
     inside = {path: path.is_relative_to(usual) for path in laid.files}
     return PipelineResult(
+        command=command,
         pipeline=run.pipeline.name,
         name=run.name,
-        config=laid.config or run.config,
+        config=config,
         folder=folder,
         tables=tables,
         row_tables=laid.rows,
         files={folder / path.relative_to(usual) if inside[path] else path: text for path, text in laid.files.items()},
         shown=laid.shown,
         results=laid.results,
-        inputs=run.options.inputs,
+        inputs=run.options.sources,
         form=getattr(run.options, "format", "auto"),
+        value=laid.value,
+        warnings=laid.warnings,
     )
 
 
@@ -156,7 +103,7 @@ def judge(run: Run) -> Any:
         ) -> Iterator[Backend]:
             # Each is made when the one before it has judged: its model is then let go.
             for name, cutoff in cutoffs.items():
-                yield entailment(name, config, cutoff, store(), premise, progress, pool(), run.choice.requests)
+                yield entailment(name, run.metrics, cutoff, store(), premise, progress, pool(), run.choice.requests)
 
         return pipeline.judge(heard, backends)
 
@@ -193,23 +140,25 @@ def prepare(
         metrics = metrics or (DEFAULT_BACKEND,)
     judged = AsksChat(requests=requests, batch=settings.get("batch"))
     choice, chat, cutoffs = options if isinstance(options, AsksChat) else judged, None, {}
+    declare("output", *filter(None, (choice.record, choice.requests)))
     # A budget and a batch are the run's too: a backend may ask a model as well.
     of_metrics = {"batch": choice.batch, **({"metrics": metrics} if metrics else {})}
     trust = {"trust_config": getattr(options, "trust_config", None)}
     config = load_run(None, {**pipeline.defaults, **trust, **settings, **_set(given, "budget"), **of_metrics}, of_run)
+    loaded = named_metrics(config) if metrics else load_metrics((), config)
     if choice is judged and (option := next(iter(choice.idle), None)):
-        check_asking(metrics, config, option)
+        loaded.check_asking(option)
     if choice.record is not None and choice.replay is not None:
         raise UserError("Replies are recorded or replayed: give --record or --replay, not both.")
     if choice.replay is not None and (choice.requests or choice.batch):
-        raise UserError("Replies are replayed, or those of a batch: give --replay, or --requests and --replies.")
+        raise UserError("Replies are replayed, or those of a batch: give --replay, or the settings requests and batch.")
     if pipeline.chat == "always" or (pipeline.chat == "optional" and pipeline.asks(choice, given)):
         usual = {"model": pipeline.model} if pipeline.model and choice.replay is None else {}
         values = {**usual, **given.get("chat", {}), **_set(given, "model"), **_set(given, "ask_again")}
         chat = chat_options(pipeline.chat_options, choice, values, config.budget, pipeline.purpose)
     if metrics and pipeline.cutoff is not None and isinstance(options, JudgedByMetrics):
         find = partial(pipeline.cutoff, given=given)
-        cutoffs = find_cutoffs(metrics, config, options.threshold, options.calibration, pipeline.decides, find)
+        cutoffs = find_cutoffs(loaded, options.threshold, options.calibration, pipeline.decides, find)
     splitter = find_sentence_splitter(getattr(options, "splitter", "auto"))
     answers: list[Answer] = []
     name = "+".join(file_stem(path) for path in options.inputs)
@@ -218,24 +167,25 @@ def prepare(
         if not any(answer.passages for answer in answers):
             raise UserError(f"No answer of {name} comes with passages: there is nothing that its citations point at.")
     folder = config.results / "cite" / pipeline.name / safe_name(name)
-    return Run(pipeline, name, folder, options, given, config, cutoffs, choice, chat, splitter, answers, progress)
+    return Run(
+        pipeline, name, folder, options, given, config, loaded, cutoffs, choice, chat, splitter, answers, progress
+    )
 
 
 def find_cutoffs(
-    names: Sequence[str],
-    config: RunConfig,
-    threshold: str | None = None,
+    metrics: LoadedMetrics,
+    threshold: float | str | None = None,
     calibrations: Sequence[Path] = (),
     decides: str = "",
     find: FindCutoff = find_cutoff,
 ) -> dict[str, Cutoff]:
-    """The cut-off of each backend, in their order; `UserError` for a wrong backend, and one without a cut-off.
+    """The cut-off of each backend, in their order; `UserError` for one that judges no single claim or has no cut-off.
 
     decides: what needs decisions, as the beginning of the sentence that refuses a soft cut-off (empty: nothing does).
     """
-    check_names(config)
-    given = read_thresholds(threshold, names)
-    found = {name: find(name, load_judge(name, config), given, calibrations) for name in names}
+    names = [*metrics.files, *metrics.names]
+    given = read_thresholds(None if threshold is None else str(threshold), names)
+    found = {name: find(name, judge_of(name, metrics), given, calibrations) for name in names}
     if soft := [name for name, cutoff in found.items() if decides and cutoff.value is None]:
         raise UserError(f"{decides}, and {soft[0]!r} is asked for soft scores: give a threshold.")
     return found

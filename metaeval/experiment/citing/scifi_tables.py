@@ -29,8 +29,8 @@ from metaeval.citation.scifi.facts import (
 from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, FactLine, ScifiOptions, read_sentences
 from metaeval.citation.scifi.shares import Scored
 from metaeval.citation.table import find_place
-from metaeval.config import Flag
 from metaeval.corpus.sentences import SentenceSplitter
+from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.experiment.citing import provenance
 from metaeval.experiment.citing.pipeline import (
@@ -47,10 +47,9 @@ from metaeval.experiment.citing.provenance import Provenance
 from metaeval.experiment.citing.rankings import ranking_sheets
 from metaeval.experiment.citing.result import RowTable
 from metaeval.experiment.verdicts import Backend, Cutoff, find_cutoff
-from metaeval.report.citation.layout import Entry, Frame, entry_records, scores_grid, shown_columns
-from metaeval.report.grid import Grid, Group, Note, count, numeral, plain
+from metaeval.report.citation.layout import Entry, entry_records, scores_grid, shown_columns
 from metaeval.report.result import Column
-from metaeval.report.sheet import Scalar, Sheet
+from metaeval.report.table import Group, Note, Scalar, Table, count, numeral, plain
 from metaeval.scoring.contract import Metric
 from metaeval.stats.influence import COUNTS, SHARES
 
@@ -82,6 +81,8 @@ _PERCENT = Column(key="", label="", scale=100, digits=1)
 
 class ScifiCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
     """Options of `cite scifi`."""
+
+    untyped = frozenset({"format"})
 
     threshold: Annotated[str | None, Flag("X")] = Field(
         default=None,
@@ -218,14 +219,14 @@ def value_facts(facts: Assessed, backends: Iterable[Backend]) -> Assessed:
     return replace(facts, backends=[backend for backend, _ in found], scored=[scored for _, scored in found])
 
 
-def scifi_sheets(assessed: Assessed) -> list[Sheet]:
+def scifi_sheets(assessed: Assessed) -> list[Table]:
     """Every sheet of a run, in the order in which they are read. Rankings need two backends and two systems."""
     around = provenance_of(assessed)
     ranked = ranking_sheets(rankings(assessed), around, "scifi-rankings", "scifi-agreement")
     return [_scores(assessed, around), _texts(assessed, around), *ranked]
 
 
-def _scores(assessed: Assessed, around: Provenance) -> Sheet:
+def _scores(assessed: Assessed, around: Provenance) -> Table:
     panel, entries, named = assessed.run.panel, [], []
     for backend, one in assessed.both:
         threshold = backend.cutoff.value
@@ -246,7 +247,7 @@ def _scores(assessed: Assessed, around: Provenance) -> Sheet:
     kept = {one.key for one in columns if assessed.referred or one.key.startswith(("entailment", "count_valued"))}
     title = "Citation entailment of facts" + (", and coverage of the reference" if assessed.referred else "")
 
-    def layout(frame: Frame) -> Grid:
+    def layout(frame: Table) -> Table:
         """With a heading over the columns of each measure; those without a value are in it if they are kept."""
         names = [_GROUPS[column.key.partition("_")[0]] for column in shown_columns(columns, entries, kept)]
         groups = tuple(Group(name, names.count(name)) for name in dict.fromkeys(names))
@@ -255,7 +256,7 @@ def _scores(assessed: Assessed, around: Provenance) -> Sheet:
     return around.sheet("scifi-scores", f"{title} (%)", entry_records(entries), layout)
 
 
-def _texts(assessed: Assessed, around: Provenance) -> Sheet:
+def _texts(assessed: Assessed, around: Provenance) -> Table:
     panel, found = assessed.run.panel, shares.text_shares(assessed.read, assessed.scored[0].facts, assessed.options)
     columns = [measure.column for measure in _TEXTS]
     # What is no percentage counts, and can be above 1.
@@ -400,14 +401,14 @@ def row_tables(assessed: Assessed) -> list[RowTable]:
     """The rows of every backend: of facts, of answers, and of the references' facts where there is a reference."""
     tables = []
     for backend, one in assessed.both:
-        facts, references = ([each.name for each in fields(kind)] for kind in (FactLine, CoverageLine))
+        _facts, _references = ([each.name for each in fields(kind)] for kind in (FactLine, CoverageLine))
         rows = [shares.fact_row(line) for line in one.facts]
-        tables.append(RowTable(f"facts:{backend.name}", rows, columns=facts))
+        tables.append(RowTable(f"facts:{backend.name}", rows))
         answers = shares.answer_rows(assessed.read, one, assessed.options)
         tables.append(RowTable(f"answers:{backend.name}", answers))
         if assessed.referred:
             held = [asdict(line) for line in one.references]
-            tables.append(RowTable(f"reference-facts:{backend.name}", held, columns=references))
+            tables.append(RowTable(f"reference-facts:{backend.name}", held))
     return tables
 
 
@@ -415,7 +416,7 @@ SCIFI = Pipeline(
     name="scifi",
     title="SCiFi",
     paper="SCiFi (arXiv 2406.06125)",
-    help="""Citations held against single facts (SCiFi).
+    help="""Citations compared with single facts (SCiFi).
 
     A fact's citation is the one nearest to where its sentence states it. Facts
     are made by a parser, or by a chat model as in the paper.

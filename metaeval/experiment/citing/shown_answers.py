@@ -12,8 +12,8 @@ from metaeval.citation.sentences import find_marks
 from metaeval.errors import UserError
 from metaeval.experiment.job_folder import NAME, read_manifest
 from metaeval.files import safe_name, sha256_file
-from metaeval.reading import read_text
 from metaeval.report.explorer.cited_rows import SUPPORTED, rows_of, verdicts_of
+from metaeval.report.formats import printed
 
 _FIELDS = (
     *("claim", "sentence_start", "sentence_end", "citation", "start", "end"),
@@ -63,7 +63,7 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
         "pairs": len(shown),
         "of": len(judged),
         "notes": notes,
-        "tables": [[path.stem, read_text(path)] for path in sorted(folder.glob("*.txt"))],
+        "tables": [[path.stem, text] for path, text in printed(sorted(folder.iterdir())).items()],
         "passages": [list(passage) for passage in passages],
         "answers": [
             {

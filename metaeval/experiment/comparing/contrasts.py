@@ -13,10 +13,9 @@ from metaeval.experiment.evaluation import Asked, evaluate
 from metaeval.experiment.metric_scores import Panel, headline, judged
 from metaeval.report.cells import comparison_grid
 from metaeval.report.findings import leading
-from metaeval.report.grid import UNDEFINED, Block, Cell, Grid, Line, Note, chance, count, numeral, plain
 from metaeval.report.measures import Headline
 from metaeval.report.result import Column, Result, Significance
-from metaeval.report.sheet import Record, Sheet
+from metaeval.report.table import UNDEFINED, Block, Cell, Line, Note, Record, Table, chance, count, numeral, plain
 from protocols.contrasts import Contrast, contrasts
 
 _TESTS = {"delong": "DeLong p", "williams": "Williams p", "steiger": "Steiger p"}
@@ -30,12 +29,12 @@ _MANY = 6
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairTables:
     """One protocol's result, its pairs of metrics as a sheet, and the headline's part of that table."""
 
     result: Result
-    sheet: Sheet
-    headline: Grid
+    sheet: Table
+    headline: Table
 
 
 def check_comparison(config: RunConfig, margin: float) -> None:
@@ -50,7 +49,7 @@ def check_comparison(config: RunConfig, margin: float) -> None:
         raise UserError(f"comparison.alpha is {config.comparison.alpha:g}; equivalence needs one below 0.5.")
 
 
-def compare_pairs(panel: Panel, asked: Asked, margin: float) -> Pairs:
+def compare_pairs(panel: Panel, asked: Asked, margin: float) -> PairTables:
     """Compare every two metrics under one protocol and each measure of its table.
 
     margin: within which two metrics count as equally good, raw. The run's settings must have passed `check_comparison`.
@@ -65,7 +64,8 @@ def compare_pairs(panel: Panel, asked: Asked, margin: float) -> Pairs:
     keys = list(dict.fromkeys(pair.measure for pair in tested.comparisons))
     found = contrasts(protocol, options, panel.resampling, metrics, keys, margin, tested.alpha)
     first = [headline(protocol, frame, panel.columns[0]).key]
-    sheet = Sheet(
+    sheet = replace(
+        _grid(result, tested, found, keys, margin),
         name=f"{protocol.name}-pairs",
         data=result.data,
         settings={
@@ -77,9 +77,8 @@ def compare_pairs(panel: Panel, asked: Asked, margin: float) -> Pairs:
             {**pair.model_dump(mode="json"), **{k: v for k, v in asdict(contrast).items() if k not in _NAMES}}
             for pair, contrast in zip(tested.comparisons, found, strict=True)
         ],
-        grid=_grid(result, tested, found, keys, margin),
-    )
-    return Pairs(result, sheet, _neighbours(_grid(result, tested, found, first, margin), result, tested, first[0]))
+    ).noting(result.data.demo)
+    return PairTables(result, sheet, _neighbours(_grid(result, tested, found, first, margin), result, tested, first[0]))
 
 
 def ranking(result: Result, keys: Sequence[str]) -> Note:
@@ -100,7 +99,7 @@ def ranking(result: Result, keys: Sequence[str]) -> Note:
     return Note("clusters", "by value, those of one number not told apart from its best", tuple(said))
 
 
-def _grid(result: Result, tested: Significance, found: Sequence[Contrast], keys: Sequence[str], margin: float) -> Grid:
+def _grid(result: Result, tested: Significance, found: Sequence[Contrast], keys: Sequence[str], margin: float) -> Table:
     """The report's table of pairs with columns added: closed forms, equivalence, groups needed."""
     columns = [column for column in result.columns if column.key in keys]
     plain_grid = comparison_grid(result, keys)
@@ -127,7 +126,7 @@ def _grid(result: Result, tested: Significance, found: Sequence[Contrast], keys:
     )
 
 
-def _neighbours(grid: Grid, result: Result, tested: Significance, key: str) -> Grid:
+def _neighbours(grid: Table, result: Result, tested: Significance, key: str) -> Table:
     """Of many metrics, the pairs that stand next to each other by value; of few, all pairs."""
     pairs = [pair for pair in tested.comparisons if pair.measure == key]
     if len(pairs) <= _MANY or not grid.blocks:
@@ -170,7 +169,7 @@ _OBJECTIVES = {"spearman": "Spearman", "auc": "ROC-AUC of the top level against 
 _CORRELATION = Column(key="", label="", digits=2)
 
 
-def headline_pairs(pairs: Sequence[Pairs]) -> Grid:
+def headline_pairs(pairs: Sequence[PairTables]) -> Table:
     """The pairs of every protocol's headline measure: difference, adjusted p, and the groups that it would take."""
     first = pairs[0].headline
     blocks = []
@@ -196,7 +195,7 @@ def headline_pairs(pairs: Sequence[Pairs]) -> Grid:
     )
 
 
-def _reading(pairs: Sequence[Pairs], blocks: Sequence[Block]) -> str:
+def _reading(pairs: Sequence[PairTables], blocks: Sequence[Block]) -> str:
     """What the signs between the names mean, of those that are there."""
     said = (note.text for one in pairs for note in one.headline.footer if note.label == "reading")
     parts = dict.fromkeys(part for text in said for part in text.split("; "))
@@ -205,15 +204,14 @@ def _reading(pairs: Sequence[Pairs], blocks: Sequence[Block]) -> str:
 
 
 def _holm(result: Result) -> str:
-    """Which tests p is adjusted over, here and in the table of a run."""
+    """Which tests p is adjusted over."""
     tested = result.significance
     if tested is None:
         return ""
-    here = f"over {count(tested.tests, 'test')} of a {tested.family}" if tested.tests > 1 else "p itself: one test"
-    return f"{here}; a run's table adds its tests against controls, so that its clusters may be larger"
+    return f"over {count(tested.tests, 'test')} of a {tested.family}" if tested.tests > 1 else "p itself: one test"
 
 
-def comparison_findings(pairs: Sequence[Pairs], others: Sequence[Sheet]) -> list[str]:
+def comparison_findings(pairs: Sequence[PairTables], others: Sequence[Table]) -> list[str]:
     """Who leads, of two metrics by how much, how alike they rank the rows, and what a stack of them gains."""
     headlines = [
         Headline(one.result, column)
@@ -231,7 +229,7 @@ def comparison_findings(pairs: Sequence[Pairs], others: Sequence[Sheet]) -> list
     return [text for text in said if text]
 
 
-def _apart(pairs: Sequence[Pairs], headlines: Sequence[Headline]) -> str:
+def _apart(pairs: Sequence[PairTables], headlines: Sequence[Headline]) -> str:
     """Of two metrics the difference under each headline measure, as a paper reports it."""
     columns = {(one.result.protocol, one.column.key): one.column for one in headlines}
     said = []

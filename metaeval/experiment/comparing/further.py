@@ -14,11 +14,10 @@ import numpy as np
 from metaeval.errors import UserError
 from metaeval.experiment.comparing.subgroups import by_part, check_division, statement_words
 from metaeval.experiment.evaluation import Asked
-from metaeval.experiment.metric_scores import Panel, judged, make_sheet, protocols_of
+from metaeval.experiment.metric_scores import Panel, judged, make_sheet
 from metaeval.experiment.prepared_run import Frame, RatedSet
 from metaeval.report.cells import cell
-from metaeval.report.grid import Note, TableRow, count, plain
-from metaeval.report.sheet import Sheet, known
+from metaeval.report.table import Note, Table, TableRow, count, known, plain
 from metaeval.stats.agreement import rank_correlation_matrix
 from metaeval.stats.arrays import Floats, Ints, ratio, weighted_sums
 from metaeval.stats.complementarity import Kind, Objective, StackGain, resampled_gains, stack_gain
@@ -102,7 +101,7 @@ def preferences(
     ]
 
 
-def bias_sheet(panel: Panel, asked: Asked) -> Sheet:
+def bias_sheet(panel: Panel, asked: Asked) -> Table:
     """Every metric's preference for length and place, with cluster intervals, on the rows that a protocol sees.
 
     Raises `UserError` for rated texts that are not in the data.
@@ -126,7 +125,7 @@ def bias_sheet(panel: Panel, asked: Asked) -> Sheet:
         panel,
         frame,
         "bias",
-        "Preference for length and place: Spearman correlation with the score at one human level",
+        "Preference for length and place: Spearman correlation with the score at one labelled level",
         {"analysis": "bias"},
         ("metric", list(properties), rows),
         [asdict(one) for one in found],
@@ -169,7 +168,7 @@ def _notes(properties: Sequence[str], names: Sequence[str]) -> list[Note]:
     ]
 
 
-def agreement_sheet(panel: Panel, asked: Asked) -> Sheet:
+def agreement_sheet(panel: Panel, asked: Asked) -> Table:
     """The Spearman correlation of each two metrics' scores, on the rows that a protocol sees and both scored."""
     frame = panel.source.frame(asked[0])
     scores = np.array([column.score[frame.numbers] for column in panel.columns])
@@ -238,7 +237,7 @@ class Gain:
     best_stack_share: float
 
 
-def complementarity_sheet(panel: Panel, asked: Asked) -> Sheet:
+def complementarity_sheet(panel: Panel, asked: Asked) -> Table:
     """What the best pair and all metrics gain over the best single one, on the rows that all of them scored.
 
     Raises `UserError` with fewer groups than folds.
@@ -334,7 +333,7 @@ def _gain_notes(gains: Sequence[Gain], called: Mapping[Kind, str], resamples: in
 
 def further_sheets(
     panels: Sequence[Panel], by: str | None, bias: bool, agreement: bool, gain: bool
-) -> tuple[list[Sheet], list[str]]:
+) -> tuple[list[Table], list[str]]:
     """The analyses that are asked for, of each panel; and what could not be made, in sentences.
 
     Where none is asked for there are the agreement of the metrics, and the gain of stacking them unless its folds lack
@@ -345,7 +344,7 @@ def further_sheets(
     left_out = []
     for panel in panels:
         # Rows that are cited, where there is a choice: those of a pool are candidates that nobody judged.
-        asked = min(protocols_of(panel), key=lambda one: one[0].uses_pool)
+        asked = min(panel.readable.protocols, key=lambda one: one[0].uses_pool)
         sheets += [bias_sheet(panel, asked)] if bias else []
         sheets += [agreement_sheet(panel, asked)] if agreement or plain else []
         try:

@@ -16,9 +16,8 @@ from metaeval.experiment.evaluation import Asked, column_of, find_protocols, nam
 from metaeval.experiment.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.experiment.prepared_run import Frame
 from metaeval.report.cells import cell, units
-from metaeval.report.grid import UNDEFINED, Cell, Group, Note, TableRow, count, numeral, plain
 from metaeval.report.result import Column
-from metaeval.report.sheet import Sheet, known
+from metaeval.report.table import UNDEFINED, Cell, Group, Note, Table, TableRow, count, known, numeral, plain
 from metaeval.stats.influence import Influence, resampled
 from metaeval.stats.resampling import bootstrap
 from protocols.comparison import both_scored, minus
@@ -87,17 +86,6 @@ def protocol_of(config: RunConfig, key: str, name: str = "") -> Asked:
     return protocol, options
 
 
-def read_numbers(option: str, text: str) -> list[float]:
-    """Numbers with commas; `UserError` for anything else."""
-    try:
-        found = [float(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        found = []
-    if not found or not np.isfinite(found).all():
-        raise UserError(f"--{option} takes numbers with commas, for example 1,2; got {text!r}.")
-    return found
-
-
 def raw_difference(difference: float, measure: Measure) -> float:
     """A difference in the units of the measure's table as the measure has it; `UserError` off the measure's scale."""
     raw, most = difference / measure.scale, measure.span * measure.scale
@@ -130,7 +118,7 @@ def needs(
     return needed
 
 
-def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float]) -> Sheet:
+def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float]) -> Table:
     """The plan for the panel's two metrics under one measure.
 
     key: the measure, or "" for the protocol's headline. differences: in the units of the measure's table (points where
@@ -214,8 +202,8 @@ def _notes(
         Note(
             "simulation",
             f"{SAMPLES} samples for each of {', '.join(f'{one:,}' for one in sizes)} groups, whose scores are drawn as "
-            f"for 'metaeval certify', with the tables' test at alpha {config.comparison.alpha:g}; in between and "
-            "beyond, the effect is taken to grow with the root of the number; Monte Carlo error of the groups: "
+            f"for 'metaeval plan --certify', with the tables' test at alpha {config.comparison.alpha:g}; in between "
+            "and beyond, the effect is taken to grow with the root of the number; Monte Carlo error of the groups: "
             f"{', '.join(errors)}",
         ),
         Note(

@@ -10,21 +10,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.cells import Coded
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, shown, unknown
 from metaeval.experiment.evaluation import Asked, column_of
-from metaeval.experiment.metric_scores import Panel, headline, judged, make_sheet, protocols_of
+from metaeval.experiment.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.experiment.prepared_run import Frame, RatedSet, find_dataset
 from metaeval.files import safe_name
 from metaeval.report.cells import cell
-from metaeval.report.grid import Cell, Note, TableRow, chance, count, numeral, plain
 from metaeval.report.notes import intervals_of, letters
 from metaeval.report.result import Column, Data, Interval, Value
-from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, TableRow, chance, count, numeral, plain
 from metaeval.stats.arrays import Bools
 from metaeval.stats.influence import t_interval
 from metaeval.stats.significance import Pooled, pooled
@@ -48,7 +49,7 @@ Named = tuple[list[str], Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Part:
+class Subgroup:
     """A subgroup: its name, the panel that it comes from, and which of a frame's rows (n,) are in it."""
 
     name: str
@@ -71,7 +72,7 @@ def check_division(by: str, config: RunConfig) -> str:
     return by
 
 
-def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Part]:
+def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Subgroup]:
     """The parts of the rows that a protocol sees, all of them together first; `UserError` where there is no such part.
 
     panels: one, or with by="dataset" one a data set.
@@ -81,7 +82,7 @@ def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Part]
         times = Counter(frame.name for frame in frames)
         names = [f"{frame.name} {frame.split}" if times[frame.name] > 1 else frame.name for frame in frames]
         return [
-            Part(name, panel, frame, np.ones(frame.gold.size, dtype=np.bool_))
+            Subgroup(name, panel, frame, np.ones(frame.gold.size, dtype=np.bool_))
             for name, panel, frame in zip(names, panels, frames, strict=True)
         ]
     (panel,) = panels
@@ -89,20 +90,21 @@ def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Part]
     divide = {"system": _systems, "length": _lengths, "position": _places}.get(by) or partial(_values, by)
     names, order = divide(panel, frame)
     labels = np.array(names)
-    whole = Part(_ALL, panel, frame, np.ones(labels.size, dtype=np.bool_))
-    parts = (Part(name, panel, frame, labels == name) for name in dict.fromkeys(order))
+    whole = Subgroup(_ALL, panel, frame, np.ones(labels.size, dtype=np.bool_))
+    parts = (Subgroup(name, panel, frame, labels == name) for name in dict.fromkeys(order))
     return [*([] if by == DIMENSION else [whole]), *(part for part in parts if part.rows.any())]
 
 
 def _values(by: str, panel: Panel, frame: Frame) -> Named:
     """The values of a field of the ratings; numbers in their order."""
     source = panel.source
-    rows = [source.ratings.rows[number] for number in frame.numbers] if isinstance(source, RatedSet) else []
-    known = [name for name in ("subset",) if any(row.subset for row in rows)]
-    known += dict.fromkeys(name for row in rows for name in row.fields)
-    if by not in known:
-        raise unknown("division", by, [*known, "system", "length"])
-    names = [(row.subset if by == "subset" else row.fields.get(by, "")) or _NOT_SAID for row in rows]
+    columns: dict[str, Coded[Any]] = {}
+    if isinstance(source, RatedSet):
+        rows = source.ratings.columns.take(frame.numbers)
+        columns = {**({"subset": rows.subset} if any(rows.subset) else {}), **rows.fields}
+    if by not in columns:
+        raise unknown("division", by, [*columns, "system", "length"])
+    names = [name or _NOT_SAID for name in columns[by]]
     values = sorted(set(names))
     if len(values) > MOST_PARTS:
         raise UserError(
@@ -116,7 +118,7 @@ def _systems(panel: Panel, frame: Frame) -> Named:
         raise UserError(f"{frame.name} does not say which system wrote which statement: choose another --by.")
     source = panel.source
     if isinstance(source, RatedSet):
-        names = [source.ratings.rows[number].system for number in frame.numbers]
+        names = source.ratings.columns.system[frame.numbers].tolist()
     else:
         names = [source.corpus.statements[source.rows[number].statement_id].system for number in frame.numbers]
     return names, sorted(names)
@@ -126,7 +128,7 @@ def statement_words(panel: Panel, frame: Frame) -> NDArray[np.int64]:
     """Words in each row's statement, or rated text; (n,). `UserError` where the texts are not in the data."""
     source = panel.source
     if isinstance(source, RatedSet):
-        texts = [source.ratings.rows[number].text for number in frame.numbers]
+        texts = source.ratings.columns.text[frame.numbers].tolist()
     else:
         texts = [source.rows[number].statement for number in frame.numbers]
     if not all(texts):
@@ -175,7 +177,7 @@ FEW = 10
 """Groups below which an interval is not to be trusted."""
 
 
-def by_part(panels: Sequence[Panel], by: str) -> list[Sheet]:
+def by_part(panels: Sequence[Panel], by: str) -> list[Table]:
     """Each metric's headline measure on every part, one sheet for each protocol that reads the data.
 
     panels: one, or with by="dataset" one a data set, with the same metrics. Raises `UserError` where the data cannot
@@ -189,9 +191,9 @@ def by_part(panels: Sequence[Panel], by: str) -> list[Sheet]:
 
 def readable_by(panels: Sequence[Panel], by: str) -> list[Asked]:
     """The protocols that read every data set; a pool is no pool any more when its chunks are divided."""
-    found = protocols_of(panels[0])
+    found = panels[0].readable.protocols
     for panel in panels[1:]:
-        names = {protocol.name for protocol, _ in protocols_of(panel)}
+        names = {protocol.name for protocol, _ in panel.readable.protocols}
         found = [asked for asked in found if asked[0].name in names]
     if by in ("position", "system"):
         cut = by == "position" or isinstance(panels[0].source, RatedSet)
@@ -201,7 +203,7 @@ def readable_by(panels: Sequence[Panel], by: str) -> list[Asked]:
     return found
 
 
-def _sheet(panels: Sequence[Panel], asked: Asked, by: str, parts: Sequence[Part]) -> Sheet:
+def _sheet(panels: Sequence[Panel], asked: Asked, by: str, parts: Sequence[Subgroup]) -> Table:
     protocol, options = asked
     measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
     column = column_of(measure)
@@ -231,7 +233,7 @@ def _sheet(panels: Sequence[Panel], asked: Asked, by: str, parts: Sequence[Part]
         data=Data.together([part.frame.summary for part in parts]) if by == "dataset" else None,
         method=panels[0].config.interval.method,
     )
-    return replace(sheet, grid=replace(sheet.grid, footer=tuple(_own(note, panels[0]) for note in sheet.grid.footer)))
+    return replace(sheet, footer=tuple(_own(note, panels[0]) for note in sheet.footer))
 
 
 def _own(note: Note, panel: Panel) -> Note:
@@ -246,7 +248,7 @@ def _own(note: Note, panel: Panel) -> Note:
     return Note(note.label, f"{made}, {resampled}")
 
 
-def _records(part: Part, asked: Asked, by: str, key: str) -> list[Record]:
+def _records(part: Subgroup, asked: Asked, by: str, key: str) -> list[Record]:
     protocol, options = asked
     records: list[Record] = []
     for column in part.panel.columns:
@@ -306,7 +308,7 @@ class Across:
         return f"{plain(self.one)} less {plain(self.other)}"
 
 
-def across(parts: Sequence[Part], asked: Asked) -> tuple[list[Across], dict[str, str]]:
+def across(parts: Sequence[Subgroup], asked: Asked) -> tuple[list[Across], dict[str, str]]:
     """Every two metrics over data sets, one a part; and of pairs that cannot be combined, why.
 
     A data set on which the difference has no standard error is left out.
@@ -329,14 +331,14 @@ def across(parts: Sequence[Part], asked: Asked) -> tuple[list[Across], dict[str,
     return found, lacking
 
 
-def across_sheets(panels: Sequence[Panel]) -> list[tuple[Sheet, list[Across]]]:
+def across_sheets(panels: Sequence[Panel]) -> list[tuple[Table, list[Across]]]:
     """For each protocol that reads every data set, the meta-analyses of its headline; panels: one a data set."""
     asked = readable_by(panels, "dataset")
     found = (across_sheet(parts_of(panels, one[0], "dataset"), one) for one in asked)
     return [one for one in found if one]
 
 
-def across_sheet(parts: Sequence[Part], asked: Asked) -> tuple[Sheet, list[Across]] | None:
+def across_sheet(parts: Sequence[Subgroup], asked: Asked) -> tuple[Table, list[Across]] | None:
     """The meta-analyses of a protocol's headline as a sheet, and what a forest plot is drawn of; None without any."""
     protocol, options = asked
     found, lacking = across(parts, asked)
@@ -379,7 +381,7 @@ def write_forests(found: Sequence[Across], folder: Path) -> list[Path]:
     return written
 
 
-def _study(part: Part, task: Task, pair: tuple[int, int]) -> Study | None:
+def _study(part: Subgroup, task: Task, pair: tuple[int, int]) -> Study | None:
     one, other = (judged(part.frame, part.panel.columns[number]) for number in pair)
     both = both_scored(one, other)
     groups = np.unique(one.group[both])

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
-
-from pydantic import BaseModel
 
 from metaeval import registry
 from metaeval import signature as signatures
@@ -26,19 +22,21 @@ from metaeval.citation.human.model import MetaOptions
 from metaeval.citation.scifi.facts import fact_prompts
 from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.citation.sentences import MarkStyles
-from metaeval.config import RunConfig, flag_of, option_of
-from metaeval.declared import named_values, option_docs
+from metaeval.config import EARLIER_INTERVALS, RunConfig
+from metaeval.declared import flag_of, named_values, option_docs, option_of
 from metaeval.errors import UserError, unknown
+from metaeval.experiment.citing.pipeline import untyped_of
 from metaeval.experiment.job_folder import installed
-from metaeval.report import sheet as sheets
+from metaeval.report.formats import SCHEMAS as TABLES
+from metaeval.report.formats import load_table
 from metaeval.report.result import SCHEMAS, Row, load_result, read_versioned
-from metaeval.report.sheet import SheetFile, load_sheet
-from metaeval.signature import COMPOSITE, FACTS, OF_RUN, metric_parts, read_choices
+from metaeval.report.table import Table
+from metaeval.signature import COMPOSITE, FACTS, OF_RUN, interval_parts, metric_parts, read_choices
 
 RUN, META, GENERATE, REFIT = "run", "cite meta", "generate", "citeeval-refit"
 """Commands; and what the signature calls the pipeline of `cite refit`."""
 
-LABELLED = {"estimand": "estimate", "candidates": "gate fit", "gate": "gate check", "claim": "check-claim"}
+LABELLED = {"estimand": "estimate", "candidates": "gate fit", "gate": "gate check", "claim": "multiverse"}
 """Commands on labels and claims, by a field that each alone has."""
 
 OWNERS: tuple[type, ...] = (
@@ -96,12 +94,20 @@ def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
         return flag
     if name in OF_RUN:
         paths = OF_RUN[name].split()
-        return Meaning("; ".join(map(_of_run, paths)), ", ".join(paths))
+        words = [*map(_of_run, paths), *_earlier_interval(name, value)]
+        return Meaning("; ".join(words), ", ".join(paths))
     if name in FACTS:
         return Meaning(*FACTS[name])
     if text := option_words(name, value):
         return Meaning(text, f"--{name}" if name in ("model", "strategy") else name)
     return _of_protocol(name, value, registry.names("protocol"))
+
+
+def _earlier_interval(name: str, value: str) -> Iterator[str]:
+    """What a method of intervals was that is no longer computed."""
+    method, _ = interval_parts(value)
+    if name == "interval" and method in EARLIER_INTERVALS:
+        yield f"{method}: {EARLIER_INTERVALS[method]}, of earlier versions"
 
 
 def choice_meaning(field: str, name: str, value: str, fields: Mapping[str, str]) -> Meaning:
@@ -135,7 +141,8 @@ def _of_command(name: str, command: str) -> Meaning | None:
     for pipeline in sorted(registry.names("pipeline"), key=lambda one: one != own):
         field = registry.find("pipeline", pipeline).options.model_fields.get(name)
         if field is not None and field.description and not flag_of(field).argument:
-            return Meaning(_sentence(field.description), option_of(name, field))
+            rare = name in untyped_of(registry.find("pipeline", pipeline).options)
+            return Meaning(_sentence(field.description), name if rare else option_of(name, field))
     return None
 
 
@@ -255,7 +262,7 @@ class Source:
     kind: str
     signatures: Mapping[str, str]
     rows: Mapping[str, Row] = field(default_factory=dict)
-    sheet: SheetFile | None = None
+    sheet: Table | None = None
 
 
 def read_signature(text: str) -> dict[str, str]:
@@ -298,7 +305,7 @@ def read_source(text: str, row: str | None = None) -> Source:
         return Source("a signature", {"": text})
     rows: dict[str, Row] = {}
     if is_sheet(Path(text)):
-        sheet = load_sheet(Path(text))
+        sheet = load_table(Path(text))
         kind, texts = f"the sheet {sheet.name}", dict(_named(sheet.signatures))
     else:
         sheet, result = None, load_result(Path(text))
@@ -313,12 +320,12 @@ def read_source(text: str, row: str | None = None) -> Source:
 
 def holds_signatures(path: Path) -> bool:
     """Whether a file is a result or a sheet."""
-    return path.suffix == ".json" and _schema(path) in (*SCHEMAS, sheets.SCHEMA)
+    return path.suffix == ".json" and _schema(path) in (*SCHEMAS, *TABLES)
 
 
 def is_sheet(path: Path) -> bool:
     """Whether a file is a sheet."""
-    return _schema(path) == sheets.SCHEMA
+    return _schema(path) in TABLES
 
 
 def _schema(path: Path) -> object:
@@ -336,28 +343,3 @@ def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
         value = fields.get(key, "")
         name = metric_parts(value).get("known_as", "") if key in ("metric", "backend") else value
         yield name or str(number), text
-
-
-def typed(value: str) -> str:
-    """A value of a signature as --set reads it: Python's None, True and {'a': 1} as YAML, words as they are."""
-    try:
-        known = ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return value
-    return value if isinstance(known, str | int | float) and not isinstance(known, bool) else json.dumps(known)
-
-
-def defaults_of(options: Any) -> dict[str, str]:
-    """What every option of one of an options class's values says in a signature."""
-    values = options.model_dump(mode="json") if isinstance(options, BaseModel) else asdict(options)
-    return {name: str(value) for name, value in values.items()}
-
-
-def changed(choices: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
-    """The choices that are not the default, as they are typed. Marks that stand by name become one choice, `styles`."""
-    styles = {name: value for name, value in choices.items() if name in MarkStyles.__dataclass_fields__}
-    own = {name: value for name, value in choices.items() if name not in styles}
-    found = {name: typed(value) for name, value in own.items() if value != defaults.get(name, value)}
-    if styles and "styles" in defaults:
-        found["styles"] = json.dumps({name: ast.literal_eval(value) for name, value in styles.items()})
-    return found

@@ -13,16 +13,14 @@ from metaeval.experiment.explaining.explain import (
     choice_meaning,
     holds_signatures,
     is_file,
-    is_sheet,
     meaning,
     read_signature,
     read_source,
 )
-from metaeval.experiment.job_folder import LATEST, NAME, find_job, is_hash
+from metaeval.experiment.job_folder import LATEST, NAME, done_jobs, find_job, is_hash
 from metaeval.experiment.suites.suite import recorded
 from metaeval.report.differences import Change, missing, record_changes, row_changes
-from metaeval.report.result import Result, load_result
-from metaeval.report.sheet import SheetFile
+from metaeval.report.table import Table
 
 NUMBERS = "numbers"
 """The name under which the numbers of a sheet are compared."""
@@ -45,7 +43,9 @@ def compare(one: str, other: str, row: str | None = None) -> dict[str, list[Chan
     """
     first, second = read_source(one, row), read_source(other, row)
     if is_file(one) != is_file(other):
-        raise UserError("A signature and a result file: compare two of a kind (metaeval explain RESULT prints one's).")
+        raise UserError(
+            "A signature and a result file: compare two of a kind (metaeval results explain RESULT prints one's)."
+        )
     if first.kind != second.kind:
         raise UserError(
             f"{one} holds {first.kind} and {other} {second.kind}: only numbers of the same table can be compared."
@@ -97,7 +97,7 @@ def _choices(name: str, one: str | None, other: str | None) -> dict[str, tuple[s
     return signatures.differences(*read) if whole else {}
 
 
-def _sheets(one: SheetFile, other: SheetFile, row: str | None) -> dict[str, list[Change]]:
+def _sheets(one: Table, other: Table, row: str | None) -> dict[str, list[Change]]:
     """What is in a sheet beside its signatures: settings that these do not name, and numbers."""
     told = _told(one) | _told(other)
     settings = []
@@ -112,7 +112,7 @@ def _sheets(one: SheetFile, other: SheetFile, row: str | None) -> dict[str, list
     return found
 
 
-def _told(sheet: SheetFile) -> set[str]:
+def _told(sheet: Table) -> set[str]:
     """The settings that every signature of a sheet names; none where it has no signature."""
     named = [set(read_signature(text)) for text in sheet.signatures]
     return set.intersection(*named) | _ELSEWHERE if named else set()
@@ -135,16 +135,16 @@ def sources_of(of: str, results: Path) -> list[str]:
     return found
 
 
-def results_of(of: str, results: Path) -> list[Result]:
-    """The result in a file, or those of a job; `UserError` for a job that has none."""
-    path = Path(of)
-    if path.is_file() or path.suffix == ".json":
-        return [load_result(path)]
-    folder = path if path.is_dir() else find_job(results, of).folder
-    found = [one for one in sorted(folder.glob("*.json")) if holds_signatures(one) and not is_sheet(one)]
-    if not found:
-        raise UserError(f"{folder} holds no result file; its tables, if there are any: 'metaeval results show'.")
-    return [load_result(one) for one in found]
+def jobs_with(signature: str, results: Path) -> list[Path]:
+    """The folder of the latest job that holds this signature, in a list; an empty one where no job does."""
+    wanted = read_signature(signature)
+    for folder in dict.fromkeys(job.folder for job in done_jobs(results)):
+        for path in sorted(folder.rglob("*.json")):
+            if holds_signatures(path) and any(
+                read_signature(text) == wanted for text in read_source(str(path)).signatures.values()
+            ):
+                return [path.parent]
+    return []
 
 
 def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tuple[str, str], str]:

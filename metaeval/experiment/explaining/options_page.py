@@ -12,15 +12,15 @@ from pydantic import BaseModel
 from metaeval import registry
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.profile import Profile
-from metaeval.config import RunConfig, flag_of, option_of
-from metaeval.declared import kinds_of, named_values, option_docs
+from metaeval.config import RunConfig
+from metaeval.declared import flag_of, kinds_of, named_values, option_docs, option_of
 from metaeval.experiment.explaining.explain import OWNERS
 from metaeval.scoring.backends.model_metric import ModelOptions
 
 _HEAD = """# Options
 
 Made from the declarations by `python -m metaeval.experiment.explaining.options_page > docs/options.md`; a test holds it
-up to date. `metaeval COMMAND --help` lists the options of a command, `metaeval explain` those behind a number.
+up to date. `metaeval COMMAND --help` lists the options of a command, `metaeval results explain` those behind a number.
 """
 _COLUMNS = ("option", "values", "default", "what it decides")
 _KINDS = {bool: "true, false", int: "whole number", float: "number", Path: "path", str: "text", dict: "NAME: VALUE"}

@@ -10,7 +10,7 @@ import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.labelling.scores import PERCENT, Scored, data_of, filled, item_sheet, scored
+from metaeval.experiment.labelling.scores import PERCENT, ScoredSide, data_of, filled, item_sheet, scored
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import sha256_json
 from metaeval.labelling.claims import TITLES, Claims
@@ -19,8 +19,8 @@ from metaeval.labelling.labels import agreement, check_sample, judged, labels_of
 from metaeval.labelling.measures import (
     LABELS,
     RECALL,
-    Estimate,
-    Rows,
+    LabelEstimate,
+    LabelRows,
     aligned_parts,
     citation_rows,
     claim_rows,
@@ -30,9 +30,8 @@ from metaeval.labelling.measures import (
 )
 from metaeval.report import result as results
 from metaeval.report.cells import cell
-from metaeval.report.grid import Note, TableRow, blocks_of, plain
 from metaeval.report.notebook import Recorded
-from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.report.table import Note, Record, Scalar, Table, TableRow, blocks_of, plain
 from metaeval.signature import signature, versions
 from metaeval.stats.prediction_powered import Estimand
 
@@ -43,8 +42,8 @@ HEADINGS = ("estimate", "labels alone", "metric alone (biased)", "labels saved")
 class Estimates(Recorded):
     """Estimates of one or two files, and how they were made. differences: first file less second, by measure."""
 
-    found: tuple[Estimate, ...]
-    differences: tuple[Estimate, ...]
+    found: tuple[LabelEstimate, ...]
+    differences: tuple[LabelEstimate, ...]
     data: results.Data
     settings: Mapping[str, Scalar]
     notes: tuple[tuple[str, str], ...]
@@ -66,7 +65,7 @@ class Estimates(Recorded):
             )
         return records
 
-    def __getitem__(self, measure: str) -> Estimate:
+    def __getitem__(self, measure: str) -> LabelEstimate:
         """The first estimate of a measure."""
         found = next((one for one in self.found if one.measure == measure), None)
         if found is None:
@@ -109,7 +108,7 @@ def estimate(
     for items, own in zip(files, labels_of_each(files, labels, mapping), strict=True):
         found = judged(items, own)
         (column,) = scored(items, config, progress)
-        sides.append(Scored(items, own, found, filled(column), column.name, column))
+        sides.append(ScoredSide(items, own, found, filled(column), column.name, column))
         if not assume_sample:
             check_sample(items, found, {column.name: sides[-1].score})
     three = any(side.labels.three for side in sides)
@@ -129,7 +128,7 @@ def estimate(
     return Estimates(tuple(every), tuple(differences), _data(sides), *_said(sides, of, level, rows))
 
 
-def _data(sides: Sequence[Scored]) -> results.Data:
+def _data(sides: Sequence[ScoredSide]) -> results.Data:
     first = data_of(sides[0].items)
     if len(sides) == 1:
         return first
@@ -145,7 +144,7 @@ def _data(sides: Sequence[Scored]) -> results.Data:
 
 
 def _said(
-    sides: Sequence[Scored], estimand: Estimand, level: float, rows: Sequence[Mapping[str, Rows]]
+    sides: Sequence[ScoredSide], estimand: Estimand, level: float, rows: Sequence[Mapping[str, LabelRows]]
 ) -> tuple[Mapping[str, Scalar], tuple[tuple[str, str], ...], tuple[str, ...]]:
     """Settings, notes and signatures."""
     settings: dict[str, Scalar] = {"unit": "citation", "estimand": estimand, "level": level}
@@ -203,7 +202,7 @@ def _said(
     return settings, tuple(notes), tuple(signatures)
 
 
-def _notes_of_claims(items: Items, claims: Claims, own: Mapping[str, Rows]) -> list[tuple[str, str]]:
+def _notes_of_claims(items: Items, claims: Claims, own: Mapping[str, LabelRows]) -> list[tuple[str, str]]:
     notes = [
         ("judge", "full support is entailment; of two annotators or more, by more than half of them"),
         ("mean", f"over answers, of each answer's share, as {TITLES[claims.pipeline]} has it"),
@@ -221,7 +220,7 @@ def _notes_of_claims(items: Items, claims: Claims, own: Mapping[str, Rows]) -> l
     return notes
 
 
-def estimate_sheet(found: Estimates) -> Sheet:
+def estimate_sheet(found: Estimates) -> Table:
     """The table of the estimates: a block a file, and one of the differences."""
     several = len({one.system for one in found.found}) > 1
     rows: list[TableRow] = []

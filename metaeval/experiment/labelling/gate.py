@@ -27,9 +27,8 @@ from metaeval.labelling.gates import SCHEMA, Gate, check_allowed, effective_numb
 from metaeval.labelling.items import Items, items_of
 from metaeval.reading import read_object
 from metaeval.report.cells import cell
-from metaeval.report.grid import UNDEFINED, Note, TableRow, blocks_of, plain
 from metaeval.report.result import checked
-from metaeval.report.sheet import Sheet
+from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, plain
 from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Floats
 from metaeval.stats.prediction_powered import Sample, share, wilson
@@ -83,7 +82,7 @@ class Drift:
 
 
 @dataclass(frozen=True)
-class Checked:
+class GateCheck:
     """The check of a release. flagged: share of its citations below the threshold, with an interval.
 
     unsupported: the share behind it, corrected for the metric's errors, (value, low, high) with one-sided bounds.
@@ -118,7 +117,7 @@ def check(
     mapping: Mapping[str, str] | None = None,
     config: RunConfig | None = None,
     progress: MetricProgress | None = None,
-) -> Checked:
+) -> GateCheck:
     """Hold a release against a gate: how much of it is unsupported, as far as the gate's metric can tell.
 
     max_unsupported: in place of the gate's. Raises `UserError` for a share that none can be, for a gate that was
@@ -171,7 +170,7 @@ def check(
             medians = float(np.median(fitted)), float(np.median(looks[name]))
             drift.append(Drift(name, *medians, p, p < DRIFT / len(gate.reference)))
     order = sorted(np.flatnonzero(below).tolist(), key=lambda row: (score[row], row))
-    return Checked(
+    return GateCheck(
         gate=gate if max_unsupported is None else gate.model_copy(update={"max_unsupported": most}),
         items=items,
         flagged=flagged,
@@ -207,7 +206,7 @@ def average(gate: Gate) -> str:
     return " on average" if gate.promise == "mean" else ""
 
 
-def verdict(found: Checked, fail_on_drift: bool = False) -> str:
+def verdict(found: GateCheck, fail_on_drift: bool = False) -> str:
     """The outcome of a check in one sentence."""
     value, low, high = found.unsupported
     most = found.gate.max_unsupported
@@ -224,7 +223,7 @@ def verdict(found: Checked, fail_on_drift: bool = False) -> str:
     return f"PASSED: not shown to be above the {100 * most:g} % that the gate allows; {share} ({ends})."
 
 
-def check_sheet(found: Checked) -> Sheet:
+def check_sheet(found: GateCheck) -> Table:
     """Flagged and unsupported shares, and drift."""
     gate = found.gate
     value, low, high = found.unsupported
@@ -246,9 +245,8 @@ def check_sheet(found: Checked) -> Sheet:
         ),
         Note("fitted", f"{gate.date}, {gate.labelled:,} labels, gate {gate.hash[:12]}"),
     ]
-    notes += (
-        [Note("unscored", f"{found.unscored:,} citations have no score, and are flagged")] if found.unscored else []
-    )
+    if found.unscored:
+        notes.append(Note("unscored", f"{found.unscored:,} citations have no score, and are flagged"))
     notes += [
         Note(
             "drift" if one.drifted else "no drift",
@@ -275,7 +273,7 @@ def check_sheet(found: Checked) -> Sheet:
     )
 
 
-def junit(found: Checked, fail_on_drift: bool = False) -> str:
+def junit(found: GateCheck, fail_on_drift: bool = False) -> str:
     """JUnit XML: one test of the unsupported share, one of each kind of drift; flagged citations in the output."""
     tests = []
     failures = 0
@@ -304,16 +302,25 @@ def junit(found: Checked, fail_on_drift: bool = False) -> str:
     )
 
 
-def workflow(gate: Gate, answers: str, gate_file: str, further: Sequence[str] = ()) -> str:
-    """A GitHub workflow that checks a release: YAML. further: words that the command takes besides the two files."""
+def workflow(gate: Gate, answers: str, gate_file: str, install: str, further: Sequence[str] = ()) -> str:
+    """A GitHub workflow that checks a release: YAML. further: words that the command takes besides the two files.
+
+    install: where metaeval is installed from, an address that pip takes or a path in the repository. `UserError` for a
+    bare name, which a package index would look up: anybody could publish something under it.
+    """
+    if "/" not in install:
+        raise UserError(
+            f"--install is {install!r}, and no package index has metaeval: give an address that you trust "
+            "(git+https://HOST/OWNER/metaeval@COMMIT), or a path in your repository (./metaeval)."
+        )
     base = gate.metric.partition(":")[0]
     extras = [registry.find("metric", base).card.extra if base in registry.names("metric") else ""]
     extras += [extra for extra in ("xlsx", "parquet") if answers.endswith(f".{extra}")]
     named = ",".join(filter(None, extras))
-    package = f"metaeval[{named}]" if named else "metaeval"
+    brackets = f"[{named}]" if named else ""
+    package = f"metaeval{brackets} @ {install}" if "://" in install else f"{install}{brackets}"
     return Template(resources.files(__package__).joinpath("workflow.yml").read_text(encoding="utf-8")).substitute(
-        package=shlex.quote(f"{package}=={versions('metaeval')['metaeval']}"),
-        check=shlex.join(["metaeval", "gate", "check", answers, gate_file, *further]),
+        package=shlex.quote(package), check=shlex.join(["metaeval", "gate", "check", answers, gate_file, *further])
     )
 
 

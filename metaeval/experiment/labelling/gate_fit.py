@@ -19,17 +19,12 @@ from metaeval.experiment.labelling.scores import PERCENT, data_of, item_sheet, s
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.labelling.gates import Candidate, Gate, Reference, Terms, candidate_of, effective_number
 from metaeval.labelling.items import Items, items_of
-from metaeval.labelling.labels import Judged, Labels, agreement, judged, labels_of
+from metaeval.labelling.labels import LabelledItems, Labels, agreement, judged, labels_of
 from metaeval.report.cells import cell
-from metaeval.report.grid import Note, TableRow, blocks_of, plain
 from metaeval.report.notebook import Recorded
-from metaeval.report.sheet import Record, Sheet
+from metaeval.report.table import Note, Record, Table, TableRow, blocks_of, plain
 from metaeval.signature import signature, versions
-from metaeval.stats.risk_control import (
-    answers_for_mean,
-    design_effect,
-    labels_for,
-)
+from metaeval.stats.risk_control import answers_for_mean, effective_labels, labels_for
 
 _QUANTILES = 201
 _SETTINGS = ("chunk", "aggregate", "metric_options")
@@ -41,8 +36,8 @@ class Fitted(Recorded):
     """The outcome of a fit. gate: None where no metric is good enough. needed, there: unsupported labels, and with the
     promise "mean" answers that have one.
 
-    effective: as how many independent ones those that there are tell (with the first metric). wanted: labels of any
-    level that the missing unsupported ones take, as common as they are; None: nothing would do.
+    effective: as how many independent ones those that there are count where none is missed (with the first metric).
+    wanted: labels of any level that the missing unsupported ones take, as common as they are; None: nothing would do.
     """
 
     terms: Terms = field(repr=False)
@@ -116,7 +111,8 @@ def fit(
     rate = there / bad.size
     weight = 1 / found.sample.probability
     cluster = items.groups[found.sample.rows]
-    effect = design_effect(cleared(columns[0])[found.sample.rows][bad], cluster[bad], weight[bad])
+    score = cleared(columns[0])[found.sample.rows][bad]
+    effective = float(effective_labels(score, cluster[bad], weight[bad], np.array([np.inf]))[0])
     bad_answers = int(np.unique(cluster[bad]).size)
     read = {"data": items.signed, "labels": f"sha256:{own.fingerprint[:12]}"}
     named = ("promise", "max-missed", "max-flagged", "target", "max-unsupported")
@@ -129,7 +125,7 @@ def fit(
         candidates=tuple(results),
         needed=labels_for(max_missed, each) if confident else answers_for_mean(max_missed) or 0,
         there=there if confident else bad_answers,
-        effective=there / effect if confident else bad_answers,
+        effective=effective if confident else bad_answers,
         wanted=int(np.ceil(min(more) / rate)) if more else None,
         items=items,
         labels=own,
@@ -145,7 +141,7 @@ def fit(
 def _gate(
     items: Items,
     labels: Labels,
-    found: Judged,
+    found: LabelledItems,
     bad: Any,
     column: Column,
     candidate: Candidate,
@@ -157,7 +153,8 @@ def _gate(
         raise ValueError("a gate takes a candidate that keeps the promise")
     weight, cluster = 1 / found.sample.probability, items.groups[found.sample.rows]
     fine = ~bad
-    effect = design_effect(cleared(column)[found.sample.rows][fine], cluster[fine], weight[fine])
+    supported = cleared(column)[found.sample.rows][fine]
+    supported_labels = effective_labels(supported, cluster[fine], weight[fine], np.array([chosen.threshold]))
     dumped = config.model_dump(mode="json")
     gate = Gate(
         metric=column.name,
@@ -167,7 +164,7 @@ def _gate(
         **{name: getattr(chosen, name) for name in ("threshold", "bound", "missed", "flagged")},
         precision=candidate.precision,
         unsupported_labels=chosen.labels,
-        supported_labels=float(fine.sum() / effect),
+        supported_labels=float(supported_labels[0]),
         labels=labels.fingerprint,
         items=items.fingerprint,
         labelled=int(bad.size),
@@ -233,7 +230,7 @@ def _hopeless(found: Fitted) -> str:
     )
 
 
-def fit_sheet(found: Fitted) -> Sheet:
+def fit_sheet(found: Fitted) -> Table:
     """A line a metric: its last threshold that keeps the promise, else the one that misses least."""
     rows: list[TableRow] = []
     records = []

@@ -14,7 +14,7 @@ from metaeval.experiment.labelling.scores import filled, scored
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.files import write_text
 from metaeval.labelling.items import Items
-from metaeval.labelling.labels import FIELDS, Drawn, Labels, Unit, judged
+from metaeval.labelling.labels import FIELDS, Drawn, DrawnUnit, Labels, judged
 from metaeval.own_tables import WRITTEN, write_table
 from metaeval.report.explorer import explorer_page
 from metaeval.stats.arrays import Floats, Ints
@@ -49,8 +49,8 @@ def draw(
     """
     if design not in get_args(Design):
         raise unknown("design", design, get_args(Design))
-    if unit not in get_args(Unit):
-        raise unknown("unit", unit, get_args(Unit))
+    if unit not in get_args(DrawnUnit):
+        raise unknown("unit", unit, get_args(DrawnUnit))
     if unit == "answer" and (design != "random" or besides):
         raise UserError("Whole answers are drawn at random, at once: use --design random, or --unit item.")
     if items.claims and (design != "random" or besides):
@@ -90,7 +90,7 @@ def draw(
             zip(besides.levels, np.interp(score[own], score[free][order], chance[order]).tolist(), strict=True)
         )
         strata, unit = [""] * free.size, judged(items, besides).unit  # whole answers keep a variance over answers
-    return Drawn(items, free[rows], chance[rows], [strata[row] for row in rows], cast(Unit, unit), known)
+    return Drawn(items, free[rows], chance[rows], [strata[row] for row in rows], cast(DrawnUnit, unit), known)
 
 
 def _ranks(score: Floats) -> Floats:

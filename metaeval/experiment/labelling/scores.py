@@ -11,25 +11,25 @@ import numpy as np
 from metaeval.config import RunConfig
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, did_you_mean, unknown
-from metaeval.experiment.columns import FILE_PREFIX, Column, check_names, column_of, scored_columns
+from metaeval.experiment.columns import FILE_PREFIX, Column, column_of, named_metrics, scored_columns
 from metaeval.experiment.metrics import MetricProgress
 from metaeval.experiment.prepared_run import prepare
 from metaeval.labelling.items import Items
-from metaeval.labelling.measures import Side
+from metaeval.labelling.measures import LabelSide
 from metaeval.report.result import Column as Measure
 from metaeval.report.result import Data
-from metaeval.report.sheet import sheet_of
+from metaeval.report.table import table_of
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.arrays import Floats
 
 PERCENT = Measure(key="", label="", scale=100, digits=1)
 
-item_sheet = partial(sheet_of, unit="citation", settings={"unit": "citation"})
+item_sheet = partial(table_of, unit="citation", settings={"unit": "citation"})
 """A table of citations, or of shares of them."""
 
 
 @dataclass(frozen=True, eq=False)
-class Scored(Side):
+class ScoredSide(LabelSide):
     """A side with the metric's column, of which `score` is the scores, filled."""
 
     column: Column
@@ -73,10 +73,10 @@ def scored(items: Items, config: RunConfig, progress: MetricProgress | None = No
             found[name] = column_of(name, answers, {"metric": f"{name}@column"})
     if asked:
         run = config.model_copy(update={"metrics": tuple(asked), "unit": "citation", "dataset": "mini"})
-        check_names(run)
+        metrics = named_metrics(run)
         job = prepare(run, items.as_corpus())
         places = {row.id: number for number, row in enumerate(job.rows)}
-        for name, column in zip(asked, scored_columns(job, progress), strict=True):
+        for name, column in zip(asked, scored_columns(job, metrics, progress), strict=True):
             order = [places.get(row.id) for row in items.rows]
             score = np.array([np.nan if at is None else column.score[at] for at in order], dtype=np.float64)
             status = [Status.EMPTY if at is None else column.statuses[at] for at in order]

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from metaeval.config import RunConfig
 from metaeval.experiment.columns import FILE_PREFIX, expected_texts
-from metaeval.experiment.metrics import load_metric, plug_in
+from metaeval.experiment.metrics import load_metrics, plug_in
 from metaeval.experiment.prepared_run import prepare
 from metaeval.experiment.run import metric_looks
 from metaeval.files import csv_text, safe_name, write_text
@@ -19,6 +20,9 @@ from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.plan import Texts
 from protocols.contract import Protocol
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SAMPLE = 200
 """At most so many pairs are scored to measure a metric."""
@@ -54,8 +58,9 @@ def measure(config: RunConfig, clock: Clock = time.process_time) -> Iterator[Cos
     job = prepare(config)
     for name in dict.fromkeys(config.metrics):
         if not name.startswith(FILE_PREFIX):
-            metric = load_metric(name, config)
-            yield _measured(name, metric, sample(expected_texts(job, metric), config.interval.seed), clock)
+            metrics = load_metrics([name], config)
+            texts = sample(expected_texts(job, name, metrics), config.interval.seed)
+            yield _measured(name, metrics.fresh(name), texts, clock)
 
 
 def sample(texts: Sequence[Texts], seed: int, size: int = SAMPLE) -> list[Texts]:
@@ -77,14 +82,13 @@ def write_costs(costs: Sequence[Cost], path: Path) -> Path:
     return path
 
 
-def write_cost_quality(
-    costs: Sequence[Cost], results: Sequence[Result], protocols: Mapping[str, Protocol], folder: Path
-) -> list[Path]:
+def cost_figures(
+    costs: Sequence[Cost], results: Sequence[Result], protocols: Mapping[str, Protocol]
+) -> dict[str, Figure]:
     """For each result, its headline measure against what the metrics cost: speed, and money where any is paid."""
     from metaeval.report.figures.cost import CostPoint, cost_quality
-    from metaeval.report.figures.drawing import save_figure
 
-    written: list[Path] = []
+    drawn: dict[str, Figure] = {}
     looks = metric_looks(results)
     axes = {
         ("speed", "pairs per second of CPU time"): {cost.metric: cost.pairs_per_second for cost in costs},
@@ -102,9 +106,9 @@ def write_cost_quality(
                     low, high = (None if end is None else end * column.scale for end in (found.low, found.high))
                     points.append(CostPoint(row.metric, cost, found.value * column.scale, low, high))
             if points:
-                stem = folder / f"cost-quality-{kind}-{result.protocol}-{safe_name(name)}"
-                written += save_figure(cost_quality(points, axis, column.label, looks), stem)
-    return written
+                stem = f"cost-quality-{kind}-{result.protocol}-{safe_name(name)}"
+                drawn[stem] = cost_quality(points, axis, column.label, looks)
+    return drawn
 
 
 def _measured(name: str, metric: Metric, texts: Sequence[Texts], clock: Clock) -> Cost:

@@ -1,4 +1,4 @@
-"""Figures of a job that is done, whatever command did it: run, evaluate, compare, tables or a citation pipeline.
+"""Figures of a completed job, whatever command did it: run, evaluate, compare, a suite or a citation pipeline.
 
 From results, and from single scores of the job's pair file: ROC curves, distributions by level, and reliability.
 """
@@ -13,16 +13,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metaeval import registry
-from metaeval.config import RunConfig, validated
-from metaeval.config_files import check_file
+from metaeval.config import IntervalConfig, RunConfig
+from metaeval.config_files import shown_settings
 from metaeval.errors import UserError
 from metaeval.experiment.citing.figures import citation_figures
 from metaeval.experiment.citing.shown_answers import is_cited
 from metaeval.experiment.columns import FILE_PREFIX
 from metaeval.experiment.evaluation import named_protocols, readings_of
-from metaeval.experiment.job_folder import NAME, PAIRS, DoneJob, job_folder, read_pairs, settings_of, write_manifests
+from metaeval.experiment.job_folder import (
+    NAME,
+    PAIRS,
+    DoneJob,
+    completed_run,
+    read_pairs,
+    settings_of,
+)
 from metaeval.experiment.metrics import load_metric
 from metaeval.experiment.run import drawn, metric_looks
+from metaeval.experiment.suites.cost import Cost, cost_figures, measure
 from metaeval.experiment.suites.suite import recorded
 from metaeval.experiment.verdicts import find_cutoff
 from metaeval.files import safe_name
@@ -45,51 +53,64 @@ _BINS = 20
 # Every function raises `UserError`, with the command to type, when matplotlib is not installed.
 
 
-def write_job_figures(jobs: Sequence[DoneJob], config: RunConfig) -> list[Path]:
-    """Draw what jobs hold into a folder of RESULTS/figures; the paths. `UserError` where there is nothing to draw.
+@dataclass(frozen=True, eq=False)
+class JobFigures:
+    """What is drawn of jobs: figures by the names of their files, and what metrics cost, by file name."""
 
-    config: says where results are, and whether the jobs' manifests may name code.
+    figures: dict[str, Figure]
+    costs: dict[str, list[Cost]]
+
+
+def draw_jobs(jobs: Sequence[DoneJob], trust: bool, cost: bool = False) -> JobFigures:
+    """Draw what jobs hold; `UserError` where there is nothing to draw.
+
+    trust: whether the jobs' manifests may name code. cost: metrics are measured too, on pairs that are scored again.
     """
-    from metaeval.report.figures.drawing import save_figure
-
     cited = [job for job in jobs if is_cited(job.folder)]
     others = [job for job in jobs if job not in cited]
-    found: dict[str, Figure] = {}
-    if cited:
-        found |= citation_figures([job.folder for job in cited])
+    if cited and cost:
+        raise UserError(f"--cost measures metrics, and {cited[0].name} is of a citation pipeline: leave one out.")
+    found = JobFigures(citation_figures([job.folder for job in cited]) if cited else {}, {})
     if others:
-        found |= _figures(others, config.trust_config)
-    if not found:
+        _draw(others, trust, cost, found)
+    if not found.figures:
         raise UserError(f"{', '.join(job.name for job in jobs)}: there is nothing to draw.")
-    names = sorted(job.name for job in jobs)
-    folder = job_folder(config.results / "figures", [jobs[0].folder.name.rpartition("-")[0]], names)
-    written = [path for stem, figure in found.items() for path in save_figure(figure, folder / stem)]
-    write_manifests(config, "figures", [], written, {"jobs": names})
-    return written
+    return found
 
 
-def _figures(jobs: Sequence[DoneJob], trust: bool) -> dict[str, Figure]:
-    """Figures of results and scores, each metric with one look."""
+def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
+    """Write figures under their names in every format; the paths."""
+    from metaeval.report.figures.drawing import save_figure
+
+    return [path for stem, figure in figures.items() for path in save_figure(figure, folder / stem)]
+
+
+def _draw(jobs: Sequence[DoneJob], trust: bool, cost: bool, found: JobFigures) -> None:
+    """Draw results and scores, each metric with one look."""
     files = [path for job in jobs for path in (recorded(job.folder) or sorted(job.folder.glob("*.json")))]
-    found: dict[Path, list[Result]] = {}
+    results: dict[Path, list[Result]] = {}
     for path in files:
         if path.name != NAME and read_versioned(path)[1] in SCHEMAS:
-            found.setdefault(path.parent, []).append(load_result(path))
-    every = [result for results in found.values() for result in results]
+            results.setdefault(path.parent, []).append(load_result(path))
+    every = [result for own in results.values() for result in own]
     if not every:
         raise UserError(f"{jobs[0].folder} holds no result file: 'metaeval run' and 'metaeval evaluate' write them.")
     configs = {}
-    for folder in found:
-        settings = settings_of(folder)
-        if not trust:
-            check_file(folder / NAME, settings)
-        configs[folder] = validated(RunConfig, {**settings, "trust_config": trust}, str(folder / NAME))
+    for folder in results:
+        settings = shown_settings(folder / NAME, settings_of(folder), trust)
+        config = completed_run(settings, str(folder / NAME), trust)
+        configs[folder] = config.model_copy(update={"interval": IntervalConfig(seed=settings["interval"]["seed"])})
     protocols = {name: one for config in configs.values() for name, one in named_protocols(config).items()}
-    figures = figures_of(every, protocols)
+    found.figures.update(figures_of(every, protocols))
     for folder, config in configs.items():
         if (folder / PAIRS).is_file():
-            figures |= score_figures(folder, config, metric_looks(every))
-    return figures
+            found.figures.update(score_figures(folder, config, metric_looks(every)))
+        if cost:
+            ran = {row.metric for result in results[folder] for row in result.rows if row.kind == "metric"}
+            measured = tuple(name for name in config.metrics if name in ran)
+            if costs := list(measure(config.model_copy(update={"metrics": measured}))):
+                found.costs[f"cost-{safe_name(config.dataset)}-{config.unit}.csv"] = costs
+                found.figures.update(cost_figures(costs, results[folder], protocols))
 
 
 def figures_of(results: Sequence[Result], protocols: Mapping[str, Protocol] | None = None) -> dict[str, Figure]:

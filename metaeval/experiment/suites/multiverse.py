@@ -10,7 +10,7 @@ from typing import Any, get_args
 from metaeval.config import RunConfig, load_run
 from metaeval.corpus.pairs import Rule
 from metaeval.errors import UserError, unknown
-from metaeval.experiment.columns import check_names
+from metaeval.experiment.columns import named_metrics
 from metaeval.experiment.evaluation import find_protocols, named_protocols
 from metaeval.experiment.prepared_run import load_corpus
 from metaeval.experiment.run import run
@@ -81,7 +81,7 @@ def explore(
             raise unknown("measure", measure, sorted({key for of in keys.values() for key in of}))
     for choices in _combinations(axes):
         _configured(config, choices, protocols)
-    check_names(config)
+    named_metrics(config)
     corpus, name, split = load_corpus(config)
     sets = [one for citation in corpus.citations for one in citation.evidence]
     # The threshold places no sentence where all evidence is given as sentence indices.
@@ -89,7 +89,7 @@ def explore(
     own = {_RULE: config.evidence.rule, _THRESHOLD: str(config.evidence.threshold)}
     held = {axis: own[axis] for axis in axes if idle.get(axis)}
     axes = {**axes, **{axis: (value,) for axis, value in held.items()}}
-    found = Multiverse(name, split, held, [], [])
+    found = Multiverse(name, split, held, [], [], corpus.demo)
     plan = list(_combinations(axes))
     for number, choices in enumerate(plan):
         if tick:

@@ -10,19 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.config import RunConfig, load_run
-from metaeval.config_files import check_file, read_experiment
 from metaeval.errors import UserError
-from metaeval.experiment.columns import FILE_PREFIX, answer_rows, check_names, reading
-from metaeval.experiment.doctor import State, readiness
+from metaeval.experiment.columns import FILE_PREFIX, answer_rows, named_metrics, reading
+from metaeval.experiment.doctor import ReadinessState, readiness
 from metaeval.experiment.evaluation import find_protocols, named_protocols, readable_protocols
-from metaeval.experiment.job_folder import job_folder
-from metaeval.experiment.metrics import MetricProgress, load_metric, plug_in
+from metaeval.experiment.job_folder import Command, job_folder
+from metaeval.experiment.metrics import MetricProgress, load_metrics, plug_in
 from metaeval.experiment.prepared_run import Job, prepare
-from metaeval.experiment.run import Evaluated, run, write_run
-from metaeval.files import safe_name, write_text
+from metaeval.experiment.run import Evaluated, run, run_folder
+from metaeval.files import write_text
 from metaeval.reading import read_json
-from metaeval.report.result import Result, load_result
-from metaeval.scoring.contract import Combination
+from metaeval.report.result import Result
 from metaeval.scoring.engine import job_identity
 from metaeval.scoring.store import ScoreStore, pair_key
 from protocols.contract import Protocol
@@ -48,11 +46,11 @@ def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple
     when it fails on the way; what it had scored by then is stored. A judge without a key is run where every answer
     that it would give is stored. Raises `UserError` for what is wrong with the data or the protocols.
     """
-    find_protocols(config)
+    protocols = find_protocols(config)
     if not config.metrics:
-        check_names(config)
+        named_metrics(config)
     job = prepare(config)
-    _, blind = readable_protocols(config, job.frame)
+    blind = readable_protocols(protocols, job).left_out
     able, left_out = _sort_out(config, config.metrics, lambda name, store: _check(name, config, job, store))
     left_out += [LeftOut(config.dataset, "", reason, protocol) for protocol, reason in blind.items()]
     if able:
@@ -62,7 +60,7 @@ def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple
 
             def exhaust(name: str, store: ScoreStore) -> None:
                 if not name.startswith(FILE_PREFIX):
-                    list(answer_rows(job, [name], store, progress))
+                    list(answer_rows(job, load_metrics([name], config), store, progress))
 
             # Each metric scores alone, into the store: those that end well are run.
             able, failed = _sort_out(config, able, exhaust)
@@ -94,22 +92,16 @@ def _sort_out(
 
 def _check(name: str, config: RunConfig, job: Job, store: ScoreStore) -> None:
     """Raise `UserError` when this metric cannot score the job here. Its checkpoint is fetched if need be."""
-    check_names(_only(config, [name]))
-    if name.startswith(FILE_PREFIX):
-        return
-    metric = load_metric(name, config)
-    if isinstance(metric, Combination):
-        for member in metric.members:
-            _check(member, config, job, store)
-        return
-    with plug_in(name):
-        unique = {pair_key(*pair): pair for pair in reading(job, metric).texts}
-        identity = job_identity(metric, unique.values())
-        state = readiness(name, metric)
-        if state.state is State.KEY and len(store.find(identity, list(unique))) < len(unique):
-            raise UserError(
-                f"Metric {name!r} asks a service for which {state.detail} holds the key, and it is not set."
-            )
+    metrics = named_metrics(_only(config, [name]))
+    for single in metrics.single:
+        with plug_in(single):
+            unique = {pair_key(*pair): pair for pair in reading(job, single, metrics).texts}
+            identity = job_identity(metrics[single], unique.values())
+            state = readiness(single, metrics[single])
+            if state.state is ReadinessState.KEY and len(store.find(identity, list(unique))) < len(unique):
+                raise UserError(
+                    f"Metric {single!r} asks a service for which {state.detail} holds the key, and it is not set."
+                )
 
 
 @dataclass(frozen=True)
@@ -124,9 +116,10 @@ class Suite:
         """The folder that holds the folders of its jobs."""
         return self.runs[0].results
 
-    def folder(self, results: Iterable[Result]) -> Path:
-        """Where its tables and figures of these results go."""
-        return job_folder(self.results, [self.name], [row.signature for result in results for row in result.rows])
+    def folder(self, results: Iterable[Result], command: Command) -> Path:
+        """Where what a command makes of these results goes: RESULTS/SUITE-HASH."""
+        signatures = [row.signature for result in results for row in result.rows]
+        return job_folder(self.results, [self.name], signatures, command, *self.runs)
 
     @property
     def protocols(self) -> dict[str, Protocol]:
@@ -136,9 +129,8 @@ class Suite:
 
 @dataclass(frozen=True)
 class Part:
-    """One data set of a suite: its run, what it found (None where nothing could be run), and what was left out."""
+    """One data set of a suite: what its run found (None where nothing could be run), and what was left out."""
 
-    config: RunConfig
     found: Evaluated | None
     left_out: list[LeftOut]
 
@@ -147,28 +139,30 @@ class Part:
         """The results of its run, if there are any."""
         return self.found.results if self.found else []
 
+    @property
+    def config(self) -> RunConfig:
+        """What was run: with the metrics that could be."""
+        return self.found.source.config if self.found else RunConfig()
 
-def read_suite(
-    path: Path | None, settings: Mapping[str, Any], overrides: Sequence[str] = (), datasets: Sequence[str] = ()
+    @property
+    def files(self) -> list[Path]:
+        """The result files of its run, once it is written."""
+        folder = run_folder(self.config, self.results) if self.found else Path()
+        return [folder / f"{result.protocol}.json" for result in self.results]
+
+
+def suite_of(
+    path: Path | None, settings: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], datasets: Sequence[str] = ()
 ) -> Suite:
-    """Read a suite: a run's YAML file (or the name of a shipped one) with `datasets` in place of `dataset`.
+    """The suite of the data sets that are named, of the entries of a file, or of the shipped one.
 
-    Each entry of `datasets` is a name, or a mapping with `dataset` and settings of its own (split, unit, options ...).
-    `datasets` given here take the place of the file's; one that the file has keeps the settings that it has there.
-    Without a file, a suite of the data sets given, or of the shipped one. Raises `UserError` as `load_run` does.
+    path: the file, after which the suite is named. settings: of all its runs. entries: data sets with settings of their
+    own, which count in place of these. Raises `UserError` as `load_run` does.
     """
-    given = {key: value for key, value in settings.items() if value is not None}
-    values = read_experiment(path, given) if path else {}
-    listed = _entries(values.pop("datasets", None), path)
-    if listed and "dataset" in values:
-        raise UserError(f"{path}: it names both 'dataset' and 'datasets'; keep one of them.")
-    for entry in () if given.get("trust_config") else listed:
-        check_file(path, {key: value for key, value in entry.items() if key not in given})
-    known = {str(entry["dataset"]): entry for entry in listed}
-    chosen = [known.get(name, {"dataset": name}) for name in datasets] or listed or [{}]
-    runs = tuple(load_run(None, {**values, **entry, **given}, overrides) for entry in chosen)
-    name = path.stem if path else "+".join(dict.fromkeys(run.dataset for run in runs))
-    return Suite(name, runs)
+    known = {str(entry["dataset"]): entry for entry in entries}
+    chosen = [known.get(name, {"dataset": name}) for name in datasets] or entries or [{}]
+    runs = tuple(load_run(None, {**settings, **entry}) for entry in chosen)
+    return Suite(path.stem if path else "+".join(dict.fromkeys(run.dataset for run in runs)), runs)
 
 
 def run_suite(suite: Suite, progress: MetricProgress | None = None) -> Iterator[Part]:
@@ -178,57 +172,25 @@ def run_suite(suite: Suite, progress: MetricProgress | None = None) -> Iterator[
     """
     for config in suite.runs:
         try:
-            found, left_out = run_able(config, progress)
+            yield Part(*run_able(config, progress))
         except UserError as error:
-            found, left_out = None, [LeftOut(config.dataset, "", str(error))]
-        yield Part(config, found, left_out)
-
-
-def _entries(listed: Any, path: Path | None) -> list[dict[str, Any]]:
-    """What is said of each data set, under the names of a run's settings."""
-    if listed is None:
-        return []
-    if not isinstance(listed, list) or not listed:
-        raise UserError(f"{path}: 'datasets' should be a list of names, or of mappings with 'dataset' in each.")
-    entries = [{"dataset": item} if isinstance(item, str) else item for item in listed]
-    for item in entries:
-        if not isinstance(item, dict) or not isinstance(item.get("dataset"), str):
-            raise UserError(
-                f"{path}: a data set of 'datasets' is {item!r}; it should be a name, or a mapping with 'dataset'."
-            )
-    return [{"dataset_options" if key == "options" else str(key): item[key] for key in item} for item in entries]
+            yield Part(None, [LeftOut(config.dataset, "", str(error))])
 
 
 RECORD = "suite.json"
 
 
-def write_part(part: Part) -> list[Path]:
-    """Write one data set's results as a run of its own does; the paths."""
-    return write_run(part.config, part.found) if part.found else []
-
-
-def write_record(suite: Suite, folder: Path, results: Sequence[Sequence[Path]], left_out: Sequence[LeftOut]) -> Path:
+def write_record(suite: Suite, folder: Path, parts: Sequence[Part]) -> Path:
     """Write what the suite ran, where each run's result files are, and what was left out and why."""
     path = folder / RECORD
     record = {
-        **_settings(suite),
-        "results": [[str(file) for file in files] for files in results],
-        "left_out": [vars(one) for one in left_out],
+        "name": suite.name,
+        "runs": [run.model_dump(mode="json") for run in suite.runs],
+        "results": [[str(file) for file in part.files] for part in parts],
+        "left_out": [vars(one) for part in parts for one in part.left_out],
     }
-    write_text(path, json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    write_text(path, json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False) + "\n", update=True)
     return path
-
-
-def read_record(suite: Suite) -> tuple[list[list[Result]], list[LeftOut]]:
-    """Each run's results, as the last command wrote them for this very suite, and what it left out; else empty."""
-    records = [path for path in suite.results.glob(f"{safe_name(suite.name)}-*/{RECORD}") if path.is_file()]
-    for path in sorted(records, key=lambda path: path.stat().st_mtime_ns, reverse=True):
-        with contextlib.suppress(UserError, AttributeError, KeyError, TypeError):
-            record = read_json(path)
-            if {key: record.get(key) for key in ("name", "runs")} == _settings(suite):
-                results = [[load_result(Path(file)) for file in files] for files in record["results"]]
-                return results, [LeftOut(**one) for one in record["left_out"]]
-    return [], []
 
 
 def recorded(folder: Path) -> list[Path]:
@@ -238,5 +200,30 @@ def recorded(folder: Path) -> list[Path]:
     return []
 
 
-def _settings(suite: Suite) -> dict[str, Any]:
-    return {"name": suite.name, "runs": [run.model_dump(mode="json") for run in suite.runs]}
+def recorded_omissions(folder: Path) -> list[LeftOut]:
+    """What a suite left out, by the record in its folder; none where there is no such record."""
+    with contextlib.suppress(UserError, AttributeError, KeyError, TypeError):
+        return [LeftOut(**one) for one in read_json(folder / RECORD)["left_out"]]
+    return []
+
+
+def omissions(left_out: Sequence[LeftOut]) -> list[tuple[str, str]]:
+    """What was left out, and why, each reason once."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for one in left_out:
+        reasons.setdefault((one.metric or one.protocol, one.reason), []).append(one.dataset)
+    return [
+        (f"{name} on {', '.join(datasets)}" if name else f"data set {', '.join(datasets)}", reason)
+        for (name, reason), datasets in reasons.items()
+    ]
+
+
+def omission_lines(left_out: Sequence[LeftOut]) -> list[str]:
+    """What was left out, a line each, and how much it was."""
+    lines = [f"Left out: {what}: {reason}" for what, reason in omissions(left_out)]
+    return [*lines, f"Warning: {len(left_out)} left out, and not in what was written."] if lines else []
+
+
+def lacks_data(left_out: Sequence[LeftOut]) -> bool:
+    """Whether a whole data set was left out."""
+    return any(not (one.metric or one.protocol) for one in left_out)

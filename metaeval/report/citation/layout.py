@@ -10,10 +10,22 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from metaeval.report.cells import cell, lay_out, rank
-from metaeval.report.grid import Block, Cell, Grid, Group, Line, Note, Rank, TableRow, blocks_of, plain, value_of
-from metaeval.report.notes import differs, settings, standing
-from metaeval.report.result import Column, Result, Row
-from metaeval.report.sheet import Record
+from metaeval.report.notes import above, control_tests, differs, settings, standing
+from metaeval.report.result import Column, Comparison, Result
+from metaeval.report.table import (
+    Block,
+    Cell,
+    Group,
+    Line,
+    Note,
+    Rank,
+    Record,
+    Table,
+    TableRow,
+    blocks_of,
+    grouped,
+    plain,
+)
 
 Ends = tuple[float | None, float | None, float | None]
 """A value and the ends of its interval; None where undefined."""
@@ -37,19 +49,8 @@ class Entry:
     values: Mapping[str, Ends]
 
 
-@dataclass(frozen=True)
-class Frame:
-    """What stands around a table: key of its label, title, subtitle, footer and signatures."""
-
-    key: tuple[str, ...]
-    title: str
-    subtitle: str
-    footer: tuple[Note, ...] = ()
-    signatures: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, eq=False)
-class Table:
+class TableLines:
     """Named lines of cells in titled blocks, as they are printed, and the records that they are made of."""
 
     rows: list[TableRow] = field(default_factory=list)
@@ -75,7 +76,7 @@ def shown_columns(columns: Sequence[Column], entries: Sequence[Entry], kept: Col
     return [one for one in columns if one.key in kept or any(_value(entry, one) is not None for entry in entries)]
 
 
-def scores_grid(frame: Frame, columns: Sequence[Column], entries: Sequence[Entry], kept: Collection[str] = ()) -> Grid:
+def scores_grid(frame: Table, columns: Sequence[Column], entries: Sequence[Entry], kept: Collection[str] = ()) -> Table:
     """Systems in blocks by backend; backends alone where there is one system.
 
     Columns without a value are left out, but for those whose keys are `kept`.
@@ -104,7 +105,9 @@ def scores_grid(frame: Frame, columns: Sequence[Column], entries: Sequence[Entry
     return framed_grid(frame, [column.label for column in shown], blocks, "backend" if alone else "system")
 
 
-def lines_grid(frame: Frame, stub: str, headings: Sequence[str], table: Table, groups: tuple[Group, ...] = ()) -> Grid:
+def lines_grid(
+    frame: Table, stub: str, headings: Sequence[str], table: TableLines, groups: tuple[Group, ...] = ()
+) -> Table:
     """Any named lines of cells, in titled blocks."""
     return framed_grid(frame, headings, blocks_of(table.rows) if table.rows else (), stub, groups)
 
@@ -126,25 +129,15 @@ def _value(entry: Entry, column: Column) -> float | None:
 
 
 def framed_grid(
-    frame: Frame, headings: Sequence[str], blocks: Sequence[Block], stub: str, groups: tuple[Group, ...] = ()
-) -> Grid:
+    frame: Table, headings: Sequence[str], blocks: Sequence[Block], stub: str, groups: tuple[Group, ...] = ()
+) -> Table:
     """Blocks in their frame, with a legend where a number has a rank."""
     ranked = any(cell.rank for block in blocks for line in block.lines for cell in line.cells)
-    return Grid(
-        key=frame.key,
-        title=frame.title,
-        subtitle=frame.subtitle,
-        headings=tuple(headings),
-        blocks=tuple(blocks),
-        legend="Bold: best system of the block; underlined: second best." if ranked else "",
-        footer=frame.footer,
-        signatures=frame.signatures,
-        stub=stub,
-        groups=groups,
-    )
+    legend = "Bold: best system of the block; underlined: second best." if ranked else ""
+    return replace(frame, headings=tuple(headings), blocks=tuple(blocks), legend=legend, stub=stub, groups=groups)
 
 
-def brief_grid(result: Result, names: Collection[str], columns: Collection[str]) -> Grid:
+def brief_grid(result: Result, names: Collection[str], columns: Collection[str]) -> Table:
     """The result of these measures, under those of these columns that it has, or under all."""
     shown = [one for one in result.columns if one.key in columns] or result.columns
     few = few_rows(result.model_copy(update={"columns": shown}), names)
@@ -175,31 +168,26 @@ def unmarked(result: Result) -> Result:
 
 
 def cleared(result: Result) -> Note:
-    """Which measures each control is cleared by: their interval lies wholly above its own."""
+    """Which measures are significantly above each control, under the columns in which they were tested against it."""
     metrics = [row for row in result.rows if row.kind == "metric"]
+    by_label = {
+        plain(column.label): [control_tests(result, column, row) for row in metrics] for column in result.columns
+    }
     items = []
-    for control in (row for row in result.rows if row.kind == "control"):
-        columns = [column for column in result.columns if value_of(control, column).low is not None]
-        said: dict[str, list[str]] = {}
-        for column in columns:
-            said.setdefault(_cleared_by(control, column, metrics), []).append(plain(column.label))
-        texts = [text if len(said) == 1 else f"{', '.join(labels)}: {text}" for text, labels in said.items()]
+    for control in (row.metric for row in result.rows if row.kind == "control"):
+        tested = {label: [own[control] for own in tests if control in own] for label, tests in by_label.items()}
+        labels_of = grouped((_cleared_by(result, tests), label) for label, tests in tested.items() if tests)
+        texts = [text if len(labels_of) == 1 else f"{', '.join(labels)}: {text}" for text, labels in labels_of.items()]
         if texts:
-            items.append((plain(control.metric), "; ".join(texts)))
-    return Note(
-        "controls", "a measure clears a control where its interval lies wholly above the control's", tuple(items)
-    )
+            items.append((plain(control), "; ".join(texts)))
+    return Note("controls", "a measure clears a control where it is significantly above it", tuple(items))
 
 
-def _cleared_by(control: Row, column: Column, metrics: Sequence[Row]) -> str:
-    names = [
-        plain(row.metric)
-        for row in metrics
-        if value_of(row, column).low is not None and control.metric not in row.not_above.get(column.key, [])
-    ]
+def _cleared_by(result: Result, tests: Sequence[Comparison]) -> str:
+    names = [plain(test.one) for test in tests if result.significance and above(test, result.significance.alpha)]
     if not names:
         return "no measure clears it"
-    return "every measure clears it" if len(names) == len(metrics) else f"cleared by {', '.join(names)}"
+    return "every measure clears it" if len(names) == len(tests) else f"cleared by {', '.join(names)}"
 
 
 def told_apart(result: Result) -> Note:

@@ -13,8 +13,8 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-from metaeval.report.grid import grouped
 from metaeval.report.html_report import escape
+from metaeval.report.table import grouped
 from metaeval.shown import Shown
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";\n', re.MULTILINE)

@@ -26,7 +26,7 @@ export function makeOverview(app) {
       h("ul", { class: "soft" }, job.cautions.map((sentence) => h("li", {}, sentence))),
     ],
     job.tables.map((table, number) => tableOf(table, number === 0)),
-    h("h2", {}, job.rows.rating ? "Scores at each level of the human rating" : "Scores at each level of support"),
+    h("h2", {}, job.rows.rating ? "Scores at each level of the rating" : "Scores at each level of support"),
     h(
       "p",
       { class: "soft" },

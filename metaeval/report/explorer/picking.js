@@ -18,7 +18,7 @@ export function presetsOf({ levels: [none, , full], rows }) {
     ["confident", "Confident errors of A", "wrong at its threshold, furthest from it first"],
     ["full-low", high, "lowest first"],
     ["none-high", low, "highest first"],
-    ["all-wrong", "Every metric against the human", "at every metric's threshold"],
+    ["all-wrong", "Every metric against the label", "at every metric's threshold"],
     ["cut", "Truncated by A", "most tokens lost first"],
     ["unscored", "Without a score of A", "with the reason"],
   ];

@@ -115,7 +115,7 @@ function legend(app, explaining, shown, evidence, lost) {
   return h(
     "div",
     { class: "legend soft" },
-    h("u", { class: evidence ? "evidence" : "" }, evidence ? "marked by the human" : "no evidence marked here"),
+    h("u", { class: evidence ? "evidence" : "" }, evidence ? "marked as evidence" : "no evidence marked here"),
     explaining.length > 0 && h("label", {}, "shaded: ", select, " found it"),
     shown && [h("span", { class: "used", css: { "--weight": "60%" } }, "support"), h("span", { class: "missed" }, "not found")],
     lost.map((text) => h("p", {}, "Evidence that stands nowhere in the document: ", h("q", {}, text))),
@@ -141,7 +141,7 @@ function scoreLine(app, metric, row) {
     h(
       "span",
       { class: right === false ? "verdict wrong" : "verdict" },
-      score === null ? `no score: ${metric.missing[row] ?? "not told"}` : said && `${said}${right ? "" : ", against the human"}`,
+      score === null ? `no score: ${metric.missing[row] ?? "not told"}` : said && `${said}${right ? "" : ", against the label"}`,
       row in metric.cut && `, ${metric.cut[row]} tokens cut`,
     ),
   );

@@ -272,7 +272,7 @@ function readings(app, letter, metric) {
   const values = aucs(metric, app.job.levels, level, app.picked);
   const target = app.state.target;
   const [none, partial, full] = app.job.levels;
-  const human = target === 2 ? full : `${full} or ${partial}`;
+  const labelled = target === 2 ? full : `${full} or ${partial}`;
   const counts = threshold === null ? null : confusion(metric, threshold, level, target, app.picked);
   const cells = counts?.map((count) => h("td", {}, count.toLocaleString("en")));
   return h(
@@ -283,7 +283,7 @@ function readings(app, letter, metric) {
         "table",
         { class: "confusion" },
         h("caption", {}, `${letter}: ${metric.name}`),
-        h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "col" }, `human: ${human}`), h("th", { scope: "col" }, target === 2 ? `less` : none))),
+        h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "col" }, `label: ${labelled}`), h("th", { scope: "col" }, target === 2 ? `less` : none))),
         h(
           "tbody",
           {},

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import COLOURS, INK, Look, axes, literal, looks_of, panels, stack, styled, wrapped
-from metaeval.report.grid import value_of
 from metaeval.report.result import Column, Result, Row, Value
+from metaeval.report.table import value_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,6 +1,6 @@
 """What all figures share: a drawing surface, how a metric looks, names, and files that are reproducible byte for byte.
 
-They need matplotlib: pip install 'metaeval[report]'.
+They need matplotlib, of the extra 'report'.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from metaeval.errors import UserError
+from metaeval.errors import UserError, install_extra
 from metaeval.files import atomic_write
 from metaeval.report.column_layout import broken
-from metaeval.report.grid import plain
+from metaeval.report.table import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,7 +137,7 @@ def styled() -> Iterator[None]:
     try:
         matplotlib = importlib.import_module("matplotlib")
     except ImportError as error:
-        raise UserError("Figures need matplotlib, which is not installed: pip install 'metaeval[report]'.") from error
+        raise UserError(f"Figures need matplotlib, not installed here: type {install_extra('report')}.") from error
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)

@@ -195,7 +195,7 @@ def confusion_map(counts: Sequence[Sequence[int]], levels: Sequence[str], name: 
     plot.set_yticks(range(size), labels)
     plot.tick_params(length=0)
     plot.spines[:].set_visible(False)
-    plot.set(xlabel="metric", ylabel="human level")
+    plot.set(xlabel="metric", ylabel="labelled level")
     if name:
         plot.set_title(literal(name), loc="left", fontsize=9)
     return figure

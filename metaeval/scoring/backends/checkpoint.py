@@ -166,12 +166,7 @@ def _cached(checkpoint: Checkpoint) -> ModelFolder | None:
 
 def _download(checkpoint: Checkpoint) -> ModelFolder:
     from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError: the hub client's own library's
-        GatedRepoError,
-        HTTPError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
+    from huggingface_hub.errors import GatedRepoError, HTTPError, RepositoryNotFoundError, RevisionNotFoundError  # type: ignore[attr-defined]  # HTTPError: the hub client's own library's
 
     name = checkpoint.hub_id
     try:
@@ -252,7 +247,7 @@ def remember(path: Path, more: Mapping[str, Any]) -> None:
         known = {}
     kept = {name: one for name, one in known.items() if isinstance(one, dict)}
     with suppress(UserError):
-        write_text(path, json.dumps({**kept, **more}, indent=1, sort_keys=True))
+        write_text(path, json.dumps({**kept, **more}, indent=1, sort_keys=True), update=True)
 
 
 def fetch_file(url: str, sha256: str, size: int, by_hand: str) -> Path:

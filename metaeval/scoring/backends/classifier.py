@@ -73,7 +73,7 @@ class Encoder(Protocol):
         """One input per pair."""
 
 
-class Table(NamedTuple):
+class LogitTable(NamedTuple):
     """The model's output for pairs: logits, (pairs, classes) fp32 on the CPU; tokens before the cut; tokens cut."""
 
     values: torch.Tensor
@@ -97,19 +97,19 @@ class PairClassifier:
         self._batch_tokens = batch_tokens
         self._device = device
 
-    def table(self, firsts: Sequence[str], seconds: Sequence[str]) -> Table:
+    def table(self, firsts: Sequence[str], seconds: Sequence[str]) -> LogitTable:
         """Classify pairs, in order, as one table."""
         import torch
 
         asked = list(zip(firsts, seconds, strict=True))
         places = {pair: place for place, pair in enumerate(dict.fromkeys(asked))}
         if not places:
-            return Table(torch.empty(0, 0), [], [])
+            return LogitTable(torch.empty(0, 0), [], [])
         inputs = self.tokens.encode([one for one, _ in places], [other for _, other in places])
         budget, device = self._batch_tokens, self._device
         rows = run_batches(inputs, lambda pair: len(pair.ids), self._forward, budget, device)
         order = [places[pair] for pair in asked]
-        return Table(
+        return LogitTable(
             torch.stack(rows)[order], [inputs[place].tokens for place in order], [inputs[place].cut for place in order]
         )
 

@@ -22,7 +22,7 @@ _SLICE = 256  # statements encoded before the memory they take is looked at agai
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedText:
     """One text: last hidden states or what is kept of them, its ids, its tokens before the cut, and how many were cut.
 
     states: (kept tokens, dimensions) fp32; special tokens are included, here and in the counts.
@@ -34,7 +34,7 @@ class Encoded:
     cut: int
 
 
-def words_of(one: Encoded, other: Encoded) -> tuple[bool, int, int]:
+def words_of(one: EncodedText, other: EncodedText) -> tuple[bool, int, int]:
     """Whether one of two texts has no words, no token but its two special ones; tokens and cut of both."""
     return min(one.tokens, other.tokens) <= 2, one.tokens + other.tokens, one.cut + other.cut
 
@@ -57,7 +57,7 @@ class TextEncoder:
         self._device = device
         self._padding = padding
 
-    def encode(self, texts: Sequence[str], keep: Keep | None = None) -> list[Encoded]:
+    def encode(self, texts: Sequence[str], keep: Keep | None = None) -> list[EncodedText]:
         """Encode texts, in order; `keep` says what stays in memory of each, before the next batch is run."""
 
         def forward(ids: list[list[int]]) -> list[torch.Tensor]:
@@ -65,7 +65,7 @@ class TextEncoder:
 
         ids, cuts = self.tokenise(texts)
         kept = run_batches(ids, len, forward, self._batch_tokens, self._device)
-        return [Encoded(states, own, len(own) + cut, cut) for states, own, cut in zip(kept, ids, cuts, strict=True)]
+        return [EncodedText(states, own, len(own) + cut, cut) for states, own, cut in zip(kept, ids, cuts, strict=True)]
 
     def tokenise(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
         """Each text's ids as the model reads them, and how many of its tokens were cut."""
@@ -100,7 +100,7 @@ class JobTexts:
         self.held = 0
         self._keep = keep
         self._budget = budget
-        self._kept: dict[str, Encoded] = {}
+        self._kept: dict[str, EncodedText] = {}
 
     def prepare(self, statements: Iterable[str]) -> None:
         """Encode and keep a job's statements, until the budget is spent."""
@@ -115,7 +115,7 @@ class JobTexts:
                 self._kept[text] = item
                 self.held += size
 
-    def read(self, texts: Iterable[str]) -> dict[str, Encoded]:
+    def read(self, texts: Iterable[str]) -> dict[str, EncodedText]:
         """Each distinct text, encoded."""
         wanted = dict.fromkeys(texts)
         new = [text for text in wanted if text not in self._kept]
@@ -124,7 +124,7 @@ class JobTexts:
 
 
 def match_pairs(
-    pairs: Sequence[tuple[str, str]], texts: Mapping[str, Encoded], weigh: Callable[[Encoded], torch.Tensor]
+    pairs: Sequence[tuple[str, str]], texts: Mapping[str, EncodedText], weigh: Callable[[EncodedText], torch.Tensor]
 ) -> list[tuple[float, float]]:
     """(precision, recall) of each (source, statement); one matrix product for all statements of a source.
 
@@ -154,7 +154,7 @@ def match_pairs(
     return [found[number] for number in range(len(pairs))]
 
 
-def first_products(sides: Sequence[tuple[Encoded, Encoded]]) -> list[float]:
+def first_products(sides: Sequence[tuple[EncodedText, EncodedText]]) -> list[float]:
     """The product of the first vectors of each two texts, in fp64: cosines, where they are unit vectors.
 
     All are asked for together: a GPU waits for its host at every number.
@@ -166,7 +166,7 @@ def first_products(sides: Sequence[tuple[Encoded, Encoded]]) -> list[float]:
     return found
 
 
-def align_tokens(encoder: TextEncoder, texts: Mapping[str, Encoded], source: str, statement: str) -> list[Span]:
+def align_tokens(encoder: TextEncoder, texts: Mapping[str, EncodedText], source: str, statement: str) -> list[Span]:
     """Each token of the statement with its cosine, and the token of the source that it is most like.
 
     texts: both texts' unit vectors, one for each token.

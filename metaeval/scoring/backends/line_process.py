@@ -17,7 +17,7 @@ _GRACE = 2.0
 _TAIL = 20
 
 
-class EndedError(Exception):
+class ProgramEndedError(Exception):
     """The program has closed its standard output: it has ended, or is about to."""
 
 
@@ -61,7 +61,7 @@ class LineProcess:
             raise SilentError from None
         if line is None:
             self._out.put(None)
-            raise EndedError
+            raise ProgramEndedError
         return line.decode("utf-8", "replace").rstrip("\r\n")
 
     def log(self) -> list[str]:

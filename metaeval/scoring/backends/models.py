@@ -24,19 +24,9 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="torch.nn.Module")
 
 # (linear layer, activation behind it) as transformers names them: BERT, RoBERTa, ELECTRA, DeBERTa; ALBERT; BART; T5.
-_ACTIVATED = (
-    ("dense", "intermediate_act_fn"),
-    ("ffn", "activation"),
-    ("fc1", "activation_fn"),
-    ("wi_0", "act"),
-)
+_ACTIVATED = (("dense", "intermediate_act_fn"), ("ffn", "activation"), ("fc1", "activation_fn"), ("wi_0", "act"))
 # Which form of GELU an activation module of transformers computes, in torch's and oneDNN's words.
-_GELU = {
-    "GELUActivation": "none",
-    "NewGELUActivation": "tanh",
-    "GELUTanh": "tanh",
-    "PytorchGELUTanh": "tanh",
-}
+_GELU = {"GELUActivation": "none", "NewGELUActivation": "tanh", "GELUTanh": "tanh", "PytorchGELUTanh": "tanh"}
 
 
 def pack_linears(model: Model) -> Model:

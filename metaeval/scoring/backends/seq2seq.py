@@ -38,12 +38,7 @@ class AbsorbedAttention(torch.nn.Module):
         self.v = torch.nn.Parameter(attention.v.weight.detach().view(heads, -1, width), requires_grad=False)
 
     def forward(
-        self,
-        hidden_states: torch.Tensor,
-        mask: torch.Tensor | None = None,
-        *,
-        key_value_states: torch.Tensor,
-        **_: Any,
+        self, hidden_states: torch.Tensor, mask: torch.Tensor | None = None, *, key_value_states: torch.Tensor, **_: Any
     ) -> tuple[torch.Tensor, None, None]:
         """Attend; hidden_states (rows, queries, width), key_value_states (rows, tokens, width), mask true or 0 at
         what is attended to, (rows, 1, queries or 1, tokens). T5 scales no scores and gives this layer no position bias.
@@ -67,7 +62,7 @@ Answer = TypeVar("Answer")
 _GROUP = 4  # batches of the encoder whose prompts go to the decoder together
 
 
-class Encoded:
+class EncodedPrompts:
     """A batch of encoded prompts, for questions to the decoder."""
 
     def __init__(self, owner: Seq2Seq, states: torch.Tensor, mask: torch.Tensor) -> None:
@@ -102,7 +97,7 @@ class Seq2Seq:
         self._batch_tokens = batch_tokens
         self._device = device
 
-    def ask(self, prompts: Sequence[Sequence[int]], read: Callable[[Encoded], Sequence[Answer]]) -> list[Answer]:
+    def ask(self, prompts: Sequence[Sequence[int]], read: Callable[[EncodedPrompts], Sequence[Answer]]) -> list[Answer]:
         """Encode prompts and give them to `read` in groups, which answers for each prompt; answers in order.
 
         A group is several batches of the encoder: the decoder reads all its weights for a few tokens a prompt, and
@@ -113,7 +108,7 @@ class Seq2Seq:
         tokens = max(self._batch_tokens, min(_GROUP * self._batch_tokens, sum(lengths) // 8))
         return run_batches(prompts, len, lambda group: read(self._encode(group)), tokens, self._device, waste=1.0)
 
-    def _encode(self, prompts: Sequence[Sequence[int]]) -> Encoded:
+    def _encode(self, prompts: Sequence[Sequence[int]]) -> EncodedPrompts:
         """States of a group, longest prompt first, batch by batch."""
         lengths = [len(prompt) for prompt in prompts]
         states = mask = torch.empty(0)
@@ -124,7 +119,7 @@ class Seq2Seq:
                 states = found.new_zeros(len(prompts), max(lengths), found.shape[-1])
                 mask = own.new_zeros(len(prompts), max(lengths))
             states[batch, : ids.shape[1]], mask[batch, : ids.shape[1]] = found, own
-        return Encoded(self, states, mask)
+        return EncodedPrompts(self, states, mask)
 
     def decode(self, states: torch.Tensor, mask: torch.Tensor, given: Sequence[Sequence[int]]) -> torch.Tensor:
         """One decoder pass over the start token and given ones, without a cache; see `Encoded.after`."""

@@ -49,7 +49,7 @@ Execute = Callable[[Context, Iterable[Task]], Iterator[Done]]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class WorkerRecipe:
     """What another process makes the metrics of a job from, as JSON.
 
     names: of the metrics that share the job. settings: those of the run that metrics depend on. identities: the hash of

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from metaeval.errors import UserError
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.scoring.executors.contract import Context, Done, Recipe, Task
+from metaeval.scoring.executors.contract import Context, Done, Task, WorkerRecipe
 
 _log = logging.getLogger("metaeval")
 
@@ -72,7 +72,7 @@ class Pool(ABC):
         self._children: dict[int, Child] = {}
         self._job: Any = None
         self._numbers: Sequence[Mapping[str, int]] = ()
-        self._of: tuple[Recipe, Context] | None = None
+        self._of: tuple[WorkerRecipe, Context] | None = None
         self._deaths = 0  # in a row, of workers that had scored nothing yet
 
     @abstractmethod
@@ -91,7 +91,7 @@ class Pool(ABC):
         """Workers that find no room, and whose blocks others can score. `size` may be another one afterwards."""
         return ()
 
-    def run(self, recipe: Recipe, context: Context, tasks: Iterable[Task]) -> Iterator[Done]:
+    def run(self, recipe: WorkerRecipe, context: Context, tasks: Iterable[Task]) -> Iterator[Done]:
         """Score tasks; a block is given back when its worker has scored it.
 
         A worker that dies is replaced, and its blocks are scored again. A block that has killed `KILLS` workers is
@@ -127,7 +127,7 @@ class Pool(ABC):
         self._children.clear()
         self._of = None
 
-    def _begin(self, recipe: Recipe, context: Context) -> None:
+    def _begin(self, recipe: WorkerRecipe, context: Context) -> None:
         """Tell the workers that are there of a new job; those that start later are told then."""
         texts = {"sources": context.sources, "statements": context.statements}
         self._numbers = [{text: number for number, text in enumerate(side)} for side in texts.values()]

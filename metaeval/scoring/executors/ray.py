@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from metaeval.errors import UserError
+from metaeval.errors import UserError, install_extra
 from metaeval.scoring.executors.local import WORKER
 from metaeval.scoring.executors.pool import Child, Piece, Pool
 
@@ -132,7 +132,7 @@ class RayPool(Pool):
             import ray
         except ImportError as error:
             raise UserError(
-                "The executor 'ray' needs Ray, not installed here: type \"pip install 'metaeval[ray]'\"."
+                f"The executor 'ray' needs Ray, not installed here: type {install_extra('ray')}."
             ) from error
         self._ray: Any = ray
         self._own = not ray.is_initialized()

@@ -13,7 +13,7 @@ from metaeval.conformance.dataset import CHECKS, DatasetSubject, its_card_is_who
 from metaeval.corpus import loading
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loaders import mini, qasem, wice
-from metaeval.corpus.loaders.rows import Draft
+from metaeval.corpus.loaders.rows import CorpusDraft
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Statement
 from metaeval.errors import UserError
@@ -100,14 +100,14 @@ def test_the_files_are_looked_for_in_data(tmp_path: Path) -> None:
 
 
 def test_documents_of_one_text_are_one_document() -> None:
-    draft = Draft("x")
+    draft = CorpusDraft("x")
     assert draft.document("a", url="u") == draft.document("a", url="v") != draft.document("b", url="u")
     assert draft.document(url="u") == draft.document(url="u") != draft.document(url="v")
     assert draft.document(sentences=("a",)) != draft.document("a")
 
 
 def test_two_statements_under_one_id_are_an_error() -> None:
-    draft = Draft("x")
+    draft = CorpusDraft("x")
     draft.statement(Statement("s", "a", "g"))
     draft.statement(Statement("s", "a", "g"))
     with pytest.raises(UserError, match="'s' to two statements"):

@@ -1,10 +1,13 @@
 import json
+import tracemalloc
 
 import pytest
 
+from metaeval import cells
 from metaeval.corpus.loaders.ratings import DATASET, read_ratings
 from metaeval.corpus.loading import load_dataset
 from metaeval.errors import UserError
+from metaeval.files import csv_text
 
 ROWS = [
     {"id": "r1", "group": "g1", "gold": 0.5, "system": "bart", "subset": "news", "text": "One.", "scores": {"m": 1}},
@@ -111,3 +114,46 @@ def test_a_rated_set_needs_its_file(tmp_path):
     for data in (None, tmp_path):
         with pytest.raises(UserError, match=r"dataset=ratings needs data=FILE"):
             load_dataset(DATASET, None, data)
+
+
+def test_a_set_is_the_same_from_every_kind_of_file_and_in_blocks_of_any_size(tmp_path, monkeypatch):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [
+        {"id": f"r{n}", "group": f"g{n % 3}", "gold": n / 4, "system": "ab"[n % 2], "m": None if n == 4 else n + 0.5}
+        for n in range(11)
+    ]
+    cells_of = [["" if value is None else value for value in row.values()] for row in rows]
+    (tmp_path / "mine.csv").write_text(csv_text([list(rows[0]), *cells_of]))
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "mine.parquet")
+    nested = ({**row, "scores": {"m": row["m"]}} for row in rows)
+    lines = [json.dumps({name: value for name, value in row.items() if name != "m"}) for row in nested]
+    (tmp_path / "mine.jsonl").write_text("\n".join(lines))
+    found = []
+    for size in (3, 65_536):
+        for name in ("mine.csv", "mine.parquet", "mine.jsonl"):
+            monkeypatch.setattr(cells, "BLOCK", size)
+            monkeypatch.setattr("metaeval.own_tables.BLOCK", size)
+            found.append(read_ratings(tmp_path / name))
+    assert all(one == found[0] for one in found)
+    assert found[0].scores["m"] == {row["id"]: row["m"] for row in rows}
+
+
+def test_reading_makes_no_objects_that_grow_with_the_rows(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    n = 200_000
+    columns = {"group": [row // 10 for row in range(n)], "gold": [float(row % 3) for row in range(n)]}
+    columns |= {name: [row / n for row in range(n)] for name in ("mine", "theirs")}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "mine.parquet")
+    del columns
+    tracemalloc.start()
+    try:
+        ratings = read_ratings(tmp_path / "mine.parquet")
+        kept, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(ratings.rows) == n
+    # A row is an id of 16 bytes, 8 for each number and 4 or less for each code: no object, which takes 50 and more.
+    assert kept < 100 * n
+    assert most < 350 * n

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.corpus.loaders.rows import Row, read_rows
+from metaeval.corpus.loaders.rows import DataRow, read_rows
 from metaeval.errors import UserError
 
 
@@ -46,7 +46,7 @@ def test_faults_name_the_place(tmp_path: Path, content: bytes, says: str) -> Non
 
 
 def test_a_field_tells_its_value_and_what_is_allowed() -> None:
-    row = Row("f line 7", {"label": "maybe", "list": ["x", 3], "inner": {"deep": None}})
+    row = DataRow("f line 7", {"label": "maybe", "list": ["x", 3], "inner": {"deep": None}})
     with pytest.raises(UserError, match='f line 7: field \'label\' is "maybe"; allowed: "yes", "no"'):
         row.choice("label", {"yes": 1, "no": 0})
     with pytest.raises(UserError, match=r"field 'list' is .* allowed: a list of strings"):

@@ -13,11 +13,7 @@ matplotlib = pytest.importorskip("matplotlib")
 
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.report.figures.bars import measure_bars  # noqa: E402
-from metaeval.report.figures.cost import (  # noqa: E402
-    CostPoint,
-    cost_quality,
-    rank_stability,
-)
+from metaeval.report.figures.cost import CostPoint, cost_quality, rank_stability  # noqa: E402
 from metaeval.report.figures.drawing import FORMATS, image, save_figure, wrapped  # noqa: E402
 from metaeval.report.figures.forest import records_forest  # noqa: E402
 from metaeval.report.figures.scores import confusion_map, reliability_curve  # noqa: E402
@@ -96,7 +92,10 @@ def test_without_matplotlib_the_command_to_install_it_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UserError) as caught:
         confusion_map([[1]], ["full"])
-    assert str(caught.value) == "Figures need matplotlib, which is not installed: pip install 'metaeval[report]'."
+    assert (
+        str(caught.value)
+        == "Figures need matplotlib, not installed here: type \"pip install -e '.[report]'\" in metaeval's folder."
+    )
 
 
 def test_bars_whiskers_and_ties_stand_at_the_values(result):

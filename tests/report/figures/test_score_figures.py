@@ -10,13 +10,7 @@ pytest.importorskip("matplotlib")
 
 from metaeval.config import RunConfig
 from metaeval.experiment.run import run, write_run
-from metaeval.experiment.suites.figures import (
-    distributions_of,
-    read_scored,
-    reliability_of,
-    roc_of,
-    score_figures,
-)
+from metaeval.experiment.suites.figures import distributions_of, read_scored, reliability_of, roc_of, score_figures
 from metaeval.report.figures.drawing import image, looks_of
 
 METRICS = ("overlap", "bm25", "support-mini")

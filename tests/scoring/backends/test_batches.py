@@ -35,11 +35,6 @@ def test_a_batch_ends_before_too_much_of_it_is_padding_wherever_it_stands():
     assert list(length_batches([1000, 100, 98], 4096)) == [[0], [1, 2]]
 
 
-@given(lengths)
-def test_the_plan_is_a_function_of_the_lengths(items):
-    assert list(length_batches(items, 1000)) == list(length_batches(list(items), 1000))
-
-
 @given(lengths, st.integers(64, 2048))
 def test_answers_come_in_order_and_hardly_anything_is_padded(items, budget):
     passed = []

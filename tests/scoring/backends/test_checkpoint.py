@@ -50,10 +50,7 @@ def test_pickled_weights_are_taken_where_there_are_no_others(tmp_path):
     [
         ({"config.json": None}, "lacks config.json of someone/some-model"),
         ({"model.safetensors": None}, "lacks its weights"),
-        (
-            {"model.safetensors.index.json": json.dumps({"weight_map": {"a": "model-1.safetensors"}})},
-            "lacks model-1.safetensors",
-        ),
+        ({"model.safetensors.index.json": json.dumps({"weight_map": {"a": "m-1.safetensors"}})}, "lacks m-1.safet"),
     ],
 )
 def test_what_a_folder_lacks_is_named(tmp_path, files, lacks):

@@ -23,17 +23,10 @@ def made(**config):
     from transformers import DebertaConfig, DebertaModel
 
     shape = {
-        "vocab_size": 100,
-        "hidden_size": 48,
-        "num_hidden_layers": 3,
-        "num_attention_heads": 4,
-        "intermediate_size": 64,
-        "max_position_embeddings": 128,
-        "type_vocab_size": 0,
-        "relative_attention": True,
-        "position_biased_input": False,
-        "pos_att_type": ["c2p", "p2c"],
-    }
+        "vocab_size": 100, "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64,
+        "max_position_embeddings": 128, "type_vocab_size": 0, "relative_attention": True,
+        "position_biased_input": False, "pos_att_type": ["c2p", "p2c"],
+    }  # fmt: skip
     torch.manual_seed(5)
     model = DebertaModel(DebertaConfig(**{**shape, **config})).eval().requires_grad_(False)
     for parameter in model.parameters():

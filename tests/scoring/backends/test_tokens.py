@@ -48,13 +48,6 @@ def test_pairs_equal_the_tokenizers_own(kind, tokenizers):
     assert all((pair.tokens, pair.cut) == (len(pair.ids), 0) for pair in pairs)
 
 
-@pytest.mark.parametrize("kind", ["bert", "albert"])
-def test_the_second_text_has_segment_one(kind, tokenizers):
-    (pair,) = PairTokens(tokenizers(kind), 512, "source").encode(["the lighthouse"], ["was built"])
-    assert pair.segments == sorted(pair.segments)
-    assert {0, 1} == set(pair.segments)
-
-
 @pytest.mark.parametrize("limit", [9, 16, 17, 40])
 @pytest.mark.parametrize("kind", KINDS)
 def test_longest_first_is_the_tokenizers_own(kind, limit, tokenizers):
@@ -87,21 +80,6 @@ def test_source_first_is_the_tokenizers_only_first_with_the_official_retry(kind,
 
 
 lengths = st.integers(0, 60)
-
-
-@given(lengths, lengths, st.integers(1, 40))
-def test_longest_first_by_definition(first, second, room):
-    """The longer side loses, down to the other's length and then both in turn."""
-    kept = tokens_module._CUTS["longest"](first, second, room) if first + second > room else (first, second)
-    assert sum(kept) == min(first + second, room)
-    assert kept[0] <= first
-    assert kept[1] <= second
-    if kept[0] < first and kept[1] < second:
-        assert abs(kept[0] - kept[1]) <= 1
-    elif kept[0] < first:
-        assert kept[0] >= second - 1
-    elif kept[1] < second:
-        assert kept[1] >= first - 1
 
 
 @given(lengths, lengths, st.integers(1, 40))

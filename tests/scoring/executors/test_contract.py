@@ -13,7 +13,7 @@ pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 import metaeval
 from metaeval import registry
 from metaeval.config import ExecutorConfig
-from metaeval.experiment.metrics import load_metric, score_in, worker_pool
+from metaeval.experiment.metrics import load_metric, load_metrics, score_in, worker_pool
 from metaeval.experiment.prepared_run import prepare
 from metaeval.experiment.sharding import export_shard
 from metaeval.scoring.contract import Combination
@@ -51,7 +51,7 @@ def stored(path):
 
 def scored(config, pool, path):
     with ScoreStore(path) as store:
-        for _ in score_in(pool, prepare(config).texts, METRICS, config, store, None):
+        for _ in score_in(pool, prepare(config).texts, load_metrics(METRICS, config), store, None):
             pass
     return stored(path)
 

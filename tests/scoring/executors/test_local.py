@@ -18,7 +18,7 @@ from metaeval.config import ExecutorConfig, RunConfig, load_run
 from metaeval.errors import UserError
 from metaeval.experiment import metrics
 from metaeval.experiment.columns import answer_rows
-from metaeval.experiment.metrics import score_metrics
+from metaeval.experiment.metrics import load_metrics, score_metrics
 from metaeval.experiment.prepared_run import prepare
 from metaeval.scoring.contract import Status
 from metaeval.scoring.executors import local
@@ -75,7 +75,7 @@ def test_joined_chunks_are_scored_by_the_workers_that_are_there(folder):
 
     def answers(workers):
         job = prepare(union.model_copy(update={"executor": ExecutorConfig(workers=workers)}))
-        ((_, _, found),) = answer_rows(job, ["toys:Company"])
+        ((_, _, found),) = answer_rows(job, load_metrics(["toys:Company"], job.config))
         assert found.joined
         return found.rows
 
@@ -279,16 +279,10 @@ def test_a_driver_that_is_killed_takes_its_workers_along(start):
     [
         ({"devices": "0,x"}, r"Setting 'executor.devices' .*: '0,x' should be numbers with commas"),
         ({"devices": "1,1"}, "'1,1' names a device twice"),
-        (
-            {"name": "ray", "devices": "0"},
-            "'executor' in the settings: Ray places its actors on GPUs by itself",
-        ),
+        ({"name": "ray", "devices": "0"}, "'executor' in the settings: Ray places its actors on GPUs by itself"),
         ({"workers": "2:4"}, r"A range of workers is of a Ray cluster: set executor\.name to ray \(--executor ray\)\."),
         ({"name": "ray", "workers": "4:2"}, r"executor\.workers is 4:2: the first should be 1 or more, and not above"),
-        (
-            {"address": "auto"},
-            r"executor\.address is of a Ray cluster: set executor\.name to ray \(--executor ray\)\.",
-        ),
+        ({"address": "auto"}, r"executor\.address is of a Ray cluster: set executor\.name to ray \(--executor ray\)\."),
         ({"workers": 2000}, "Setting 'executor.workers' .* should be less than or equal to 1024"),
     ],
 )

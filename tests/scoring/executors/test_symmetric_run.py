@@ -1,4 +1,4 @@
-"""The batch file of `metaeval slurm --ray`, run by the real `ray symmetric-run` on two nodes.
+"""The batch file of `metaeval shards slurm --ray`, run by the real `ray symmetric-run` on two nodes.
 
 A node is a set of namespaces on this machine: processes and a network of its own. So `ray stop`, with which
 `ray symmetric-run` ends, stops nobody else's cluster.
@@ -82,7 +82,7 @@ def test_two_nodes_score_one_plan_are_asked_to_end_and_go_on(folder, temporary):
     job = ["-m", "toys:Company", "-d", "jsonl", "--data", "made.jsonl"]
     pause = ["--set", "metric_options.toys:Company.pause=1"]
     written = subprocess.run(
-        ["metaeval", "slurm", *job, *pause, "--tasks", "2", "--cpus", "1", "--ray"],
+        ["metaeval", "shards", "slurm", *job, *pause, "--tasks", "2", "--cpus", "1", "--ray"],
         env=environment,
         capture_output=True,
         text=True,

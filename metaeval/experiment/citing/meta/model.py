@@ -20,9 +20,9 @@ from metaeval.citation.judging import Reading
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser
 from metaeval.citation.scifi.model import ScifiOptions
-from metaeval.config import Flag
 from metaeval.corpus.sentences import SentenceSplitter
-from metaeval.experiment.citing.pipeline import AsksChat, JudgedByMetrics, Names, Run, Scenario, one_of
+from metaeval.declared import Flag
+from metaeval.experiment.citing.pipeline import AsksChat, Files, JudgedByMetrics, Names, Run, Scenario, one_of
 from metaeval.experiment.citing.run import DEFAULT_BACKEND
 from metaeval.experiment.evaluation import resampling_of
 from metaeval.experiment.verdicts import Backend, Cutoff
@@ -37,6 +37,8 @@ USUAL = ("alce", "aliice")
 class MetaCommand(JudgedByMetrics, AsksChat):
     """Options of `cite meta`."""
 
+    untyped = frozenset({"calibration", "format"})
+
     files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
         description="Files of answers with people's ratings."
     )
@@ -46,9 +48,7 @@ class MetaCommand(JudgedByMetrics, AsksChat):
     pipelines: Names = Field(
         default=(), description="alce, aliice, scifi, autoais, citeeval; with commas (default: alce,aliice)."
     )
-    scores: Annotated[tuple[Path, ...], Flag("FILE", multiple=True)] = Field(
-        default=(), description="Scores made elsewhere: answer, start, end, value. Repeatable."
-    )
+    scores: Files = Field(default=(), description="Scores made elsewhere: answer, start, end, value. Repeatable.")
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model of citeeval and scifi.")
     scenario: Annotated[Scenario, one_of("scenario", SCENARIOS)] = "full"
     format: Annotated[str, Flag("NAME", "-f")] = Field(default="auto", description="expertqa, citebench or jsonl.")
@@ -65,7 +65,7 @@ class MetaCommand(JudgedByMetrics, AsksChat):
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Measurement:
     """One measure of one pipeline under one judge, named pipeline:measure:judge, and its values.
 
     fields: what the signature says of it. assumed: what the ends of its values take for granted.
@@ -109,21 +109,21 @@ class ToMeasure:
     pipelines: Sequence[Reading]
     cutoffs: Mapping[str, Cutoff]
     graded: Mapping[str, Cutoff]
-    given: Sequence[Measured]
+    given: Sequence[Measurement]
 
     @property
     def answers(self) -> list[Answer]:
         """The rated answers, in order."""
         return [own.answer for own in self.human.answers]
 
-    def tested(self, measured: Sequence[Measured]) -> frozenset[str]:
+    def tested(self, measured: Sequence[Measurement]) -> frozenset[str]:
         """The names of the measures that are tested against each other."""
         every = self.options.tested == "all"
         return frozenset(one.name for one in measured if every or one.headline)
 
 
 @dataclass(frozen=True, eq=False)
-class Meta:
+class MetaEvaluation:
     """Every measure held against people's ratings.
 
     levels: statements, then responses; one that cannot be judged stands in `left_out` with the reason. results: of
@@ -132,7 +132,7 @@ class Meta:
     """
 
     read: ToMeasure
-    measured: Sequence[Measured]
+    measured: Sequence[Measurement]
     aligned: Alignment
     levels: Sequence[Level]
     left_out: Sequence[tuple[str, str]]

@@ -36,7 +36,15 @@ from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.experiment.citing.claims_tables import judge
-from metaeval.experiment.citing.meta.model import BY_METRIC, PIPELINES, USUAL, Measured, Meta, MetaCommand, ToMeasure
+from metaeval.experiment.citing.meta.model import (
+    BY_METRIC,
+    PIPELINES,
+    USUAL,
+    Measurement,
+    MetaCommand,
+    MetaEvaluation,
+    ToMeasure,
+)
 from metaeval.experiment.citing.meta.sheets import brief_grids, meta_sheets
 from metaeval.experiment.citing.pipeline import Layout, MakeBackends, Pipeline, Run, chat_options
 from metaeval.experiment.citing.run import find_cutoffs
@@ -47,8 +55,8 @@ from metaeval.experiment.prepared_run import RatedSet
 from metaeval.experiment.run import evaluate_rated
 from metaeval.experiment.verdicts import Backend
 from metaeval.files import sha256_file
-from metaeval.report.grid import count
 from metaeval.report.result import Result
+from metaeval.report.table import count
 
 RATINGS = "ratings.jsonl"
 """The ratings and every measure's scores, which `metaeval evaluate -d ratings --data FILE` reads."""
@@ -68,7 +76,7 @@ def _read(run: Run) -> ToMeasure:
     profile = options.profile if options.profile in ("paper", "released") else "paper"
     by_decision = {*names} & {*BY_METRIC} - {"scifi"}
     decides = "AutoAIS is made of decisions" if "autoais" in names else ""
-    by_metric = asked.judges, run.config, asked.threshold, asked.calibration
+    by_metric = run.metrics, asked.threshold, asked.calibration
     cutoffs = find_cutoffs(*by_metric, decides) if by_decision else {}
     parser = find_parser(options.parser, PROFILE.one_root) if "scifi" in names and scifi.facts == "parser" else None
     if "scifi" in names:
@@ -146,7 +154,7 @@ def _estimate(read: ToMeasure) -> str:
     return "\n".join(lines)
 
 
-_Heard = tuple[ToMeasure, Sequence[ResponseValues], Sequence[Measured], Sequence[AnswerFacts], Mapping[str, object]]
+_Heard = tuple[ToMeasure, Sequence[ResponseValues], Sequence[Measurement], Sequence[AnswerFacts], Mapping[str, object]]
 """What was asked, what CiteEval's judge said and its measures, SCiFi's facts and what the signature says of them."""
 
 
@@ -154,7 +162,7 @@ def _ask(read: ToMeasure, chat: Chat | None) -> _Heard:
     """What CiteEval's judge says, and the facts; `UserError` first where no level of ratings can be judged."""
     _rated(read, read.given)
     rated: Sequence[ResponseValues] = ()
-    measured: list[Measured] = []
+    measured: list[Measurement] = []
     if "citeeval" in read.names and chat is not None and read.asking is not None:
         rated = evaluate(read.answers, read.splits, chat.ask, read.asking, read.citeeval).results
         measured = citeeval_measures(read, read.asking, rated, chat.models)
@@ -162,7 +170,7 @@ def _ask(read: ToMeasure, chat: Chat | None) -> _Heard:
     return read, rated, measured, facts, fields
 
 
-def _judge(heard: _Heard, make: MakeBackends) -> Meta:
+def _judge(heard: _Heard, make: MakeBackends) -> MetaEvaluation:
     """Every measure of every pipeline, held against the ratings."""
     read, rated, own, facts, fields = heard
     measured = [*read.given, *own]
@@ -203,16 +211,16 @@ def _judge(heard: _Heard, make: MakeBackends) -> Meta:
             left_out.append((level.unit, str(error)))
     if not kept:
         raise UserError(left_out[-1][1])
-    return Meta(read, measured, aligned, kept, left_out, results, backends, rated)
+    return MetaEvaluation(read, measured, aligned, kept, left_out, results, backends, rated)
 
 
 def _rated(
-    read: ToMeasure, measured: Sequence[Measured]
+    read: ToMeasure, measured: Sequence[Measurement]
 ) -> tuple[Alignment, Sequence[Level], Sequence[tuple[str, str]]]:
     return rated_levels(read.run.name, read.human, {one.name: one.values for one in measured}, read.options)
 
 
-def _results(read: ToMeasure, level: Level, measured: Sequence[Measured]) -> list[Result]:
+def _results(read: ToMeasure, level: Level, measured: Sequence[Measurement]) -> list[Result]:
     """All measures under each protocol; the tests are those of the measures to be tested alone."""
     rated, tested = RatedSet(read.run.config, read.run.name, level.unit, level.ratings), read.tested(measured)
     columns = [
@@ -220,12 +228,12 @@ def _results(read: ToMeasure, level: Level, measured: Sequence[Measured]) -> lis
         for one in measured
         if one.name in level.values
     ]
-    results = evaluate_rated(rated, columns, tested).results
+    results = evaluate_rated(rated, columns, tested=tested).results
     # What people gave here is ratings, in no levels.
     return [one.model_copy(update={"title": one.title.replace("human levels", "human ratings")}) for one in results]
 
 
-def citation_measures(pipeline: Reading, backend: Backend, config: RunConfig) -> list[Measured]:
+def citation_measures(pipeline: Reading, backend: Backend, config: RunConfig) -> list[Measurement]:
     """Recall, precision and F1 of ALCE or ALiiCE under a backend."""
     judged = judge(pipeline, [backend], config).judged[0]
     lines = judged.degrees if backend.soft else judged.lines
@@ -235,7 +243,7 @@ def citation_measures(pipeline: Reading, backend: Backend, config: RunConfig) ->
 
 def autoais_measures(
     answers: Sequence[Answer], splits: Sequence[Split], fields: Mapping[str, object], backend: Backend
-) -> list[Measured]:
+) -> list[Measurement]:
     """AutoAIS of CiteEval's statements under a backend. fields: what the signature says of the statements."""
     values = triple_values(answers, splits, autoais(answers, splits, backend.entails))
     return _signed("autoais", {"pipeline": "autoais", **fields}, values, backend)
@@ -257,7 +265,7 @@ def read_facts(read: ToMeasure, chat: Chat | None) -> tuple[list[AnswerFacts], d
 
 def scifi_measure(
     read: ToMeasure, facts: Sequence[AnswerFacts], fields: Mapping[str, object], backend: Backend
-) -> Measured:
+) -> Measurement:
     """Citation entailment under a backend."""
     lines = fact_lines(facts, backend.entails, read.scifi, backend.soft, read.splitter)
     lost = sum(len(lost_citing(each)) for each in facts)
@@ -268,7 +276,7 @@ def scifi_measure(
 
 def citeeval_measures(
     read: ToMeasure, asking: Asking, results: Sequence[ResponseValues], models: Sequence[str]
-) -> list[Measured]:
+) -> list[Measurement]:
     """CiteEval-Auto, its rating and its edit distance, in the run's scenario."""
     fields = {
         "pipeline": "citeeval",
@@ -281,20 +289,20 @@ def citeeval_measures(
     return _signed("citeeval", fields, citeeval_values(results, read.scenario))
 
 
-def read_measures(files: Sequence[Path], answers: Sequence[Answer]) -> list[Measured]:
+def read_measures(files: Sequence[Path], answers: Sequence[Answer]) -> list[Measurement]:
     """Scores that were made elsewhere.
 
     Raises `UserError` as `read_given` does, and for two files that name the same measure.
     """
     by_id = {answer.id: answer for answer in answers}
-    found: dict[str, Measured] = {}
+    found: dict[str, Measurement] = {}
     for path in files:
         for measure, scores in read_given(path, by_id).items():
             if measure in found:
                 raise UserError(f"Two files of scores name a measure {measure!r}: give it another name in one of them.")
             pinned = f"{path.name}@sha256:{sha256_file(path)[:12]}"
             fields = {"pipeline": "scores", "measure": measure, "file": pinned}
-            found[measure] = Measured(f"{GIVEN}{measure}", fields, given_values(scores))
+            found[measure] = Measurement(f"{GIVEN}{measure}", fields, given_values(scores))
     return list(found.values())
 
 
@@ -304,16 +312,16 @@ def _signed(
     values: Mapping[str, AnswerValues],
     backend: Backend | None = None,
     assumed: str = "",
-) -> list[Measured]:
+) -> list[Measurement]:
     """The measures of a pipeline, by their own names, as those of a backend; fields: of all of them."""
     behind, own, ledger = ("", {}, None) if backend is None else (f":{backend.name}", backend.fields, backend.ledger)
     return [
-        Measured(f"{pipeline}:{measure}{behind}", {**fields, "measure": measure, **own}, one, ledger, assumed)
+        Measurement(f"{pipeline}:{measure}{behind}", {**fields, "measure": measure, **own}, one, ledger, assumed)
         for measure, one in values.items()
     ]
 
 
-def _lay_out(meta: Meta) -> Layout:
+def _lay_out(meta: MetaEvaluation) -> Layout:
     """Results and tables by level, and the ratings with every score, to be read again."""
     tables, folder = meta_sheets(meta), meta.read.run.folder
     return Layout(
@@ -329,13 +337,13 @@ META = Pipeline(
     name="meta",
     title="Meta-evaluation",
     paper="ratings of ExpertQA (arXiv 2309.07852), CiteBench (arXiv 2506.01829), or your own",
-    help="""Do citation pipelines agree with people's ratings?
+    help="""Compare citation pipelines with people's ratings.
 
     \b
     Examples:
       metaeval cite meta expertqa/*.jsonl --nli overlap,minilm-bertscore
       metaeval cite meta mine.jsonl --scores theirs.jsonl --pipelines alce
-      metaeval cite meta test.citeeval --human test.json --pipelines citeeval
+      metaeval cite meta test.citeeval --human test.json --pipelines citeeval \\
         --replay judge.jsonl
     """,
     options=MetaCommand,

@@ -20,14 +20,13 @@ from metaeval.citation.human.agreement import (
 )
 from metaeval.citation.human.model import Level
 from metaeval.citation.measures import Interval
-from metaeval.experiment.citing.meta.model import Measured, Meta
+from metaeval.experiment.citing.meta.model import Measurement, MetaEvaluation
 from metaeval.experiment.citing.provenance import Provenance, data_of, in_steps, uncertainty
 from metaeval.files import sha256_json
 from metaeval.report.cells import THREE, cell
-from metaeval.report.citation.layout import Frame, Table, brief_grid, interval_cell, lines_grid
-from metaeval.report.grid import Cell, Grid, Note, count, numeral, plain, share
+from metaeval.report.citation.layout import TableLines, brief_grid, interval_cell, lines_grid
 from metaeval.report.result import Column, Data
-from metaeval.report.sheet import Record, Scalar, Sheet
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, count, numeral, plain, share
 
 _JUDGED: Mapping[str, Measure] = {"citeeval:auto": "auto", "citeeval:rating": "rating", "citeeval:edits": "edits"}
 
@@ -43,7 +42,7 @@ _PEOPLE = "people"
 _LACKS = ("no_value", "missing", "valued_in_part", "sentences_outside_statements")
 
 
-def provenance(meta: Meta) -> Provenance:
+def provenance(meta: MetaEvaluation) -> Provenance:
     """Whose ratings, by which rules, what is left out, and how the numbers were made: a signature for each measure."""
     read, answers = meta.read, meta.read.answers
     ratings = [[[one.start, one.end, *one.ratings] for one in own.statements] for own in read.human.answers]
@@ -60,7 +59,7 @@ def provenance(meta: Meta) -> Provenance:
     )
 
 
-def _notes(meta: Meta, data: Data) -> tuple[Note, ...]:
+def _notes(meta: MetaEvaluation, data: Data) -> tuple[Note, ...]:
     """The footer: ratings, rules, what was left out, verdicts, truncation, resampling."""
     read, human = meta.read, meta.read.human
     rated = sum(rating is not None for own in human.answers for rating in own.ratings)
@@ -98,7 +97,7 @@ def _notes(meta: Meta, data: Data) -> tuple[Note, ...]:
     )
 
 
-def could_be(meta: Meta) -> tuple[tuple[str, str], ...]:
+def could_be(meta: MetaEvaluation) -> tuple[tuple[str, str], ...]:
     """Of each measure that lacks verdicts: its mean over responses, and between what that mean could be."""
     said = []
     assumed = {one.name: one.assumed for one in meta.measured}
@@ -115,9 +114,9 @@ def could_be(meta: Meta) -> tuple[tuple[str, str], ...]:
     return tuple(said)
 
 
-def meta_sheets(meta: Meta) -> dict[str, Sheet]:
+def meta_sheets(meta: MetaEvaluation) -> dict[str, Table]:
     """Every table in the order in which it is read, by its folder and name; those of the run's own folder are last."""
-    around, found = provenance(meta), dict[str, Sheet | None]()
+    around, found = provenance(meta), dict[str, Table | None]()
     for level in meta.levels:
         # One system has nobody to be ranked against.
         if len(level.systems) > 1:
@@ -133,9 +132,9 @@ def meta_sheets(meta: Meta) -> dict[str, Sheet]:
     return {name: sheet for name, sheet in found.items() if sheet is not None}
 
 
-def _measures(meta: Meta, around: Provenance) -> Sheet:
+def _measures(meta: MetaEvaluation, around: Provenance) -> Table:
     """Of how many rated statements and responses every measure has a value, and why not of the others."""
-    table = Table()
+    table = TableLines()
     for level in meta.levels:
         for name, values in level.values.items():
             counted = Counter(one.state for one in values)
@@ -157,19 +156,19 @@ def _measures(meta: Meta, around: Provenance) -> Sheet:
     return around.lines("measures", "What the pipelines give a value to", headings, table, [reading])
 
 
-def _annotators(meta: Meta, around: Provenance) -> Sheet | None:
+def _annotators(meta: MetaEvaluation, around: Provenance) -> Table | None:
     """Krippendorff's alpha among the annotators; None with one."""
-    table = Table()
+    table = TableLines()
     for name, (one, number) in alphas(meta.read.human, meta.resampling).items():
         alpha = interval_cell(one.ends, THREE, signed=True)
-        table.add("", name, [alpha, f"{number:,}"], {"what": name, **one.named("alpha"), "statements": number})
+        table.add("", name, [alpha, f"{number:,}"], {"what": name, **one.named("alpha"), "units": number})
     title = "Agreement between annotators (Krippendorff's alpha)"
-    return around.lines("annotators", title, ("of", "alpha", "statements"), table) if table.records else None
+    return around.lines("annotators", title, ("of", "alpha", "units"), table) if table.records else None
 
 
-def _open(meta: Meta, around: Provenance) -> Sheet | None:
+def _open(meta: MetaEvaluation, around: Provenance) -> Table | None:
     """Each rated response whose value lacks a verdict, and what the value could be; None where nothing is missing."""
-    table = Table()
+    table = TableLines()
     for measure, open_ in (own for level in meta.levels for own in level.open.items()):
         for answer, one in open_.items():
             numbers = dict(zip(("value", "least", "most"), (one.value, *(one.ends or (None, None))), strict=True))
@@ -179,9 +178,9 @@ def _open(meta: Meta, around: Provenance) -> Sheet | None:
     return around.lines("could-be", title, ("response", "value", "least", "most"), table) if table.records else None
 
 
-def _within(meta: Meta, around: Provenance, level: Level) -> Sheet:
+def _within(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
     """Correlations with people within each system."""
-    table = Table()
+    table = TableLines()
     for one in within_systems(level, meta.resampling):
         cells = [interval_cell(own.ends, RANKS_DIGITS, signed=True) for own in one.found.values()]
         record: dict[str, Scalar] = {"system": one.system, "measure": one.measure, "rows": one.rows, "of": one.of}
@@ -193,9 +192,9 @@ def _within(meta: Meta, around: Provenance, level: Level) -> Sheet:
     return around.lines("within-systems", title, headings, table)
 
 
-def _systems(meta: Meta, around: Provenance, level: Level) -> Sheet:
+def _systems(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
     """Mean rating and mean values of the systems, and how far their rankings agree."""
-    found, systems, table = over_systems(level, meta.resampling), level.systems, Table()
+    found, systems, table = over_systems(level, meta.resampling), level.systems, TableLines()
     for name, (own, tau) in {_PEOPLE: (found.people, None), **found.measures}.items():
         agreed = "" if tau is None else interval_cell(tau.ends, RANKS_DIGITS, signed=True)
         record = {"measure": name, **dict(zip(systems, own, strict=True)), **(tau or Interval(None)).named("tau")}
@@ -211,8 +210,8 @@ def _systems(meta: Meta, around: Provenance, level: Level) -> Sheet:
     return around.lines("systems", title, headings, table, [reading, in_steps(around.interval)])
 
 
-def _agreements(meta: Meta, around: Provenance) -> Sheet:
-    table = Table()
+def _agreements(meta: MetaEvaluation, around: Provenance) -> Table:
+    table = TableLines()
     for scenario, one in product(SCENARIOS, (one for one in meta.measured if one.name in meta.aligned)):
         found = _found(meta, one, scenario)
         cells: list[Cell] = []
@@ -232,15 +231,16 @@ def _agreements(meta: Meta, around: Provenance) -> Sheet:
     reading = Note(
         "reading",
         "as CiteEval publishes: the statements of all responses together; one without a value takes its response's, on "
-        "each side by itself; a response is the mean over its statements, 1 without any; cited: statements without "
-        "citations are masked on both sides; left out: responses with a value that a judge left missing, and the "
-        "statements that would take it",
+        "each side by itself; a response is the mean over its statements, 1 without any; cited: the values of "
+        "statements without citations are masked, people's and CiteEval's own (those of other measures stay), and a "
+        "response that this leaves without a value is 0; left out: responses with a value that a judge left missing, "
+        "and the statements that would take it",
     )
     title = "Agreement with people, by CiteEval's procedure"
     return around.lines("citebench", title, ("measure", *labels, "left out"), table, [reading])
 
 
-def _found(meta: Meta, one: Measured, scenario: Scenario) -> Agreement:
+def _found(meta: MetaEvaluation, one: Measurement, scenario: Scenario) -> Agreement:
     read, how = meta.read, (scenario, meta.resampling)
     people, splits = read.human.people, [read.human.splits[answer.id].statements for answer in read.answers]
     if one.name in _JUDGED:
@@ -252,8 +252,8 @@ def _found(meta: Meta, one: Measured, scenario: Scenario) -> Agreement:
     return agreement_of(read.answers, known, missing, cited, people, *how)
 
 
-def _contexts(meta: Meta, around: Provenance) -> Sheet:
-    table = Table()
+def _contexts(meta: MetaEvaluation, around: Provenance) -> Table:
+    table = TableLines()
     for forced, name in ((True, "statements with citations need them, as published"), (False, "as the judge says")):
         found = agreement_on_contexts(meta.rated, meta.read.human.people, forced)
         shares = [cell(found[key]) for key in ("precision", "recall", "f1")]
@@ -263,10 +263,10 @@ def _contexts(meta: Meta, around: Provenance) -> Sheet:
     return around.lines("citebench-contexts", title, headings, table)
 
 
-def brief_grids(meta: Meta, sheets: Mapping[str, Sheet]) -> list[Grid]:
+def brief_grids(meta: MetaEvaluation, sheets: Mapping[str, Table]) -> list[Table]:
     """The tables to print, in the order in which they are read. sheets: all of the run, by folder and name."""
     names = meta.read.tested(meta.measured)
-    grids: list[Grid] = []
+    grids: list[Table] = []
     of_statements = any(level.unit == "statements" for level in meta.levels)
     for level, results in zip(meta.levels, meta.results, strict=True):
         # Correlations; other protocols where correlations were not asked for.
@@ -280,7 +280,7 @@ def brief_grids(meta: Meta, sheets: Mapping[str, Sheet]) -> list[Grid]:
     rest = {name: sheet for name, sheet in sheets.items() if "/" not in name}
     measures = rest.pop("measures")
     open_ = [any(one[name] for name in _LACKS) for one in measures.records]
-    grids += [sheet.grid for sheet in rest.values()]
+    grids += list(rest.values())
     if any(open_):
         grids.append(_lines(measures, lambda one: any(one[name] for name in _LACKS)))
     rows = " and ".join(f"{len(level.ratings.rows):,} rated {level.unit}" for level in meta.levels)
@@ -289,15 +289,15 @@ def brief_grids(meta: Meta, sheets: Mapping[str, Sheet]) -> list[Grid]:
         others = f"measures that are not named in the last table have a value of each of the {rows}"
         valued = "" if all(open_) else others
     notes = (Note("values", valued), Note("more", _more(meta, names)))
-    known = [note for note in measures.grid.footer if note.label != "reading"]
+    known = [note for note in measures.footer if note.label != "reading"]
     last = grids[-1]
     footer = (*(note for note in last.footer if note not in known), *known, *(note for note in notes if note.text))
     return [*grids[:-1], replace(last, footer=footer)]
 
 
-def _within_brief(sheet: Sheet, names: frozenset[str]) -> Grid:
+def _within_brief(sheet: Table, names: frozenset[str]) -> Table:
     """One coefficient, with the systems side by side."""
-    grid, spearman = sheet.grid, [column.key for column in CORRELATIONS].index("spearman")
+    grid, spearman = sheet, [column.key for column in CORRELATIONS].index("spearman")
     rows: dict[str, list[Cell]] = {}
     headings: dict[str, str] = {}
     for one, line in zip(sheet.records, grid.lines, strict=True):
@@ -305,21 +305,21 @@ def _within_brief(sheet: Sheet, names: frozenset[str]) -> Grid:
             system = str(one["system"])
             headings[system] = f"{plain(system)} ({one['of']:,})"
             rows.setdefault(str(one["measure"]), []).append(line.cells[spearman])
-    frame = Frame(grid.key, f"{grid.title} (Spearman)", grid.subtitle, grid.footer)
-    table = Table([("", name, cells) for name, cells in rows.items()])
+    frame = Table(grid.key, f"{grid.title} (Spearman)", grid.subtitle, footer=grid.footer)
+    table = TableLines([("", name, cells) for name, cells in rows.items()])
     return lines_grid(frame, "measure", list(headings.values()), table)
 
 
-def _lines(sheet: Sheet, kept: Callable[[Record], bool]) -> Grid:
+def _lines(sheet: Table, kept: Callable[[Record], bool]) -> Table:
     """The table with those of its lines, each of one record, that are kept."""
     records = iter(sheet.records)
     blocks = [
-        replace(block, lines=tuple(line for line in block.lines if kept(next(records)))) for block in sheet.grid.blocks
+        replace(block, lines=tuple(line for line in block.lines if kept(next(records)))) for block in sheet.blocks
     ]
-    return replace(sheet.grid, blocks=tuple(block for block in blocks if block.lines))
+    return replace(sheet, blocks=tuple(block for block in blocks if block.lines))
 
 
-def _more(meta: Meta, names: frozenset[str]) -> str:
+def _more(meta: MetaEvaluation, names: frozenset[str]) -> str:
     """What the files hold beside what is printed."""
     left = sum(one.name not in names for one in meta.measured)
     measures = f"{left} more measures (recall, precision and the like; -s tested=all prints and tests them)"

@@ -1,0 +1,289 @@
+"""Data sets: what is registered, their files, and what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BeforeValidator, Field
+
+from metaeval import registry
+from metaeval.analyses.analysis import Analysis, AnalysisOptions, DeclaredOptions, Done
+from metaeval.config import DataSettings, OutputSettings, PairSettings, RunConfig, StatisticsSettings, as_list
+from metaeval.config_files import variants
+from metaeval.declared import Flag
+from metaeval.variants import dataset_variant
+
+if TYPE_CHECKING:
+    from metaeval.corpus.dataset import Dataset
+    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.report.audit import Audit
+
+
+class DataListOptions(DeclaredOptions):
+    """Options of `data list`: none."""
+
+
+class DataSetOptions(DeclaredOptions):
+    """Options of a command about a data set."""
+
+    name: Annotated[str, Flag("NAME", argument=True)]
+    """Data set, by name ('metaeval data list')."""
+
+
+def _list(options: DataListOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.report.notebook import Records
+
+    rows = Records()
+    for name in registry.names("dataset"):
+        card = registry.find("dataset", name)
+        rows.append({"name": name, "splits": ", ".join(card.files), "what": card.title})
+    for name, path in variants("datasets").items():
+        variant = dataset_variant(path)
+        rows.append({"name": name, "splits": variant.split or "", "what": f"{variant.dataset}: {variant.note}"})
+    return Done(value=rows)
+
+
+LIST = Analysis(
+    name="data list",
+    summary="List the data sets and their named variants.",
+    examples=["data list"],
+    options=DataListOptions,
+    run=_list,
+)
+
+
+def _show(options: DataSetOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.experiment.prepared_run import find_dataset
+    from metaeval.report.notebook import Card
+
+    name = options.name
+    card, split, defaults = find_dataset(name, RunConfig(dataset=name))
+    lines = [
+        ("name", name if name == card.name else f"{name} (variant of {card.name})"),
+        ("title", card.title),
+        ("origin", f"{card.origin} @ {card.commit}" if card.commit else card.origin),
+        ("licence", card.licence),
+        ("citation", card.citation),
+        ("schema", card.schema),
+        ("splits", ", ".join(card.files) + f" (default: {split or card.default_split})"),
+        ("folder", f"{card.folder}/ in a local mirror" if card.folder else ""),
+    ]
+    for key, option in card.options.items():
+        values = f" ({' | '.join(map(str, option.allowed))})" if option.allowed else ""
+        lines.append((f"option {key}", f"{option.help}{values}, default {defaults.get(key, option.default)}"))
+    return Done(value=Card([*lines, ("note", card.note), *_file_lines(card)]))
+
+
+def _file_lines(card: Dataset) -> Sequence[tuple[str, str]]:
+    lines = []
+    for file in dict.fromkeys(file for files in card.files.values() for file in files):
+        splits = ", ".join(name for name, files in card.files.items() if file in files)
+        size = f"{file.size:,} bytes, " if file.size else ""
+        lines.append(("file", f"{file.name} ({splits}): {size}SHA-256 {file.sha256 or 'not pinned'}"))
+        lines.append(("from", file.url))
+    return lines
+
+
+SHOW = Analysis(
+    name="data show",
+    summary="Show a data set's card: origin, licence, files, options.",
+    examples=["data show wice"],
+    options=DataSetOptions,
+    run=_show,
+)
+
+
+class DataFetchOptions(DataSetOptions):
+    """Options of `data fetch`."""
+
+    split: Annotated[str | None, Flag("NAME")] = None
+    """Split to fetch (default: all)."""
+
+
+def _fetch(options: DataFetchOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.corpus.loading import locate
+    from metaeval.experiment.prepared_run import find_dataset
+
+    card, _, _ = find_dataset(options.name, RunConfig(dataset=options.name))
+    splits = card.files if options.split is None else [options.split]
+    paths = [*{file: path for split in splits for file, path in locate(card, split, None).items()}.values()]
+    return Done(
+        value=paths,
+        verdict=[] if paths else [f"{options.name} has nothing to fetch: it is shipped, or it is your own file."],
+    )
+
+
+FETCH = Analysis(
+    name="data fetch",
+    summary="Download a data set's files into the cache, with SHA-256.",
+    examples=["data fetch wice", "data fetch gensearch --split test"],
+    options=DataFetchOptions,
+    run=_fetch,
+)
+
+
+class DataVerifyOptions(DataSetOptions):
+    """Options of `data verify`."""
+
+    data: Annotated[Path | None, Flag("PATH")] = None
+    """Folder that holds the published files (default: the cache)."""
+
+
+def _verify(options: DataVerifyOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.corpus.loading import verify
+    from metaeval.experiment.prepared_run import find_dataset
+    from metaeval.report.notebook import Records
+
+    name = options.name
+    card, _, _ = find_dataset(name, RunConfig(dataset=name))
+    rows = Records({"status": row.status, "path": str(row.path)} for row in verify(card, options.data))
+    wrong = [row for row in rows if row["status"] in ("missing", "differs")]
+    warning = (
+        f"{len(wrong)} of {len(rows)} files are missing or differ. To have them fetched into the cache: "
+        f"metaeval data fetch {name}"
+    )
+    return Done(
+        value=rows,
+        verdict=[] if rows else [f"{name} has no published files: it is shipped, or it is your own file."],
+        warnings=[warning] if wrong else [],
+        exit_code=2 if wrong else 0,
+    )
+
+
+VERIFY = Analysis(
+    name="data verify",
+    summary="Check local or cached files against their published SHA-256.",
+    about="""A file is ok, missing, different, or unpinned, which has no published hash. The exit code is 2 where one is
+missing or differs.""",
+    examples=["data verify wice --data ../shared/data", "data verify wice        (what is in the cache)"],
+    options=DataVerifyOptions,
+    run=_verify,
+)
+
+
+class DataConvertOptions(DataSettings, DataSetOptions):
+    """Options of `data convert`."""
+
+    untyped = frozenset({"columns"})
+
+    output: Annotated[Path, Flag("FILE", argument=True, output=True, earlier="out")]
+    """Corpus file to write (.jsonl)."""
+
+
+def _convert(options: DataConvertOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.corpus.jsonl import write_corpus
+    from metaeval.experiment.prepared_run import load_corpus
+
+    corpus, _, _ = load_corpus(options.run(dataset=options.name))
+    counts = " / ".join(f"{level} {count:,}" for level, count in corpus.level_counts().items())
+    size = f"{len(corpus.statements):,} statements, {len(corpus.citations):,} citations ({counts})"
+    dropped = [f"left out: {count:,} {reason}" for reason, count in corpus.dropped.items()]
+    return Done(
+        outputs={options.output: partial(write_corpus, corpus)},
+        shown=[f"{options.output}: {size}", *dropped],
+        value=corpus,
+    )
+
+
+CONVERT = Analysis(
+    name="data convert",
+    summary="Write a data set as a corpus file, to read, edit or judge.",
+    examples=[
+        "data convert mini mini.jsonl",
+        "data convert wice wice.jsonl --split dev --data ../shared/data",
+        "run --dataset jsonl --data mini.jsonl        (judge the file)",
+    ],
+    options=DataConvertOptions,
+    run=_convert,
+)
+
+
+class DataValidateOptions(DeclaredOptions):
+    """Options of `data validate`."""
+
+    file: Annotated[Path, Flag("FILE", argument=True)]
+    """Corpus in metaeval's JSONL format."""
+
+
+def _validate(options: DataValidateOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.corpus.jsonl import validate
+    from metaeval.experiment.prepared_run import unplaced_labels
+
+    file = options.file
+    if problems := validate(file):
+        return Done(value=problems, warnings=[f"{file} cannot be used until this is fixed."], exit_code=2)
+    lost, labels = unplaced_labels(RunConfig(dataset="jsonl", data=file))
+    unit = " -u citation" if lost else ""
+    lines = [f"{file}: no problem found. Judge it with: metaeval run -d jsonl --data {file}{unit}"]
+    if lost:
+        lines.append(
+            f"{lost:,} of {labels:,} citations have no evidence in a document of several chunks: with --unit chunk "
+            "their labels would be left out."
+        )
+    return Done(shown=lines, value=problems)
+
+
+VALIDATE = Analysis(
+    name="data validate",
+    summary="Check a corpus file and list every problem with its line.",
+    about="The exit code is 2 where the file cannot be used.",
+    examples=["data validate mine.jsonl"],
+    options=DataValidateOptions,
+    run=_validate,
+)
+
+
+SIZES = (50, 100, 150, 300)
+"""Chunk sizes, in words, at which whole evidence sets are counted."""
+
+
+class DataAuditOptions(OutputSettings, StatisticsSettings, PairSettings, DataSettings, DataSetOptions, AnalysisOptions):
+    """Options of `data audit`."""
+
+    untyped = frozenset({"columns", "unit", "pool"})
+
+    sizes: Annotated[tuple[Annotated[int, Field(gt=0)], ...], BeforeValidator(as_list), Flag("WORDS")] = SIZES
+    """Chunk sizes at which whole evidence sets are counted (default: 50,100,150,300)."""
+
+
+def _audit(options: DataAuditOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.experiment.auditing import audit, write_audit
+    from metaeval.report.audit import as_json, grids
+
+    run = options.run(dataset=options.name)
+    found = audit(run, options.sizes)
+    return Done(
+        config=run,
+        data=[found.data],
+        identity=([found.data.name, found.data.split], [as_json(found)]),
+        files=[partial(write_audit, found)],
+        shown=grids(found, brief=True),
+        value=found,
+    )
+
+
+def _audit_json(audit: Audit) -> str:
+    from metaeval.report.audit import as_json
+
+    return as_json(audit)
+
+
+AUDIT = Analysis(
+    name="data audit",
+    summary="Say what a data set's labels mean, and what gives them away.",
+    about="""How many chunks of full citations hold a whole evidence set, what a perfect detector would score under each
+rule for evidence, which levels length, position or the statement alone give away, which texts are duplicates, and how
+far annotators agree. Writes the tables, a page (audit.html) and a figure.""",
+    examples=[
+        "data audit wice --data ../shared/data",
+        "data audit jsonl --data mine.jsonl --sizes 100,200",
+        "data audit mini --json > mini-audit.json",
+    ],
+    options=DataAuditOptions,
+    run=_audit,
+    json=_audit_json,
+    folder="audit",
+)

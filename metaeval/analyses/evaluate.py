@@ -1,0 +1,109 @@
+"""Scores that exist already, evaluated: those of score files, and those published with a rated set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, FileOrObject
+from metaeval.analyses.run import evaluated
+from metaeval.config import (
+    ControlSettings,
+    DatasetSettings,
+    DataSettings,
+    OutputSettings,
+    PairSettings,
+    ProtocolOptionSettings,
+    ProtocolSettings,
+    RunConfig,
+    StatisticsSettings,
+)
+from metaeval.declared import Flag
+from metaeval.errors import UserError
+
+if TYPE_CHECKING:
+    from metaeval.corpus.ratings import Ratings
+    from metaeval.experiment.metrics import MetricProgress
+
+
+class EvaluateOptions(
+    OutputSettings,
+    StatisticsSettings,
+    ProtocolOptionSettings,
+    ProtocolSettings,
+    ControlSettings,
+    PairSettings,
+    DataSettings,
+    DatasetSettings,
+    AnalysisOptions,
+):
+    """Options of `evaluate`."""
+
+    untyped = frozenset({"pool"})
+
+    files: Annotated[tuple[Path, ...], Flag("SCORES", multiple=True, argument=True)] = ()
+    """Score files (.parquet, .jsonl, .csv, .tsv, .xlsx)."""
+    by: Annotated[str, Flag("PART")] = ""
+    """A table by part instead: system, length, position, or a field of ratings."""
+    annotators: Annotated[bool, Flag()] = False
+    """Values against each annotator instead, and what their votes leave open."""
+    data: Annotated[FileOrObject, Flag("PATH")] = None
+    """Folder that holds the published files, or your file (in Python also a data frame of ratings)."""
+
+
+def _run(options: EvaluateOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.experiment.prepared_run import find_dataset
+    from metaeval.experiment.run import run_scores
+
+    run, ratings = _scores(options)
+    if not run.metrics and ratings is None and find_dataset(run.dataset, run)[0].kind == "corpus":
+        table = f" Ratings and scores in one table: -d ratings --data {run.data}." if run.data else ""
+        raise UserError(f"No score file is given, and {run.dataset} has no published scores.{table}")
+    if options.by or options.annotators:
+        return _sheets(options, run, ratings)
+    return evaluated(options, run, run_scores(run, progress, ratings), "evaluate")
+
+
+def _scores(options: EvaluateOptions) -> tuple[RunConfig, Ratings | None]:
+    """The run that evaluates the score files; and its ratings, where they are no file."""
+    from metaeval.experiment.columns import FILE_PREFIX
+    from metaeval.experiment.prepared_run import ratings_in
+
+    files = tuple(f"{FILE_PREFIX}{file}" for file in options.files)
+    if options.data is None or isinstance(options.data, Path):
+        return options.run(metrics=files), None
+    if options.dataset not in ("mini", "ratings"):
+        raise UserError(f"A data frame holds ratings of your own: leave dataset={options.dataset!r} out.")
+    run = options.run(metrics=files, dataset="ratings", data=None)
+    return run, ratings_in(options.data, run)
+
+
+def _sheets(options: EvaluateOptions, run: RunConfig, ratings: Ratings | None) -> Done:
+    from metaeval.experiment.annotators import annotator_sheets
+    from metaeval.experiment.comparing.subgroups import by_part, check_division
+    from metaeval.experiment.metric_scores import load_panel
+
+    if options.by:
+        check_division(options.by, run)
+    panel = load_panel(run, bool(run.metrics), least=1, ratings=ratings)
+    sheets = by_part([panel], options.by) if options.by else []
+    sheets += annotator_sheets(panel) if options.annotators else []
+    return Done(config=run, panels=[panel], sheets=sheets)
+
+
+EVALUATE = Analysis(
+    name="evaluate",
+    summary="Evaluate score files: no model, no store.",
+    about="Without a file, the scores that were published with a rated set are evaluated.",
+    examples=[
+        "pairs pairs.jsonl                (score these, pair_id and score)",
+        "evaluate mine.jsonl",
+        "evaluate mine.jsonl theirs.jsonl -d wice --data ../shared/data -p all",
+        "evaluate -d frank                (published scores of 15 metrics)",
+        "evaluate mine.jsonl -d ratings --data my_ratings.jsonl",
+        "evaluate -d ratings --data pairs.csv -p preference --by error_type",
+    ],
+    options=EvaluateOptions,
+    run=_run,
+    headline=True,
+)

@@ -1,0 +1,151 @@
+"""How a number was made: each field of its signature in words, and the command of its job's manifest."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
+from metaeval.config import ResultsSettings
+from metaeval.declared import Flag
+
+if TYPE_CHECKING:
+    from metaeval.experiment.metrics import MetricProgress
+
+
+class ExplainOptions(ResultsSettings, DeclaredOptions):
+    """Options of `results explain`."""
+
+    of: Annotated[FileOrName, Flag("SIGNATURE|RESULT|HASH", argument=True)]
+    """Signature (in quotes), result file, or hash of a job."""
+    metric: Annotated[str | None, Flag("[METRIC]", argument=True)] = None
+    """Metric whose row of the file is explained."""
+
+
+def _run(options: ExplainOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.experiment.explaining.explain import explain, read_signature
+    from metaeval.experiment.explaining.job_files import row_signatures, sources_of, titled
+    from metaeval.report.notebook import Records
+
+    paths = sources_of(options.of, options.results)
+    signatures = row_signatures(options.of, paths, options.metric)
+    rows = {titled(paths, path, name): read_signature(text) for (path, name), text in signatures.items()}
+    explained = Records(
+        {"row": row, "field": field.name, "value": field.value, "what it says": field.text, "set by": field.setting}
+        for row, fields in rows.items()
+        for field in explain(fields)
+    )
+    names = list(dict.fromkeys(name for _, name in signatures))
+    return Done(shown=[*_kept(options.of, paths), *_described(options, paths, names, rows)], value=explained)
+
+
+def _kept(of: str, paths: Sequence[str]) -> list[str]:
+    """Whether the files are as they were written; of a table's other file too, which may have been changed alone."""
+    from metaeval.experiment.explaining.explain import is_file
+    from metaeval.experiment.job_folder import check
+
+    kept = {path: str(check(Path(path))) for path in dict.fromkeys([*paths, of]) if is_file(path)}
+    lines = []
+    for line in dict.fromkeys(kept.values()):
+        same = [path for path in kept if kept[path] == line]
+        lines.append(f"{', '.join(same)}: {line if len(same) == 1 else line.replace('the file', 'each file', 1)}")
+    return lines
+
+
+def _described(
+    options: ExplainOptions, paths: Sequence[str], names: Sequence[str], rows: Mapping[str, Mapping[str, str]]
+) -> list[object]:
+    """What all rows share, what each has of its own, and the commands that repeat the rows; names: of the rows."""
+    leaves = {row: _leaves(fields) for row, fields in rows.items()}
+    first = next(iter(leaves.values()))
+    shared = {name: leaf for name, leaf in first.items() if all(row.get(name) == leaf for row in leaves.values())}
+    several = len(rows) > 1
+    shown: list[object] = [*(["All rows:"] if several else []), _fields(list(shared.values()))]
+    if len(paths) > 1 and options.metric is None:
+        row = f"metaeval results explain {options.of} ROW ({', '.join(names)})"
+        shown.append(f"For what a row has of its own, name it: {row}.")
+    elif several:
+        shown += _rows({row: [leaf for key, leaf in of.items() if key not in shared] for row, of in leaves.items()})
+    return [*shown, *_commands(options, paths)]
+
+
+Leaf = tuple[str, str, str, str]
+
+
+def _fields(leaves: Sequence[Leaf]) -> object:
+    from metaeval.report.notebook import Fields
+
+    return Fields(dict(zip(("field", "value", "what it says", "set by"), leaf, strict=True)) for leaf in leaves)
+
+
+def _leaves(fields: Mapping[str, str]) -> dict[str, Leaf]:
+    """The lines of a signature: field, value, what it says, setting; of a field with several choices one for each."""
+    from metaeval.experiment.explaining.explain import explain as explain_fields
+
+    found: dict[str, Leaf] = {}
+    for one in explain_fields(fields):
+        found[one.name] = (one.name, "" if one.parts else one.value, one.text, one.setting)
+        for part in one.parts:
+            found[f"{one.name}.{part.name}"] = (f"  {part.name}", part.value, part.text, part.setting)
+    return found
+
+
+def _rows(leaves: Mapping[str, Sequence[Leaf]]) -> list[object]:
+    """What rows have of their own: each field's words once, then a line a row."""
+    every = [leaf for row in leaves.values() for leaf in row]
+    fields = {name.strip(): (name.strip(), "", text, setting) for name, _, text, setting in every}
+    values = {row: "  ".join(f"{name.strip()}:{value}" for name, value, *_ in of) for row, of in leaves.items()}
+    for field in fields:
+        named = [row for row in values if values[row] == f"{field}:{row}"]
+        if len(named) > 1:
+            values[", ".join(named)] = f"{field} of this name"
+            values = {row: value for row, value in values.items() if row not in named}
+    lines = [f"{row}: {value}" for row, value in values.items()]
+    return ["", "Each row's own:", _fields(list(fields.values())), "", *lines]
+
+
+def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
+    """The commands of the jobs that hold what is explained, from their manifests, and what has changed since."""
+    from metaeval.analyses.job import RECIPE, changed_files
+    from metaeval.analyses.words import command_of
+    from metaeval.experiment.explaining.explain import is_file
+    from metaeval.experiment.explaining.job_files import jobs_with
+    from metaeval.experiment.job_folder import NAME, read_manifest
+
+    files = [Path(path) for path in paths if is_file(path)]
+    folders = list(dict.fromkeys(path.parent for path in files)) or jobs_with(options.of, options.results)
+    if not folders:
+        return ["", f"No job in {options.results} holds this signature: name its folder of results with --results."]
+    commands: list[str] = []
+    cautions: list[str] = []
+    for folder in folders:
+        recipe = read_manifest(folder).get(RECIPE)
+        if not isinstance(recipe, dict):
+            cautions.append(f"{folder} was written without a recipe, by an earlier version: see {folder / NAME}.")
+            continue
+        commands.append(shlex.join(["metaeval", *command_of(recipe)]))
+        cautions += [f"{name} is gone, or other than it was." for name in changed_files(recipe)]
+    lines = [f"  {line}" for line in dict.fromkeys(commands)]
+    head = "The number again:" if len(lines) == 1 else "The numbers again:"
+    return ["", *([head] if lines else []), *lines, *(f"  - {line}" for line in dict.fromkeys(cautions))]
+
+
+EXPLAIN = Analysis(
+    name="results explain",
+    summary="Explain a signature or a job, and print its command.",
+    about="""Each field is shown with its meaning and the setting that changes it. A result file or sheet shows what all
+rows share, then what differs by row, and whether the file was changed since it was written. The hash of a job, with
+which its folder's name ends, stands for all its files; so does latest. The command is that of the job's manifest:
+'metaeval results rerun JOB' runs it.""",
+    examples=[
+        "results explain 'data:mini/all@ac743a5d0949|unit:chunk|...'",
+        "results explain results/latest/retrieval.json",
+        "results explain results/latest/retrieval.json overlap",
+        "results explain 5b1641e1 overlap",
+        "results explain latest",
+    ],
+    options=ExplainOptions,
+    run=_run,
+)

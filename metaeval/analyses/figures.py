@@ -1,0 +1,138 @@
+"""Figures of completed jobs, of results, and of a sentence as ALiiCE cuts it into claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, InstanceOf
+
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
+from metaeval.config import OutputSettings
+from metaeval.declared import Flag
+from metaeval.errors import UserError
+from metaeval.report.result import Result
+
+if TYPE_CHECKING:
+    from metaeval.experiment.job_folder import DoneJob
+    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.experiment.suites.figures import JobFigures
+
+
+def _flat(jobs: Any) -> Any:
+    listed = jobs if isinstance(jobs, list | tuple) else [jobs]
+    return [one for job in listed for one in (job if isinstance(job, list) else [job])]
+
+
+class FiguresOptions(OutputSettings, DeclaredOptions):
+    """Options of `results figures`."""
+
+    jobs: Annotated[
+        tuple[InstanceOf[Result] | FileOrName, ...],
+        BeforeValidator(_flat),
+        Flag("[JOB]...", multiple=True, argument=True),
+    ] = ("latest",)
+    """Jobs as 'results list' names them; a suite is one (default: latest; in Python also results)."""
+    cost: Annotated[bool, Flag()] = False
+    """Measure each metric's speed too (at most 200 pairs are scored again)."""
+    sentence: Annotated[str | None, Flag("TEXT")] = None
+    """Draw the tree of this sentence and its claims instead (ALiiCE)."""
+    parser: Annotated[str, Flag("NAME")] = "small"
+    """Parser for --sentence, as for 'cite aliice'."""
+
+
+def _run(options: FiguresOptions, progress: MetricProgress | None) -> Done:
+    if options.sentence is not None:
+        return _of_sentence(options, options.sentence)
+    options.refuse(("parser",), "for --sentence")
+    results = [job for job in options.jobs if isinstance(job, Result)]
+    names = [job for job in options.jobs if not isinstance(job, Result)]
+    if not results:
+        return _of_jobs(options, [_find(options.results, name) for name in names or ["latest"]])
+    if names or options.cost:
+        raise UserError("Results are drawn by themselves: leave the names of jobs, and cost, out.")
+    from metaeval.experiment.suites.figures import figures_of
+
+    return Done(value=figures_of(results))
+
+
+def _find(results: Path, name: str) -> DoneJob:
+    """The job of a name; `UserError` with the command to type where it is that of a suite."""
+    from metaeval.config_files import variants
+    from metaeval.experiment.job_folder import find_job
+
+    try:
+        return find_job(results, name)
+    except UserError as error:
+        if name in variants("experiments") or Path(name).suffix in (".yaml", ".yml"):
+            raise UserError(f"{name} has no job in {results}: type 'metaeval run --suite -c {name}' first.") from error
+        raise
+
+
+def _of_jobs(options: FiguresOptions, jobs: list[DoneJob]) -> Done:
+    from metaeval.experiment.suites.figures import draw_jobs
+    from metaeval.experiment.suites.suite import lacks_data, omission_lines, recorded_omissions
+
+    drawn = draw_jobs(jobs, options.trust_config, options.cost)
+    left_out = [one for job in jobs for one in recorded_omissions(job.folder)]
+    named = options.model_copy(update={"jobs": tuple(sorted(job.name for job in jobs))})
+    return Done(
+        job=partial(_write, named, jobs[0].folder.name.rpartition("-")[0], list(map(str, named.jobs)), drawn),
+        rerun_with=named,
+        shown=[],
+        warnings=omission_lines(left_out),
+        value=drawn.figures,
+        exit_code=int(lacks_data(left_out)),
+    )
+
+
+def _write(
+    options: FiguresOptions, name: str, identity: Sequence[str], drawn: JobFigures, recipe: Mapping[str, Any]
+) -> tuple[Path, str]:
+    """Write figures and leave the latest job the latest; their folder, and in words what is in it."""
+    from metaeval.experiment.job_folder import Command, job_folder, write_manifests
+    from metaeval.experiment.suites.cost import write_costs
+    from metaeval.experiment.suites.figures import write_figures
+
+    command = Command(FIGURES.name, options.own)
+    folder = job_folder(options.results / "figures", [name], identity, command)
+    written = write_figures(drawn.figures, folder)
+    written += [write_costs(costs, folder / file) for file, costs in drawn.costs.items()]
+    write_manifests(options.run(metrics=()), command, [], written, recipe)
+    kinds = ", ".join(sorted({path.suffix.removeprefix(".") for path in written}))
+    return folder, f"{', '.join(dict.fromkeys(path.stem for path in written))}: {kinds}"
+
+
+def _of_sentence(options: FiguresOptions, sentence: str) -> Done:
+    from metaeval.experiment.citing.figures import tree_of
+    from metaeval.experiment.suites.figures import JobFigures
+    from metaeval.report.figures.tree import claim_tree
+
+    if "jobs" in options.model_fields_set or options.cost:
+        raise UserError("--sentence draws a sentence, and jobs are drawn as they are: leave out one of both.")
+    tree = tree_of(sentence, options.parser)
+    drawn = JobFigures({"tree": claim_tree(tree)}, {})
+    lines = []
+    for number, claim in enumerate(tree.claims, start=1):
+        words = " ".join(tree.tokens[place] for place in claim.places) or sentence
+        lines.append(f"claim {number} {claim.cites}: {words}")
+    job = partial(_write, options, "sentence", [sentence, tree.made_by], drawn)
+    return Done(shown=lines, value=drawn.figures, job=job)
+
+
+FIGURES = Analysis(
+    name="results figures",
+    summary="Draw completed jobs: forest plots, bars, ROC curves, trees.",
+    about="""Results have forest plots, bars, ROC curves, scores by level and reliability; citation pipelines have bars
+of all jobs, and the trees of sentences. Nothing is run: 'metaeval run --suite' runs a suite.""",
+    examples=[
+        "results figures latest",
+        "results figures cite/alce cite/aliice",
+        "results figures offline --cost    (the suite that run --suite -c offline ran)",
+        'results figures --sentence "Cups are of glass [1] or plastic [2]."',
+    ],
+    options=FiguresOptions,
+    run=_run,
+)

@@ -1,0 +1,179 @@
+"""The Python function of an analysis: its fields are keywords that editors complete, and `help()` shows them."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import GenericAlias, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from metaeval import registry
+from metaeval.analyses.analysis import GROUPS, USUAL, Analysis, DeclaredOptions, names_in, own_fields
+from metaeval.declared import flag_of
+from metaeval.errors import UserError
+from metaeval.files import declare, inputs_protected
+
+_log = logging.getLogger("metaeval")
+
+
+def function_of(registered: str, name: str) -> Any:
+    """The function of the analysis that is registered under a name, with a name of its own; of a group, its functions.
+
+    registered: the name, or that of a group.
+    """
+    if registered in registry.names("analysis"):
+        return make_function(registry.find("analysis", registered), name)
+    return CalledGroup(registered) if registered in CALLED else FunctionGroup(registered)
+
+
+class FunctionGroup:
+    """The functions of a group of commands: `metaeval.data.show` is the function of `metaeval data show`."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+        self.__doc__ = GROUPS.get(name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in dir(self):
+            raise AttributeError(f"metaeval.{self.__name__} has no function {name!r}: it has {', '.join(dir(self))}.")
+        vars(self)[name] = function_of(f"{self.__name__}.{name.replace('_', '-')}", f"{self.__name__}.{name}")
+        return vars(self)[name]
+
+    def __dir__(self) -> list[str]:
+        return [name.replace("-", "_") for name in names_in(self.__name__)]
+
+    def __repr__(self) -> str:
+        return f"<metaeval.{self.__name__}: {', '.join(dir(self))}>"
+
+
+class CalledGroup(FunctionGroup):
+    """A group whose functions are also called through it: `metaeval.cite("alce", ...)` is `metaeval.cite.alce(...)`."""
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call the function of the group that the first argument names."""
+        return CALLED[self.__name__](*args, **keywords)
+
+
+def cite(pipeline: Any, answers: Any = None, nli: Any = (), **settings: Any) -> Any:
+    """Judge the citations in answers by the pipeline of a name: `cite("alce", ...)` is `cite.alce(...)`.
+
+    pipeline: alce, aliice, scifi, citeeval, or any other that is registered; answers alone are ALCE's. answers: files,
+    or objects with the fields of the JSONL format: text with marks [1], and passages. nli: metrics that judge, by
+    default minilm-bertscore (citeeval: none, AutoAIS is left out). settings: options of the command by name, and what
+    --set takes.
+    """
+    from metaeval.analyses.citing import analysis_of
+    from metaeval.experiment.citing.pipeline import find_pipeline
+
+    named = isinstance(pipeline, str) and (answers is not None or pipeline in registry.names("pipeline"))
+    name, read = (pipeline, answers) if named else (USUAL["cite"], pipeline)
+    function = make_function(analysis_of(find_pipeline(name)), f"cite.{name}")
+    return function(*(() if read is None else (read,)), **({"nli": nli} if nli else {}), **settings)
+
+
+CALLED: Mapping[str, Callable[..., Any]] = {"cite": cite}
+"""Groups that can themselves be called, with what they then do."""
+
+
+def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
+    """The function of an analysis, under a name.
+
+    Its own options come first, in their order; several names at once are its positional arguments. Settings of a run
+    are keywords. Nothing is written but the stores of scores and replies, and files that an option names. Raises
+    `UserError` for anything wrong in settings, data or scores.
+    """
+    signature = signature_of(analysis.options)
+
+    def function(*args: Any, **keywords: Any) -> Any:
+        from metaeval.report.notebook import Sheets, notebook_progress
+
+        settings = {**_named(name, signature, args, keywords), **keywords}
+        options = analysis.options_of(settings)
+        with inputs_protected(), notebook_progress() as progress:
+            declare("output", *analysis.outputs(options))
+            done = analysis.complete(options, progress)
+            for sentence in done.warnings:
+                _log.warning("%s", sentence)
+            for path, write in done.outputs.items():
+                write(path)
+        return Sheets(done.sheets) if done.value is None else done.value
+
+    vars(function).update(__signature__=signature)
+    function.__name__, function.__qualname__ = name.rpartition(".")[2], name
+    function.__doc__ = documentation_of(analysis)
+    function.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
+    return function
+
+
+def _named(name: str, signature: inspect.Signature, args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Positional arguments by the names of their parameters; `UserError` for too many, and for one given twice."""
+    ordered = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.KEYWORD_ONLY]
+    if args and ordered and ordered[0].kind is inspect.Parameter.VAR_POSITIONAL:
+        named: dict[str, Any] = {ordered[0].name: args}
+    elif len(args) > len(ordered):
+        raise UserError(f"{name} takes at most {len(ordered)} arguments without a name; given: {len(args)}.")
+    else:
+        named = {parameter.name: value for parameter, value in zip(ordered, args, strict=False)}
+    if twice := sorted(named.keys() & keywords.keys()):
+        raise UserError(f"{name}: {twice[0]} is given twice, with its name and without.")
+    return named
+
+
+def signature_of(options: type[DeclaredOptions]) -> inspect.Signature:
+    """The parameters that options stand for: own fields in their order, then the settings of a run by keyword.
+
+    Where one field takes all positional arguments, every other one is a keyword.
+    """
+    fields, own = options.model_fields, own_fields(options)
+    flags = {name: flag_of(field) for name, field in fields.items()}
+    variadic = next((name for name, flag in flags.items() if flag.argument and flag.multiple), None)
+    kind = accepted(get_args(fields[variadic].annotation)[0]) if variadic else None
+    parameters = [inspect.Parameter(variadic, inspect.Parameter.VAR_POSITIONAL, annotation=kind)] if variadic else []
+    for name in dict.fromkeys([*own, *fields]):
+        if name == variadic:
+            continue
+        field = fields[name]
+        parameters.append(
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY if variadic or name not in own else _ORDERED,
+                default=_ABSENT if field.is_required() else field.get_default(call_default_factory=True),
+                annotation=accepted(field.annotation),
+            )
+        )
+    if options.model_config.get("extra") == "allow":
+        parameters.append(inspect.Parameter("settings", inspect.Parameter.VAR_KEYWORD, annotation=Any))
+    return inspect.Signature(parameters)
+
+
+_ORDERED = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_ABSENT = inspect.Parameter.empty
+
+
+def accepted(kind: Any) -> Any:
+    """The type of the values that a field takes: of a path also text, of a tuple any sequence, of a model a mapping."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return accepted(parts[0])
+    if origin in (Union, UnionType):
+        return Union[tuple(accepted(part) for part in parts)]  # noqa: UP007 - made of a tuple
+    if origin is tuple:
+        return accepted(parts[0]) | GenericAlias(Sequence, accepted(parts[0]))
+    if origin is dict:
+        return GenericAlias(Mapping, (accepted(parts[0]), accepted(parts[1])))
+    if kind is Path:
+        return str | Path
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind | Mapping[str, Any]
+    return kind
+
+
+def documentation_of(analysis: Analysis) -> str:
+    """The function's documentation: the summary, and each own option with its description."""
+    fields = analysis.options.model_fields
+    lines = [f"{name}: {' '.join((fields[name].description or '').split())}" for name in own_fields(analysis.options)]
+    return "\n\n".join(filter(None, [analysis.summary, analysis.about, "\n".join(lines)]))

@@ -1,0 +1,124 @@
+"""The public interface as text: the type stub of the package, and the page that lists what stays stable.
+
+python -m metaeval.analyses.interface            # writes metaeval/__init__.pyi and docs/interface.md
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+import metaeval
+from metaeval import registry
+from metaeval.analyses.analysis import Analysis, names_in
+from metaeval.analyses.function import CALLED, signature_of
+
+ROOT = Path(__file__).parents[2]
+STUB = ROOT / "metaeval" / "__init__.pyi"
+PAGE = ROOT / "docs" / "interface.md"
+
+_HEAD = '''"""Types of the public interface, made by `python -m metaeval.analyses.interface`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+'''
+
+_RULES = """# What stays stable
+
+This page and the package's type stub are made by `python -m metaeval.analyses.interface`; a test fails when a public
+signature changes and this page does not.
+
+Within a minor version the names below keep their meaning, and their parameters their names, defaults and order. What is
+to go is first answered for one minor version: an earlier name of an option or a parameter ends in one sentence that
+gives the present one. Everything else in the package may change without notice.
+
+Files that a version has written are read by every later one: results (`metaeval-result`), tables (`metaeval-table`,
+earlier `metaeval-sheet`), pairs (`metaeval-pairs`), corpora (`metaeval-corpus`), gates, label sheets, score stores, and
+the manifests of jobs.
+"""
+
+
+def stub() -> str:
+    """The type stub of the package: classes from where they are defined, functions with the parameters they take."""
+    lines = [f"from {home} import {name} as {name}\n" for home, name in _imported()]
+    constants = "__version__: str\nANALYSES: Mapping[str, str]\nHOMES: Mapping[str, str]\n"
+    return "\n".join([f"{_HEAD}{''.join(lines)}", constants, *_functions(), ""])
+
+
+def page() -> str:
+    """The page of the stable interface, as Markdown."""
+    names = [f"- `{name}` ({home})" for home, name in _imported()]
+    code = "\n".join(["```python", *_functions(), "```"])
+    return "\n\n".join([_RULES.strip(), "## Classes and functions", "\n".join(names), "## Analyses", code]) + "\n"
+
+
+def _imported() -> Iterator[tuple[str, str]]:
+    """Public names that the package imports, with their modules."""
+    yield from sorted((home, name) for name, home in metaeval.HOMES.items())
+
+
+def _functions() -> Iterator[str]:
+    """The definition of each function that is made of a declaration."""
+    for name, registered in sorted(metaeval.ANALYSES.items()):
+        if registered in registry.names("analysis"):
+            yield definition(name, registry.find("analysis", registered))
+            continue
+        yield f"class {name}:"
+        if registered in CALLED:
+            yield "    def __new__(cls, name: Any, /, *args: Any, **settings: Any) -> Any: ..."
+        for inner in names_in(registered):
+            text = definition(inner.replace("-", "_"), registry.find("analysis", f"{registered}.{inner}"))
+            yield "\n".join(f"    {line}" for line in ["@staticmethod", *text.splitlines()])
+
+
+def definition(name: str, analysis: Analysis) -> str:
+    """A function's definition as a stub holds it, a parameter a line."""
+    lines: list[str] = []
+    keyword_only = False
+    for parameter in signature_of(analysis.options).parameters.values():
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not keyword_only:
+            keyword_only = True
+            if not any(line.lstrip().startswith("*") for line in lines):
+                lines.append("    *,")
+        star = _STARS.get(parameter.kind, "")
+        keyword_only = keyword_only or bool(star)
+        default = "" if parameter.default is inspect.Parameter.empty else f" = {literal(parameter.default)}"
+        lines.append(f"    {star}{parameter.name}: {type_text(parameter.annotation)}{default},")
+    return "\n".join([f"def {name}(", *lines, ") -> Any: ..."])
+
+
+_STARS: Mapping[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+
+
+def literal(value: Any) -> str:
+    """A default as a stub shows it: what has no short literal is three dots."""
+    return repr(value) if isinstance(value, str | int | float | bool | None) else "..."
+
+
+def type_text(kind: Any) -> str:
+    """A type as it is written in a stub."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return " | ".join(dict.fromkeys(map(type_text, parts)))
+    if origin is Literal:
+        return f"Literal[{', '.join(map(repr, parts))}]"
+    if origin in (Sequence, Mapping, Callable):
+        return f"{origin.__name__}[{', '.join(map(type_text, parts))}]"
+    if kind in (None, types.NoneType):
+        return "None"
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return "Mapping[str, Any]"
+    plain = isinstance(kind, type) and (kind is Path or kind.__module__ == "builtins")
+    return kind.__name__ if plain else "Any"
+
+
+if __name__ == "__main__":
+    STUB.write_text(stub(), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")

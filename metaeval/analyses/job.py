@@ -1,0 +1,129 @@
+"""The job of an analysis: its folder, its files, and the recipe by which it can be run again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from os.path import isfile
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done
+from metaeval.declared import flag_of
+from metaeval.errors import UserError
+from metaeval.experiment.columns import FILE_PREFIX
+from metaeval.experiment.job_folder import PAIRS, Command, changed, close_job, job_folder, write_pairs
+from metaeval.files import safe_name, sha256_file
+from metaeval.report.formats import write_page, write_table
+from metaeval.shown import Shown
+
+RECIPE = "recipe"
+"""The field of a manifest that holds the recipe."""
+
+
+@dataclass(frozen=True)
+class WrittenJob:
+    """What was written. folder: of the job, None where it has none. failed: why files could not be written.
+
+    contents: in words, of a job that writes itself; it has no files here.
+    """
+
+    folder: Path | None
+    files: list[Path]
+    failed: list[str]
+    contents: str = ""
+
+
+def write_job(
+    analysis: Analysis, options: DeclaredOptions, done: Done, recipe: Mapping[str, Any] | None = None
+) -> WrittenJob:
+    """Write what an analysis hands back, and the manifest that holds its recipe (default: made of the options)."""
+    for path, write_output in done.outputs.items():
+        write_output(path)
+    noted = {RECIPE: recipe or recipe_of(analysis.name, done.rerun_with or options, done.read)}
+    if done.job:
+        folder_of_job, contents = done.job(noted)
+        if isinstance(contents, str):
+            return WrittenJob(folder_of_job, [], [], contents)
+        return WrittenJob(folder_of_job, list(contents), [])
+    command = Command(analysis.name, options.own)
+    folder = folder_of(analysis, command, done)
+    files: list[Path] = []
+    failed: list[str] = []
+    if folder is None:
+        return WrittenJob(None, files, failed)
+    for sheet in done.sheets:
+        files += write_table(sheet, folder)
+    for write in done.files:
+        try:
+            files += write(folder)
+        except UserError as error:  # an optional package is missing: all else is written
+            failed.append(f"No figure: {error}")
+    for panel in done.panels:
+        named = "-".join(map(safe_name, ("pairs", panel.source.name, panel.source.split, panel.config.unit)))
+        files.append(folder / (PAIRS if len(done.panels) == 1 else f"{named}.jsonl"))
+        write_pairs(panel.source, panel.columns, files[-1])
+    files += write_page(f"metaeval {analysis.name}", files, folder)
+    data = [*done.data] or [sheet.data for sheet in done.sheets]
+    close_job(done.config, command, folder, data, files, noted)
+    return WrittenJob(folder, files, failed)
+
+
+def folder_of(analysis: Analysis, command: Command, done: Done) -> Path | None:
+    """The folder of the job: named by the data of its first table, and what was judged."""
+    if done.sheets:
+        first = done.sheets[0]
+        parts = [first.data.name, *([first.data.split, str(first.settings["unit"])] if done.panels else [])]
+        signatures = [line for sheet in done.sheets for line in sheet.signatures]
+    elif done.identity:
+        parts, signatures = list(done.identity[0]), [Shown(text) for text in done.identity[1]]
+    else:
+        return None
+    configs = [panel.config for panel in done.panels] or [done.config]
+    parent = done.config.results / (analysis.folder or analysis.name.replace(" ", "-"))
+    return job_folder(parent, parts, signatures, command, *configs)
+
+
+def recipe_of(analysis: str, options: DeclaredOptions, read: Iterable[Path] = ()) -> dict[str, Any]:
+    """What runs an analysis again: its name, the options that were given, and the hashes of the files among them.
+
+    read: further files that were read.
+
+    What was given is kept, and not what it came to: whether metrics were named decides which a rated set has. Trust in
+    a file's code is not handed on.
+    """
+    names = set(options.model_fields_set) - {"trust_config"}
+    given = options.model_dump(mode="json", include=names)
+    for name in names & type(options).model_fields.keys():  # what a dump leaves out
+        value = getattr(options, name)
+        if type(options).model_fields[name].exclude and value is not None:
+            given[name] = str(value)
+        elif isinstance(value, BaseModel):
+            hidden = {key for key, field in type(value).model_fields.items() if field.exclude}
+            given[name] |= {key: setting for key, setting in changed(value).items() if key in hidden}
+    files = {str(path): sha256_file(path) for path in (*files_of(options), *read)}
+    return {"analysis": analysis, "options": given, "files": files}
+
+
+def files_of(options: DeclaredOptions) -> Iterator[Path]:
+    """The files that options name as input, score files too; of further settings, those whose text is a file's path."""
+    fields = type(options).model_fields
+    outputs = {"results", "store"} | {name for name, field in fields.items() if flag_of(field).output}
+    for name in sorted(options.model_fields_set - outputs):
+        value = getattr(options, name)
+        if name not in fields and isinstance(value, str) and isfile(value):
+            value = Path(value)
+        for part in value if isinstance(value, tuple) else (value,):
+            path = (
+                Path(part.removeprefix(FILE_PREFIX)) if isinstance(part, str) and part.startswith(FILE_PREFIX) else part
+            )
+            if isinstance(path, Path) and path.is_file():
+                yield path
+
+
+def changed_files(recipe: Mapping[str, Any]) -> list[str]:
+    """The files of a recipe that are gone, or other than they were."""
+    files = recipe.get("files", {}).items()
+    return [name for name, known in files if not Path(name).is_file() or sha256_file(Path(name)) != known]

@@ -1,0 +1,123 @@
+"""What the checks of metrics and of this machine say, as text."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from metaeval.report.notebook import Text
+from metaeval.report.terminal import aligned
+
+if TYPE_CHECKING:
+    from metaeval.experiment.doctor import Diagnosis
+    from metaeval.scoring.canaries import OfficialComparison, Verified
+
+
+def verified_text(verified: Verified, compared: OfficialComparison | None) -> Text:
+    """The scores of the canary pairs, and a line for each comparison. compared: with the official package."""
+    return Text("\n".join([*_table(verified, compared), "", *_verdicts(verified, compared)]))
+
+
+def diagnosis_text(seen: Diagnosis) -> Text:
+    """What the machine has, what each metric needs, and the traps of installed versions."""
+    return Text("\n".join([*_machine(seen), "", *_metrics(seen), *_traps(seen)]))
+
+
+def _table(verified: Verified, compared: OfficialComparison | None) -> list[str]:
+    from metaeval.scoring.canaries import difference
+    from metaeval.scoring.contract import Status
+
+    headings = ["pair", "score", "tokens", "cut"]
+    headings += ["alone differs by"] if verified.single else []
+    headings += ["official", "differs by"] if compared else []
+    rows = [headings]
+    for number, (canary, answer) in enumerate(zip(verified.canaries, verified.batched, strict=True)):
+        score = str(answer.status) if answer.score is None else f"{answer.score:.6f}"
+        row = [canary.name, score, f"{answer.tokens:,}", f"{answer.cut:,}" if answer.cut else "-"]
+        if verified.single:
+            row.append(_small(difference(answer, verified.single[number])))
+        if compared:
+            other = compared.answers[number]
+            row.append("-" if other.score is None else f"{other.score:.6f}")
+            row.append("-" if answer.status is not Status.OK else _small(difference(answer, other)))
+        rows.append(row)
+    return aligned(rows, right=range(1, len(headings)))
+
+
+def _verdicts(verified: Verified, compared: OfficialComparison | None) -> list[str]:
+    """One line for each thing that was compared."""
+    from metaeval.scoring.canaries import BATCH_TOLERANCE, OFFICIAL_TOLERANCE
+
+    rows = []
+    worst = verified.batch_difference
+    dtype = getattr(verified.metric.options, "dtype", "float32")
+    allowed = f"allowed {BATCH_TOLERANCE:g}" if dtype == "float32" else f"that is {dtype}'s rounding"
+    if worst is None:
+        rows.append(("one by one", "not repeated: a judge is asked each pair alone, and for money"))
+    else:
+        rows.append(("one by one", f"largest difference {_small(worst)} ({allowed})"))
+    for score, ours in verified.published:
+        rows.append(("published", f"{score.score:.{score.decimals}f}, here {ours:.6f} ({score.where})"))
+    if compared:
+        left_out = len(verified.canaries) - compared.pairs
+        without = f", {left_out} without a score of ours left out" if left_out else ""
+        rows.append(
+            (
+                compared.package,
+                f"largest difference {_small(compared.largest)} over {compared.pairs} pairs{without} "
+                f"(allowed {OFFICIAL_TOLERANCE:g})",
+            )
+        )
+    good = verified.agrees and (compared is None or compared.agrees)
+    return [*aligned(rows), "As it should be." if good else "NOT as it should be: do not trust its scores here."]
+
+
+def _small(value: float) -> str:
+    if value == float("inf"):
+        return "no score"
+    return "0" if value == 0 else f"{value:.1e}"
+
+
+def _machine(seen: Diagnosis) -> list[str]:
+    rows = [("metaeval", f"{seen.metaeval} on Python {seen.python}, {seen.system}")]
+    rows += [(name, found or "not installed") for name, found in seen.packages.items()]
+    for device in seen.devices:
+        if device.free is None:
+            rows.append((device.name, device.what))
+            continue
+        whole = f" of {_size(device.total)}" if device.total else ""
+        cores = f"{seen.cores} core{'s' if seen.cores > 1 else ''}, " if device.name == "cpu" else f"{device.what}, "
+        rows.append((device.name, f"{cores}{_size(device.free)}{whole} memory free"))
+    for name, folder in seen.caches.items():
+        rows.append((f"{name} cache", f"{folder.path} ({folder.because}), {_size(folder.free)} free"))
+    hint = "" if seen.splitter.startswith("nltk") else " (no NLTK data: python -m nltk.downloader punkt_tab)"
+    rows.append(("sentences", seen.splitter + hint))
+    rows += [(name, "set" if given else "not set") for name, given in seen.keys.items()]
+    return aligned(rows)
+
+
+def _metrics(seen: Diagnosis) -> list[str]:
+    rows = [("metric", "state", "download, licence", "model", "fits")]
+    for metric in seen.metrics:
+        needs = metric.download if metric.state in ("ready", "needs download") else metric.detail
+        needs = "-" if needs in ("", "none") else textwrap.shorten(needs, 45, placeholder=" ...")
+        parameters = metric.parameters.split(",")[0] if metric.model_bytes else "-"
+        fits = {None: "-", True: "yes", False: f"no, {_size(metric.model_bytes or 0)}"}[metric.fits]
+        rows.append((metric.name, metric.state, needs, parameters, fits))
+    return aligned(rows, right={3})
+
+
+def _traps(seen: Diagnosis) -> list[str]:
+    if not seen.traps:
+        return []
+    lines = ["", "Traps of these versions. Official code falls into them; metaeval does not:"]
+    package = ""
+    for trap in seen.traps:
+        if trap.package != package:
+            lines.append(package := trap.package)
+        lines += textwrap.wrap(f"{trap.what} (here: {trap.metaeval})", 98, initial_indent="- ", subsequent_indent="  ")
+    return lines
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count < 100e9 else f"{count / 1e9:.0f} GB"

@@ -1,0 +1,196 @@
+"""Metrics: what is registered, what each of them needs here, and whether its scores are as they should be."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import ConfigDict
+
+from metaeval import registry
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done
+from metaeval.config import RunConfig
+from metaeval.declared import Flag, option_docs
+from metaeval.errors import UserError
+from metaeval.files import canonical_json
+from metaeval.variants import metric_variant
+
+if TYPE_CHECKING:
+    from metaeval.experiment.doctor import Diagnosis
+    from metaeval.experiment.metrics import MetricProgress
+
+_log = logging.getLogger("metaeval")
+
+
+class MachineOptions(DeclaredOptions):
+    """Options of a command about this machine: none."""
+
+
+class OneMetricOptions(DeclaredOptions):
+    """Options of a command about a metric; any other setting is an option of the metric."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: Annotated[str, Flag("NAME", argument=True)]
+    """Metric, by name ('metaeval metrics list')."""
+
+    def configured(self) -> RunConfig:
+        """A run that has the metric's options."""
+        return RunConfig(metric_options={self.name: self.model_extra or {}})
+
+
+def _list(options: MachineOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.experiment.doctor import registered, variant_states
+    from metaeval.report.notebook import Records
+
+    rows = [(one.name, str(one), one.card.summary if one.card else one.detail) for one in registered()]
+    rows += [(name, str(state), what) for name, what, state in variant_states()]
+    return Done(value=Records({"name": name, "state": state, "what": what} for name, state, what in rows))
+
+
+LIST = Analysis(
+    name="metrics list",
+    summary="List the metrics, their variants, and what each needs here.",
+    examples=["metrics list"],
+    options=MachineOptions,
+    run=_list,
+)
+
+
+def _show(options: OneMetricOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.experiment.doctor import readiness
+    from metaeval.experiment.metrics import load_metric
+    from metaeval.experiment.prepared_run import variant_path
+    from metaeval.report.notebook import Card
+
+    name = options.name
+    path = variant_path("metric", name)
+    try:
+        metric = load_metric(name, options.configured())
+    except UserError as error:
+        if options.model_extra or name not in registry.names("metric"):
+            raise
+        # Metrics that are nothing without an argument (worker:COMMAND) still have a card.
+        card = asdict(registry.find("metric", name).card)
+        return Done(value=Card([*card_lines(card), ("needs", str(error))]))
+    state = readiness(name, metric)
+    lines = [("variant", f"{name}: {metric_variant(path).note}")] if path else []
+    lines += [("state", str(state)), *card_lines(asdict(metric.card))]
+    words = option_docs(metric.Options)
+    for option, value in metric.describe_options().items():
+        about = f"  ({words[option]})" if option in words else ""
+        lines.append(("option", f"{option} = {in_words(value)}".rstrip() + about))
+    # It holds the hash of the model's files, which are not fetched for it.
+    known = state.state in ("ready", "needs key")
+    identity = canonical_json(metric.identity()) if known else "known once the model's files are here"
+    return Done(value=Card([*lines, ("identity", identity)]))
+
+
+def card_lines(card: Mapping[str, object]) -> Sequence[tuple[str, str]]:
+    """The fields of a card with their values, in words."""
+    return [(key.replace("_", " "), in_words(value)) for key, value in card.items()]
+
+
+def in_words(value: object) -> str:
+    """A field in words; an empty text for what the metric does not have."""
+    if isinstance(value, tuple):
+        return ", ".join(map(in_words, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={in_words(one)}" for name, one in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+SHOW = Analysis(
+    name="metrics show",
+    summary="Show a metric's card, options and identity; downloads nothing.",
+    about="Options of the metric are typed as --set NAME=VALUE.",
+    examples=["metrics show minilm-bertscore", "metrics show factcc --set folder=models/factcc"],
+    options=OneMetricOptions,
+    run=_show,
+)
+
+
+class MetricVerifyOptions(OneMetricOptions):
+    """Options of `metrics verify`."""
+
+    official: Annotated[bool, Flag()] = False
+    """Also run the official package (bertscore, summac-zs, summac-conv)."""
+
+
+def _verify(options: MetricVerifyOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.analyses.metric_texts import verified_text
+    from metaeval.experiment.verify import compare, official_metric, verify
+
+    name, config = options.name, options.configured()
+    scorer = official_metric(name, config, _log.info) if options.official else None
+    verified = verify(name, config)
+    compared = compare(verified, scorer) if scorer else None
+    agrees = verified.agrees and (compared is None or compared.agrees)
+    return Done(shown=verified_text(verified, compared), value=verified, exit_code=0 if agrees else 1)
+
+
+VERIFY = Analysis(
+    name="metrics verify",
+    summary="Check a metric's scores on this machine.",
+    about="""Thirteen pairs are scored in batches and one by one, and compared with published scores where there
+are any. --official also runs the official package on the same weights; it is installed once, into an environment of its
+own in the cache. Options of the metric are typed as --set NAME=VALUE. The exit code is 1 where a difference is larger
+than allowed.""",
+    examples=[
+        "metrics verify minilm-bertscore",
+        "metrics verify factcc --set folder=models/factcc",
+        "metrics verify summac-zs --official",
+    ],
+    options=MetricVerifyOptions,
+    run=_verify,
+)
+
+
+def _serve(options: OneMetricOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.experiment.serving import serve
+
+    serve(options.name, options.configured())
+    return Done(shown=[])
+
+
+SERVE = Analysis(
+    name="metrics serve",
+    summary="Serve a metric to a metaeval elsewhere (metric 'worker').",
+    about="""It reads pairs and writes scores as JSON lines, in the protocol of the metric 'worker': for a metric whose
+dependencies conflict, or a GPU elsewhere. Options of the metric are typed as --set NAME=VALUE.""",
+    examples=[
+        "metrics serve alignscore",
+        "run -m 'worker:other-venv/bin/metaeval metrics serve summac-zs'",
+        "run -m 'worker:ssh gpu metaeval metrics serve autoais'",
+    ],
+    options=OneMetricOptions,
+    run=_serve,
+)
+
+
+def _doctor(options: MachineOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.analyses.metric_texts import diagnosis_text
+    from metaeval.experiment.doctor import examine
+
+    diagnosis = examine()
+    return Done(shown=diagnosis_text(diagnosis), value=diagnosis)
+
+
+def _diagnosis_json(diagnosis: Diagnosis) -> str:
+    values = asdict(diagnosis) | {"traps": [trap._asdict() for trap in diagnosis.traps]}
+    return json.dumps(values, indent=1, ensure_ascii=False) + "\n"
+
+
+DOCTOR = Analysis(
+    name="metrics doctor",
+    summary="Show what this machine has, and what each metric needs.",
+    examples=["metrics doctor", "metrics doctor --json > machine.json"],
+    options=MachineOptions,
+    run=_doctor,
+    json=_diagnosis_json,
+)

@@ -1,0 +1,88 @@
+"""Ranks of the metrics under every combination of open choices, and a published number under every one of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+from metaeval.analyses.analysis import Analysis, Done, FileOrObject, ScoredOptions
+from metaeval.config import DatasetSettings, ProtocolSettings, Texts
+from metaeval.declared import Flag
+from metaeval.errors import UserError
+
+if TYPE_CHECKING:
+    from metaeval.experiment.metrics import MetricProgress
+
+
+class MultiverseOptions(ProtocolSettings, ScoredOptions, DatasetSettings):
+    """Options of `multiverse`."""
+
+    untyped = frozenset({"unit", "pool", "budget", "executor"})
+
+    axes: Annotated[Texts, Flag("AXIS", "-a", multiple=True)] = ()
+    """Choice with its values: chunk.size=100,150. Repeatable."""
+    measure: Annotated[str, Flag("KEY")] = ""
+    """Key of the measure to rank by: fs_ps, spearman, ndcg@5 ..."""
+    claim: Annotated[str, Flag("CLAIM")] = ""
+    """Published number to try instead, of the score file: "0.71 AUC on WiCE"."""
+    scores: Annotated[FileOrObject, Flag("[SCORES]", argument=True)] = None
+    """With --claim: scores by pair or citation id, a file (in Python also a mapping)."""
+
+
+def _run(options: MultiverseOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.experiment.metrics import able_defaults
+    from metaeval.experiment.suites.multiverse import explore, read_axes, write_rank_stability
+    from metaeval.report.multiverse import as_json, multiverse_tables, write_multiverse
+
+    if options.claim:
+        return _claimed(options)
+    options.refuse(("scores",), "for --claim, the number that was published of them")
+    run, axes = able_defaults(options.run()), read_axes(options.axes)
+    tick = None if progress is None else partial(progress, "combinations")
+    multiverse = explore(run, axes, tick, options.measure)
+    return Done(
+        config=run,
+        identity=([multiverse.dataset, multiverse.split], [as_json(multiverse)]),
+        files=[partial(write_multiverse, multiverse), partial(write_rank_stability, multiverse)],
+        shown=multiverse_tables(multiverse),
+        value=multiverse,
+    )
+
+
+def _claimed(options: MultiverseOptions) -> Done:
+    """The number that a score file is claimed to give, under every choice that the claim leaves open."""
+    from metaeval.experiment.check_claim import check_claim, claim_sentence, claim_sheet
+
+    options.refuse(("axes", "measure", "metrics", "protocols", "dataset"), "said by the claim: leave it out")
+    if options.scores is None:
+        raise UserError("--claim is tried on scores: metaeval multiverse SCORES --claim '0.71 AUC on WiCE'.")
+    run = options.run(metrics=())
+    tried = check_claim(options.scores, options.claim, run)
+    sheet = claim_sheet(tried)
+    return Done(
+        config=run,
+        sheets=[sheet],
+        shown=[sheet] if sheet.lines else [],
+        verdict=[claim_sentence(tried)],
+        value=tried,
+        exit_code=0 if tried.giving else 1,
+    )
+
+
+MULTIVERSE = Analysis(
+    name="multiverse",
+    summary="Rank the metrics under every combination of open choices.",
+    about="""The choices are chunk size, evidence rule, unit, pool and tie policy; there are no intervals. An axis that
+is given replaces its default values, and one value fixes it. Any setting of a run can be an axis. With --claim: split,
+unit, chunks, binarisation, ties, subset, missing scores and direction are tried; the choices that give the number are
+named, how many were tried, and whether the protocol's own is one of them. The exit code is 1 where none gives it.""",
+    examples=[
+        "multiverse -m overlap,rouge,bm25",
+        "multiverse -d wice -m overlap,bm25 --data ../shared/data --axes chunk.size=100,150,250",
+        "multiverse -d wice -a chunk.size=150 -a unit=chunk -a pool=own --measure fs_ps",
+        "multiverse -m overlap,rouge -a pool=own -a evidence.rule=complete -a aggregate=max,mean",
+        'multiverse scores.csv --claim "0.71 AUC on WiCE" --data ../shared/data',
+    ],
+    options=MultiverseOptions,
+    run=_run,
+)

@@ -1,0 +1,82 @@
+"""The pairs of a run: what a metric has to score."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import InstanceOf
+
+from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done
+from metaeval.config import (
+    ControlSettings,
+    DatasetSettings,
+    DataSettings,
+    PairSettings,
+    StatisticsSettings,
+    TrustSettings,
+)
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.pairs import Pair
+from metaeval.declared import Flag
+
+if TYPE_CHECKING:
+    from metaeval.experiment.metrics import MetricProgress
+
+
+class Pairs(list[Pair]):
+    """Pairs with a short text, and as a data frame."""
+
+    def to_frame(self) -> Any:
+        """A data frame with a row for each pair; levels are numbers, 2 full, 1 partial, 0 none."""
+        from metaeval.report.frame import frame
+
+        return frame(pair._asdict() for pair in self)
+
+    def __repr__(self) -> str:
+        first = f"; the first is {self[0]!r}" if self else ""
+        return f"<{len(self):,} pairs{first}>"
+
+
+class PairsOptions(
+    TrustSettings, StatisticsSettings, ControlSettings, PairSettings, DataSettings, DatasetSettings, AnalysisOptions
+):
+    """Options of `pairs`."""
+
+    untyped = frozenset({"columns"})
+
+    corpus: InstanceOf[Corpus] | None = None
+    """Judged data of your own, in place of a data set by name."""
+    output: Annotated[Path | None, Flag("FILE", argument=True, required=True, output=True)] = None
+    """File to write: .jsonl or .parquet."""
+
+
+def _run(options: PairsOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.experiment.prepared_run import prepare
+    from metaeval.experiment.run import check_pair_file, write_pair_file
+
+    if options.output:
+        check_pair_file(options.output)
+    run = options.run()
+    pairs = Pairs(prepare(run, options.corpus).pairs)
+    if options.output is None:
+        return Done(config=run, value=pairs)
+    return Done(
+        config=run,
+        outputs={options.output: partial(write_pair_file, pairs)},
+        shown=(),
+        verdict=[f"{len(pairs):,} pairs written to {options.output}"],
+        value=pairs,
+    )
+
+
+PAIRS = Analysis(
+    name="pairs",
+    summary="Write the pairs for a metric that runs elsewhere.",
+    about="""One row per pair: pair_id, statement, source, level, group and more. Score them there, write pair_id and
+score to a .jsonl or .parquet file, then type: metaeval evaluate FILE""",
+    examples=["pairs pairs.jsonl", "pairs wice.parquet -d wice --data ../shared/data"],
+    options=PairsOptions,
+    run=_run,
+)

@@ -1,0 +1,103 @@
+"""A completed job run again from the recipe in its manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+from metaeval import registry
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done
+from metaeval.config import OutputSettings
+from metaeval.config_files import check_file
+from metaeval.declared import Flag
+from metaeval.errors import UserError
+
+if TYPE_CHECKING:
+    from metaeval.experiment.job_folder import DoneJob
+    from metaeval.experiment.metrics import MetricProgress
+
+
+_EARLIER: Mapping[str, tuple[str, Mapping[str, object]]] = {
+    "power": ("plan", {}),
+    "certify": ("plan", {"certify": True}),
+    "decide": ("thresholds", {}),
+    "calibrate": ("thresholds", {"learn": True}),
+    "check-claim": ("multiverse", {}),
+}
+"""Analyses of earlier versions, with the present one and the options that it implies."""
+
+
+class RerunOptions(OutputSettings, DeclaredOptions):
+    """Options of `results rerun`."""
+
+    job: Annotated[str, Flag("JOB", argument=True)] = "latest"
+    """Job as 'results list' names it, the beginning of its name, its hash, or latest."""
+
+
+def _files_of(job: DoneJob) -> list[str]:
+    """The names of a job's files, and of those in folders below."""
+    from metaeval.experiment.job_folder import NAME, listed_files, read_manifest
+
+    folders = sorted(path.parent for path in job.folder.rglob(NAME))
+    paths = [folder / name for folder in folders for name in listed_files(read_manifest(folder))]
+    return [path.relative_to(job.folder).as_posix() for path in paths]
+
+
+def _run(options: RerunOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.analyses.job import RECIPE, changed_files, write_job
+    from metaeval.experiment.job_folder import NAME, find_job, read_manifest
+    from metaeval.files import sha256_file
+    from metaeval.report.notebook import Sheets
+
+    job = find_job(options.results, options.job)
+    recipe = read_manifest(job.folder).get(RECIPE)
+    if not isinstance(recipe, dict):
+        raise UserError(
+            f"{job.name} was written without a recipe, by an earlier version or by a command that has none yet: its "
+            f"manifest says how it was made ({job.folder / NAME})."
+        )
+    command = str(recipe["analysis"])
+    present, more = _EARLIER.get(command, (command, {}))
+    analysis = registry.find("analysis", present.replace(" ", "."))
+    given = {**analysis.again(recipe["options"]), **more}
+    if not options.trust_config:
+        for settings in (given, *given.get("datasets", ())):
+            check_file(job.folder / NAME, settings)
+    if changed := changed_files(recipe):
+        raise UserError(f"{job.name} cannot be run again: {changed[0]} is gone, or other than it was.")
+    trust = {"trust_config": options.trust_config or None} if "trust_config" in analysis.options.model_fields else {}
+    before = {name: sha256_file(job.folder / name) for name in _files_of(job) if (job.folder / name).is_file()}
+    nothing = [f"{name}=null" for name, value in given.items() if value is None]
+    again = analysis.options_of({**given, "results": options.results, **trust}, nothing)
+    done = analysis.complete(again, progress, partial(write_job, analysis, again))
+    written = write_job(analysis, again, done, recipe if present == command else None)
+    moved = present != command and written.folder is not None  # its folder has the command's name
+    if not moved and (written.folder is None or written.folder.resolve() != job.folder.resolve()):
+        raise UserError(
+            f"{job.name} was run again as {written.folder}: versions of packages, or defaults, have changed "
+            f"since ('metaeval results diff {job.hash} {'' if written.folder is None else written.folder.name[-8:]}')."
+        )
+    again_in = written.folder if moved and written.folder else job.folder
+    after = {name: sha256_file(again_in / name) for name in before if (again_in / name).is_file()}
+    unlike = sorted(name for name, known in before.items() if after.get(name) != known)
+    same = f"{len(before) - len(unlike)} of {len(before)} files are the same bytes"
+    said = f"{same}; other than before: {', '.join(unlike)}" if unlike else same
+    return Done(
+        config=done.config,
+        shown=[],
+        verdict=[f"{job.name} was run again: {said}."],
+        value=Sheets(done.sheets) if done.value is None else done.value,
+        exit_code=int(bool(unlike)),
+    )
+
+
+RERUN = Analysis(
+    name="results rerun",
+    summary="Run a job again from its manifest, and compare the files.",
+    about="""The manifest is the recipe: the analysis, its options as they were given, and the hashes of the files that
+were read. Scores come from the store. The exit code is 1 where a file is other than before.""",
+    examples=["results rerun latest", "results rerun 5b1641e1"],
+    options=RerunOptions,
+    run=_run,
+)

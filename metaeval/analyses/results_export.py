@@ -1,0 +1,83 @@
+"""The tables and rows of a completed job in further formats, made of the files that it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
+from metaeval.config import Names, ResultsSettings
+from metaeval.declared import Flag
+from metaeval.errors import UserError
+
+if TYPE_CHECKING:
+    from metaeval.experiment.metrics import MetricProgress
+
+ALL = "all"
+
+
+class ResultsExportOptions(ResultsSettings, DeclaredOptions):
+    """Options of `results export`."""
+
+    job: Annotated[FileOrName, Flag("JOB", argument=True)] = "latest"
+    """Job: latest, a name of 'results list', its beginning, or its hash."""
+    format: Annotated[Names, Flag("FORMAT,...", "-f")] = (ALL,)
+    """Formats: text, markdown, latex, csv, or all."""
+    output: Annotated[Path | None, Flag("FOLDER", "-o", output=True)] = None
+    """Folder to write to (default: that of the job)."""
+
+
+def _run(options: ResultsExportOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.experiment.job_folder import find_job, written_files
+    from metaeval.report.formats import FORMATS, check_format, format_texts
+
+    asked = [name for name in options.format if name != ALL]
+    for name in asked:
+        check_format(name)
+    formats = list(dict.fromkeys(asked)) if ALL not in options.format else list(FORMATS)
+    if not formats:
+        raise UserError(f"No format is named: give --format {','.join(FORMATS)}, or all.")
+    job = find_job(options.results, options.job)
+    folder = options.output or job.folder
+    texts: dict[Path, str] = {}
+    for path in written_files(job.folder):
+        if not (path.suffix == ".jsonl" and path.stem.startswith("pairs")):
+            stem = folder / path.relative_to(job.folder).with_suffix("")
+            texts |= {stem.with_name(stem.name + end): text for end, text in format_texts(path, formats).items()}
+    if not texts:
+        raise UserError(f"{job.name} holds no table that can be written as {', '.join(formats)}.")
+    kinds = ", ".join(dict.fromkeys(path.suffix for path in texts))
+    return Done(
+        outputs={folder: partial(_write, job.folder, texts)},
+        shown=(),
+        verdict=[f"Written: {folder}/ ({len(texts)} files: {kinds})"],
+        value=list(texts),
+    )
+
+
+def _write(job: Path, texts: Mapping[Path, str], folder: Path) -> Sequence[Path]:
+    """Write the files; those in the folder of the job are listed in its manifest."""
+    from metaeval.experiment.job_folder import list_exported
+    from metaeval.files import write_texts
+
+    written = write_texts(texts)
+    if folder == job:
+        list_exported(written)
+    return written
+
+
+EXPORT = Analysis(
+    name="results export",
+    summary="Write a job's tables as text, Markdown, LaTeX and CSV.",
+    about="""They are made of the JSON files of the job; nothing is scored or computed again. Rows of citation
+pipelines (.jsonl) become CSV.""",
+    examples=[
+        "results export",
+        "results export run-5b1641e1 --format latex",
+        "results export latest --format markdown,csv --output paper/tables",
+    ],
+    options=ResultsExportOptions,
+    run=_run,
+)

@@ -1,0 +1,229 @@
+"""Metrics scored on judged data, and their scores evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, InstanceOf
+
+from metaeval import registry
+from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, Parts, ScoredOptions
+from metaeval.config import BatchSettings, Names, ProtocolSettings, RunConfig
+from metaeval.config_files import read_entries
+from metaeval.corpus.model import Corpus
+from metaeval.declared import Flag
+from metaeval.errors import UserError, as_value_error
+
+if TYPE_CHECKING:
+    from metaeval.experiment.dry_run import Planned
+    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.experiment.run import Evaluated
+    from metaeval.report.measures import Readings
+
+
+class JobOptions(BatchSettings, ScoredOptions):
+    """Options of an analysis that scores metrics by name on data, or says what that takes."""
+
+    untyped = frozenset({"rehash"})
+
+    requests: Annotated[Path | None, Flag("FILE", output=True)] = None
+    """Write judges' requests as a batch; nothing is sent."""
+    dry_run: Annotated[bool, Flag()] = False
+    """Estimate only: nothing is scored, fetched or paid for."""
+    rehash: Annotated[bool, Flag()] = False
+    """Compute the hashes of model weights again, instead of remembering them."""
+
+
+def _entries(listed: Any) -> Any:
+    with as_value_error():
+        return read_entries(listed)
+
+
+class RunOptions(ProtocolSettings, JobOptions):
+    """Options of `run`."""
+
+    corpus: InstanceOf[Corpus] | None = None
+    """Judged data of your own, in place of a data set by name."""
+    datasets: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_entries)] = ()
+    """Data sets of a suite with settings of their own: mappings with `dataset`, as in a file of settings."""
+    dataset: Annotated[Names, Flag("NAMES", "-d")] = ("mini",)
+    """Data set, by name ('metaeval data list'); with --suite several, with commas."""
+    suite: Annotated[bool, Flag()] = False
+    """Run every data set of --config or --dataset, and write a paper's tables."""
+
+    @property
+    def names_datasets(self) -> bool:
+        """Whether data sets are named."""
+        return "dataset" in self.model_fields_set
+
+    def run(self, **fixed: Any) -> RunConfig:
+        """The run on the data set that is named; `UserError` where several are."""
+        if not self.suite and (len(self.dataset) > 1 or self.datasets):
+            named = self.dataset if self.names_datasets else [str(entry["dataset"]) for entry in self.datasets]
+            raise UserError(f"Several data sets ({', '.join(named)}) are for --suite: add it, or name one.")
+        return super().run(**{"dataset": ",".join(self.dataset), **fixed})
+
+
+def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done | None]:
+    """The run that options describe; and where only its requests or a plan are wanted, these.
+
+    tables: the data may be a table of pairs, which is scored and not evaluated.
+    """
+    from metaeval.experiment.dry_run import plan, requests_of
+    from metaeval.experiment.metrics import able_defaults
+    from metaeval.report.notebook import Records, Text
+
+    if options.rehash:
+        from metaeval.scoring.backends.checkpoint import forget_hashes
+
+        forget_hashes()
+    run = able_defaults(options.run())
+    if options.requests is not None:
+        sentence = requests_of(run, options.requests, tables)
+        return run, Done(config=run, shown=(), verdict=[sentence], value=Text(sentence))
+    if not options.dry_run:
+        return run, None
+    parts = list(plan(run, tables))
+    lines = [line for part in parts for line in _plan_lines(part, run)]
+    rows = Records({**asdict(part), "state": str(part.state)} for part in parts)
+    lines.append("Nothing was scored, fetched or paid for.")
+    return run, Done(config=run, shown=(), verdict=lines, value=rows)
+
+
+def _plan_lines(part: Planned, run: RunConfig) -> list[str]:
+    stored = "stored: not known before the download" if part.stored is None else f"{part.stored:,} stored"
+    left = part.pairs - (part.stored or 0)
+    lines = [f"{part.name}: {part.pairs:,} pairs, {stored}, {left:,} to score ({part.state})"]
+    if part.estimate:
+        lines.append(f"  {part.estimate}")
+    elif part.blocks and not run.executor.alone:
+        lines.append(f"  {part.blocks:,} blocks (the most workers that have work), about {part.tokens:,} tokens")
+    return [*lines, f"  time: {part.time}"] if part.time else lines
+
+
+def _run(options: RunOptions, progress: MetricProgress | None) -> Done | Parts:
+    from metaeval.experiment.run import run
+
+    if options.suite:
+        from metaeval.analyses.suite import run_parts
+
+        return run_parts(options, progress)
+    config, instead = job_of(options)
+    return instead or evaluated(options, config, run(config, progress, options.corpus), "run")
+
+
+def evaluated(options: AnalysisOptions, config: RunConfig, found: Evaluated, command: str) -> Done:
+    """What a run hands back: the headline values and what they mean, the job, and what is worth doing next."""
+    from metaeval.analyses.suite import write_evaluated
+    from metaeval.experiment.evaluation import readings_of
+    from metaeval.report.cautions import cautions
+    from metaeval.report.cells import headline_grid, lay_out
+    from metaeval.report.findings import findings
+    from metaeval.report.notebook import Results
+
+    results = found.results
+    readings = readings_of(found.protocols.values())
+    return Done(
+        config=config,
+        sheets=[lay_out(result) for result in results],
+        job=partial(write_evaluated, config, found, command),
+        shown=[headline_grid(results, readings)],
+        sentences=findings(results, readings),
+        cautions=cautions(results),
+        warnings=[
+            f"Left out: {protocol} on {results[0].data.name}: {reason}" for protocol, reason in found.left_out.items()
+        ],
+        value=Results(results, readings),
+        after=lambda _: next_step(options, config, found, readings),
+    )
+
+
+_KEPT = ("dataset", "split", "data", "columns", "unit", "pool", "results", "store", "dataset_options")
+"""Settings of the run that the next command repeats."""
+
+
+def next_step(options: AnalysisOptions, config: RunConfig, found: Evaluated, readings: Readings) -> list[str]:
+    """A sentence with a command and what it shows; none where the results suggest none.
+
+    A single metric needs another to be compared with. Of metrics that are not significantly different one may ask how
+    many citations a difference takes; of one that leads alone, from which score on it says "supported"; and of scores
+    that are levels, how often these verdicts are right.
+    """
+    import shlex
+
+    from metaeval.analyses.words import words_of
+    from metaeval.experiment.columns import FILE_PREFIX
+    from metaeval.experiment.run import are_decided
+    from metaeval.report.findings import top
+    from metaeval.report.measures import headlines
+
+    results = found.results
+    shown = headlines(results, readings)
+    if found.source is None or not shown or not shown[0].metrics:
+        return []
+    first = shown[0]
+    rated = any(result.unit == "rating" for result in results)
+    rows = [row.metric for row in first.result.rows if row.kind == "metric"]
+    known = [name.removeprefix(FILE_PREFIX) for name in config.metrics]
+    typed = dict(zip(rows, known, strict=True)) if len(rows) == len(known) else {}
+    if rated and all(result.protocol != "verdicts" for result in results) and are_decided(found):
+        command, purpose = ["evaluate", *known, "-p", "verdicts"], "how often these verdicts are right, as they stand"
+    else:
+        leading = [typed.get(name, name) for name in top(first)]
+        others = [typed.get(name, name) for name in rows]
+        command, purpose = _comparison(first.result.protocol, first.result.data.groups, leading, others, rated)
+    if not command:
+        return []
+    chosen = options.run().protocols != RunConfig().protocols and len({result.protocol for result in results}) == 1
+    if chosen and command[0] in ("compare", "plan"):
+        command += ["-p", first.result.protocol]  # else they would speak of another measure than the table
+    kept = [name for name in _KEPT if name in type(options).model_fields]
+    takes = registry.find("analysis", command[0]).options
+    return [f"Next: metaeval {shlex.join([*command, *words_of(options, kept, takes, short=True)])}   ({purpose})"]
+
+
+def _comparison(
+    protocol: str, groups: int, leading: Sequence[str], metrics: Sequence[str], rated: bool
+) -> tuple[list[str], str]:
+    """The command that takes the leading metrics further, as words, and what it shows; none where nothing does.
+
+    metrics: all of them, as they are typed.
+    """
+    if len(metrics) == 1:
+        other = "bm25" if list(metrics) == ["overlap"] else "overlap"
+        return ([], "") if rated else (["compare", leading[0], other], "whether it differs from another metric")
+    if len(leading) > 1 and protocol == "systems":
+        # More rows do not separate them: `plan` plans for groups, and refuses correlations of a few systems.
+        return ["compare", *leading[:2]], "by how much they may differ"
+    if len(leading) > 1 and groups < 2:
+        return [], ""  # a plan is drawn from groups
+    if len(leading) > 1:
+        return ["plan", *leading[:2]], "how many rows it takes to detect a difference between the two"
+    if rated:
+        return ["compare", leading[0], next(name for name in metrics if name != leading[0])], "by how much they differ"
+    return ["thresholds", leading[0], "--learn"], "the score from which on it says supported"
+
+
+RUN = Analysis(
+    name="run",
+    summary="Score the data, evaluate the scores, write the tables.",
+    about="""The headline values are printed with what they mean; the folder that is written holds the rest. Scores are
+kept in the score store and served from it. With --suite there is one run for each data set, and a paper's tables over
+all of them. What cannot be run is left out and named; without a data set the exit code is 1.""",
+    examples=[
+        "run",
+        "run -p classification -m minilm-bertscore -d wice --data ../shared/data",
+        "run -d factcheck_gpt -u citation -m overlap,minilm-cosine -p retrieval",
+        "run -m overlap --set interval.resamples=10000 --set chunk.size=100",
+        "run -m my_module:MyMetric        (a class in my_module.py, here)",
+        "run --suite -d wice,factcheck_gpt -m overlap,rouge --data ../shared/data",
+        "run -m llm-discrete --dry-run    (what it would ask and cost)",
+    ],
+    options=RunOptions,
+    run=_run,
+    headline=True,
+)

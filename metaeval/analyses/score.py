@@ -1,0 +1,84 @@
+"""Score files: the scores of a data set, one file for each metric, or shards of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from metaeval.analyses.analysis import Analysis, Done
+from metaeval.analyses.run import JobOptions, job_of
+from metaeval.config import DatasetSettings
+from metaeval.declared import Flag
+from metaeval.errors import UserError
+
+if TYPE_CHECKING:
+    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.experiment.run import ScoreFileWritten
+    from metaeval.experiment.sharding import ShardWritten
+
+
+class ScoreOptions(JobOptions, DatasetSettings):
+    """Options of `score`."""
+
+    untyped = JobOptions.untyped | {"results", "pool"}
+
+    output: Annotated[Path, Flag("FOLDER", "-o", output=True, earlier="out")] = Path("results")
+    """Folder for the score files."""
+    format: Annotated[Literal["jsonl", "parquet"], Flag("FORMAT")] = "jsonl"
+    """Format of the score files: jsonl or parquet."""
+    shard: Annotated[str, Flag("I/N")] = ""
+    """Score every N-th block alone, from block I on, into parts for 'metaeval shards'."""
+
+
+def _run(options: ScoreOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.experiment.run import export_scores
+    from metaeval.experiment.sharding import export_shard
+    from metaeval.scoring.executors.notice import EXIT_CODE, EndedError
+    from metaeval.scoring.shards import read_shard
+
+    shard = read_shard(options.shard) if options.shard else None
+    if shard is not None and options.dry_run:
+        raise UserError("--dry-run tells of the whole job: leave --shard out.")
+    run, instead = job_of(options, tables=True)
+    if instead:
+        return instead
+    written: list[ScoreFileWritten | ShardWritten] = []
+    parts: Iterable[ScoreFileWritten | ShardWritten]
+    # Files are written while scores are made: those of a table can be larger than the memory.
+    if shard is None:
+        parts = export_scores(run, options.output, options.format, progress)
+    else:
+        parts = export_shard(run, shard, options.output, progress)
+    ended = False
+    try:
+        written.extend(parts)
+    except EndedError:
+        ended = True
+    return Done(
+        config=run,
+        shown=(),
+        verdict=[str(one) for one in written],
+        warnings=[_ENDED] if ended else [],
+        value=written,
+        exit_code=EXIT_CODE if ended else 0,
+    )
+
+
+_ENDED = "metaeval: ended as asked. Finished blocks are written; the same command goes on from there."
+
+SCORE = Analysis(
+    name="score",
+    summary="Score the data and write one score file per metric.",
+    about="""A shard's task that gets SIGTERM finishes the block in hand if there is time (Slurm's --signal), and ends
+with exit code 75; started again it goes on.""",
+    examples=[
+        "score -m overlap,minilm-cosine -d wice --data ../shared/data --output scores/wice",
+        "score -m rouge --format parquet",
+        "score -m rouge --shard 0/8 -o shards    (one of eight tasks)",
+        "score -m rouge -d ratings --data pairs.parquet    (of any size)",
+        "evaluate results/rouge.jsonl     (the same tables, from the file)",
+    ],
+    options=ScoreOptions,
+    run=_run,
+)

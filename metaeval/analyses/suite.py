@@ -1,0 +1,120 @@
+"""One experiment over several data sets, and the tables of a paper that are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metaeval.analyses.analysis import Done, Parts
+from metaeval.config import RunConfig
+from metaeval.declared import validated
+from metaeval.errors import UserError
+from metaeval.experiment.evaluation import readings_of
+from metaeval.experiment.job_folder import Command, close_job
+from metaeval.experiment.run import Evaluated, write_report, write_run
+from metaeval.experiment.suites.suite import (
+    Part,
+    Suite,
+    lacks_data,
+    omission_lines,
+    omissions,
+    run_suite,
+    suite_of,
+    write_record,
+)
+from metaeval.report.cautions import cautions
+from metaeval.report.cells import headline_grid
+from metaeval.report.findings import findings
+from metaeval.report.formats import write_table
+from metaeval.report.measures import Readings
+from metaeval.report.notebook import Results, Sheets
+from metaeval.report.paper import NumberedTable, paper_tables
+from metaeval.report.result import Result
+from metaeval.report.table import Table
+from metaeval.scoring.backends.checkpoint import forget_hashes
+
+if TYPE_CHECKING:
+    from metaeval.analyses.run import RunOptions
+    from metaeval.experiment.metrics import MetricProgress
+
+_OF_ONE_RUN = ("corpus", "requests", "batch", "dry_run")
+"""Options of a run of one data set."""
+
+
+class SuiteResults(Results):
+    """The results of a suite, one for each data set and protocol. tables: those of a paper, by name."""
+
+    def __init__(self, results: Iterable[Result], readings: Readings, sheets: Sequence[Table]) -> None:
+        super().__init__(results, readings)
+        self.tables = Sheets(sheets)
+
+
+def read_suite(options: RunOptions) -> Suite:
+    """The suite that options describe; `UserError` for an option that is for one data set."""
+    options.refuse([name for name in _OF_ONE_RUN if getattr(options, name)], "for one data set: leave --suite out")
+    if options.rehash:
+        forget_hashes()
+    named = (RunConfig.model_fields.keys() & options.model_fields_set) - {"dataset"}
+    settings = {name: getattr(options, name) for name in named}
+    return suite_of(options.config, settings, options.datasets, options.dataset if options.names_datasets else ())
+
+
+def run_parts(options: RunOptions, progress: MetricProgress | None) -> Parts:
+    """Run each data set, less what cannot be run; the whole is the tables of a paper."""
+    suite = read_suite(options)
+    parts = []
+    for part in run_suite(suite, progress):
+        parts.append(part)
+        if part.found:
+            given = {name: getattr(part.config, name) for name in part.config.model_fields_set}
+            yield Done(
+                config=part.config,
+                job=partial(write_evaluated, part.config, part.found, "run"),
+                rerun_with=validated(type(options), given, "the settings"),
+            )
+    results = [result for part in parts for result in part.results]
+    left_out = [one for part in parts for one in part.left_out]
+    if not results:
+        reasons = " ".join(f"{what}: {reason}" for what, reason in omissions(left_out))
+        raise UserError(f"Nothing could be run. {reasons}")
+    numbered = {
+        name: NumberedTable(protocol.table_number, protocol.table_measures)
+        for name, protocol in suite.protocols.items()
+        if protocol.table_number
+    }
+    readings = readings_of(suite.protocols.values())
+    tables = paper_tables(results, omissions(left_out), numbered)
+    return Done(
+        config=suite.runs[0],
+        sheets=tables,
+        job=partial(_write_tables, suite, parts, tables),
+        shown=[headline_grid(results, readings)],
+        sentences=findings(results, readings),
+        cautions=cautions(results),
+        warnings=omission_lines(left_out),
+        value=SuiteResults(results, readings, tables),
+        exit_code=int(lacks_data(left_out)),
+    )
+
+
+def write_evaluated(config: RunConfig, found: Evaluated, command: str, recipe: Mapping[str, Any]) -> tuple[Path, str]:
+    """Write the job of a run; its folder, and in words what is in it."""
+    folder = write_run(config, found, command, recipe)[0].parent
+    names = ", ".join(result.protocol for result in found.results)
+    rows = "" if found.source is None else "; pairs.jsonl"
+    return folder, f"report.html; {names}: json{rows}"
+
+
+def _write_tables(
+    suite: Suite, parts: Sequence[Part], tables: Sequence[Table], recipe: Mapping[str, Any]
+) -> tuple[Path, str]:
+    results = [result for part in parts for result in part.results]
+    command = Command("run", {"suite": True})
+    folder = suite.folder(results, command)
+    written = [path for table in tables for path in write_table(table, folder)]
+    written.append(write_report(results, suite.protocols, folder, suite.name, bars=True))
+    written.append(write_record(suite, folder, parts))
+    close_job(suite.runs[0], command, folder, [result.data for result in results], written, recipe)
+    return folder, f"report.html; {', '.join(table.name for table in tables)}: json; suite.json"

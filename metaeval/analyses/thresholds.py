@@ -1,0 +1,140 @@
+"""Thresholds of scores: the decisions that they make between the levels, and the one that a verdict takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from metaeval.analyses.analysis import Analysis, Done, PanelOptions
+from metaeval.config import RunConfig
+from metaeval.declared import Flag, validated
+from metaeval.errors import UserError
+
+if TYPE_CHECKING:
+    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.report.result import Result
+
+
+class ThresholdsOptions(PanelOptions):
+    """Options of `thresholds`."""
+
+    untyped = PanelOptions.untyped | {"columns", "to_split", "to_unit", "objective", "folds"}
+
+    to: Annotated[str | Mapping[str, Any], Flag("NAME")] = ""
+    """Apply thresholds of the data to this data set (in Python also a mapping of its settings)."""
+    to_split: Annotated[str | None, Flag("NAME")] = None
+    """Split of that data set."""
+    to_unit: Annotated[str | None, Flag("UNIT")] = None
+    """Unit of that data set (default: that of the data)."""
+    learn: Annotated[bool, Flag()] = False
+    """Learn the score from which on each metric says "supported", for 'cite --calibration'."""
+    target: Annotated[str, Flag("LEVEL")] = "full"
+    """With --learn: lowest human level that counts as supported, full or partial."""
+    objective: Annotated[str, Flag("NAME")] = "macro-f1"
+    """With --learn: objective of the threshold, macro-f1 or balanced-accuracy."""
+    folds: Annotated[int, Flag("NUMBER")] = 5
+    """With --learn: number of folds of the cross-validation over groups."""
+
+
+def _run(options: ThresholdsOptions, progress: MetricProgress | None) -> Done:
+    if options.learn:
+        options.refuse(("to", "to_split", "to_unit"), "for decisions between the levels: leave --learn out")
+        return _learnt(options, progress)
+    options.refuse(("target", "objective", "folds"), "for --learn")
+    return _decided(options, progress)
+
+
+def _learnt(options: ThresholdsOptions, progress: MetricProgress | None) -> Done:
+    """The threshold of each metric's verdicts, from all rows, and how well it decides out of fold."""
+    from metaeval.experiment.calibrate import calibrate, calibration_sheet
+
+    target, objective, folds = options.target, options.objective, options.folds
+    run = options.run(**({} if "unit" in options.model_fields_set else {"unit": "citation"}))
+    panel, thresholds = calibrate(run, target, objective, folds, progress)
+    names = " ".join(f"--nli {threshold.metric}" for threshold in thresholds)
+    return Done(
+        config=run,
+        panels=[panel],
+        sheets=[calibration_sheet(panel, thresholds, target, objective, folds)],
+        after=lambda folder: [f"Next: metaeval cite alce FILE {names} --calibration {folder / 'calibration.json'}"],
+    )
+
+
+def _decided(options: ThresholdsOptions, progress: MetricProgress | None) -> Done:
+    """Scores as decisions between the levels, with thresholds from other rows."""
+    from metaeval.experiment.deciding import decided, decision_sheets, decision_table, prepare_decisions, write_pictures
+    from metaeval.experiment.metric_scores import load_panel
+    from metaeval.experiment.other_levels import carried_over, own_level_columns, own_levels_sheet
+    from metaeval.report.cells import lay_out
+    from metaeval.report.notebook import Sheets
+
+    if not options.to:
+        options.refuse(("to_split", "to_unit"), "about another data set: name it with --to")
+    run = options.run(protocols=("decision",))
+    other = _elsewhere(run, options) if options.to else None
+    panels = [load_panel(run, options.names_metrics, 1, progress)]
+    frame, protocol = prepare_decisions(panels[0])
+    settings = protocol[1]
+    decisions = [decided(frame, column, settings) for column in panels[0].columns]
+    result = decision_table(panels[0], frame, protocol)
+    sheets = decision_sheets(panels[0], frame, settings, decisions)
+    if chances := own_level_columns(panels[0], frame, progress):
+        sheets.append(own_levels_sheet(panels[0], frame, settings, chances))
+    if other:
+        panels.append(load_panel(other, options.names_metrics, 1, progress))
+        sheets.append(carried_over(*panels))
+    return Done(
+        config=run,
+        panels=panels,
+        sheets=sheets,
+        files=[partial(_write_result, result), partial(write_pictures, decisions)],
+        shown=[lay_out(result), *(sheet for sheet in sheets if sheet.name != "reliability")],
+        value=Sheets([lay_out(result), *sheets]),
+    )
+
+
+def _write_result(result: Result, folder: Path) -> Sequence[Path]:
+    from metaeval.report.result import save_result
+
+    save_result(result, folder / "decision.json")
+    return [folder / "decision.json"]
+
+
+def _elsewhere(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
+    """The same run on another data set; a data set's own options stay behind."""
+    from metaeval.experiment.columns import FILE_PREFIX
+    from metaeval.experiment.prepared_run import find_dataset
+
+    if any(name.startswith(FILE_PREFIX) for name in run.metrics):
+        raise UserError("A score file holds the scores of one data set: --to takes metrics by name.")
+    given = {"dataset": options.to} if isinstance(options.to, str) else {"dataset": run.dataset, **options.to}
+    there = {
+        "split": options.to_split,
+        "unit": options.to_unit or run.unit,
+        "trust_config": run.trust_config,
+        "dataset_options": run.dataset_options if given["dataset"] == run.dataset else {},
+    }
+    other = validated(RunConfig, {**run.model_dump(), **there, **given}, "the settings of --to")
+    find_dataset(other.dataset, other)  # a wrong name is refused before anything is computed
+    return other
+
+
+THRESHOLDS = Analysis(
+    name="thresholds",
+    summary="Turn scores into decisions: how good, and from which score on.",
+    about="""By default scores decide between the levels, with thresholds from the other folds of the data (--set
+protocol_options.decision.folds=10, ...objective=balanced-accuracy). With --learn: the score from which on a metric
+says "supported" is learnt from all rows, and evaluated by cross-validation over groups; the unit is citation, unless
+--unit says chunk.""",
+    examples=[
+        "thresholds overlap rouge",
+        "thresholds overlap -d wice -u citation --to expertqa",
+        "thresholds overlap -d wice --split dev --to wice --set to_split=test",
+        "thresholds nli --learn -d expertqa --target partial --data ../shared/data",
+        "cite alce answers.json --nli nli --calibration FILE",
+    ],
+    options=ThresholdsOptions,
+    run=_run,
+)

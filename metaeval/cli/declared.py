@@ -1,0 +1,246 @@
+"""The command of an analysis: its options are text that the analysis's model checks; what it hands back is written."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from textwrap import TextWrapper
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Option
+from typer.core import TyperGroup
+
+from metaeval import registry
+from metaeval.analyses.analysis import (
+    GROUPS,
+    USUAL,
+    Analysis,
+    AnalysisOptions,
+    DeclaredOptions,
+    Done,
+    names_in,
+    own_fields,
+    typed_as,
+)
+from metaeval.cli.options import (
+    answered_name,
+    answered_parameter,
+    is_set_in_part,
+    refuse_duplicates,
+    text_parameter,
+)
+from metaeval.cli.output import (
+    say,
+    say_rest,
+    say_text,
+    say_written,
+    scoring_progress,
+    show,
+    show_sentences,
+)
+from metaeval.config import BudgetSettings, ExecutorSettings, ResultsSettings
+from metaeval.declared import is_typed, kinds_of, option_of
+from metaeval.errors import UserError
+from metaeval.files import declare, inputs_protected
+
+if TYPE_CHECKING:
+    from metaeval.analyses.job import WrittenJob
+
+_SET = Annotated[
+    list[str] | None,
+    Option("--set", "-s", help="Any other setting, as chunk.size=100. Repeatable.", metavar="KEY=VALUE"),
+]
+_FULL = Annotated[
+    bool, Option("--full", help="Print every table whole, with all measures, controls, notes and signatures.")
+]
+_QUIET = Annotated[bool, Option("--quiet", "-q", help="Write files only: no progress, no tables.")]
+_JSON = Annotated[bool, Option("--json", help="Print JSON, in place of the tables.")]
+
+
+class DeclaredGroup(TyperGroup):
+    """Commands that are written by hand, then those that are registered in the group, made when they are asked for."""
+
+    _listing = False
+
+    @property
+    def group(self) -> str:
+        """The group's name in registered names; that of all commands has none."""
+        return "" if self.name == "metaeval" else str(self.name)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read what was typed; where a file or an option stands in the place of a command, the group's usual one."""
+        usual = USUAL.get(self.group)
+        if usual and args and args[0] not in ("--help", *self.list_commands(ctx)):
+            named = args[0].startswith("-") or "." in args[0] or "/" in args[0] or Path(args[0]).exists()
+            args = [usual, *args] if named else args
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands; their lines need nothing of what a command is made of."""
+        self._listing = True
+        super().format_commands(ctx, formatter)
+        self._listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The commands in their order, then the registered ones that have no place in it."""
+        return list(dict.fromkeys([*super().list_commands(ctx), *names_in(self.group)]))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name, or the group of commands."""
+        registered = f"{self.group}.{cmd_name}".removeprefix(".")
+        if registered in registry.names("analysis"):
+            return typed(registry.find("analysis", registered), self._listing)
+        written = super().get_command(ctx, cmd_name)
+        if written is None and names_in(registered):
+            return typer.main.get_group(group_of(registered))
+        return written
+
+
+def group_of(name: str) -> typer.Typer:
+    """The group of the commands that are registered under NAME.COMMAND."""
+    sentence = GROUPS.get(name) or f"Commands: {', '.join(names_in(name))}."
+    return typer.Typer(name=name, cls=DeclaredGroup, help=sentence, no_args_is_help=True, rich_markup_mode=None)
+
+
+def typed(analysis: Analysis, for_list: bool = False) -> Any:
+    """The command of an analysis as the command line takes it. for_list: its line in a list of commands is wanted."""
+    made = typer.Typer(add_completion=False, rich_markup_mode=None)
+    made.command(analysis.name.rpartition(" ")[2], help=analysis.summary if for_list else None)(
+        (lambda: None) if for_list else command_of(analysis)
+    )
+    return typer.main.get_command(made)
+
+
+def command_of(analysis: Analysis) -> Callable[..., None]:
+    """The function that typer makes a command of: own options first, then settings of a run and what is shared.
+
+    --set where no option sets a setting whole, --full where less is printed than is written, --json where the value
+    can be, and --quiet where tables are written or metrics are scored: what has neither tables nor progress needs
+    none.
+    """
+    fields = analysis.options.model_fields
+    names = [name for name in dict.fromkeys([*own_fields(analysis.options), *fields]) if is_typed(fields[name])]
+    typed = [text_parameter(name, fields[name]) for name in names if name not in analysis.options.untyped]
+    earlier = {f"--{old}": name for name, old in analysis.earlier.items()}
+    untyped = {option_of(name, fields[name]): name for name in names if name in analysis.options.untyped}
+    answers = {option: f"the earlier name of {typed_as(analysis.options, name)}" for option, name in earlier.items()}
+    answers |= {option: f"a setting here: {typed_as(analysis.options, name)}" for option, name in untyped.items()}
+    switches = {option for option, name in untyped.items() if bool in kinds_of(fields[name].annotation)}
+    typed += [answered_parameter(option, bool if option in switches else str) for option in answers]
+    in_part = any(name in analysis.options.untyped or is_set_in_part(field) for name, field in fields.items())
+    settable = in_part or analysis.options.model_config.get("extra") == "allow"
+    prints_on = issubclass(analysis.options, AnalysisOptions) and issubclass(analysis.options, ResultsSettings)
+    can_be_quiet = prints_on or issubclass(analysis.options, ExecutorSettings | BudgetSettings)
+    shared: list[tuple[str, Any, Any]] = [
+        *([("set", _SET, None)] if settable else []),
+        *([("full", _FULL, False)] if analysis.headline else []),
+        *([("json", _JSON, False)] if analysis.json else []),
+        *([("quiet", _QUIET, False)] if can_be_quiet else []),
+    ]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        *typed,
+        *(inspect.Parameter(name, keyword, default=default, annotation=kind) for name, kind, default in shared),
+    ]
+
+    refuse_duplicates(analysis.name, parameters)
+
+    def command(**words: Any) -> None:
+        overrides, full, json = words.pop("set", None) or (), words.pop("full", False), words.pop("json", False)
+        quiet = words.pop("quiet", False)
+        for option, answer in answers.items():
+            if words.pop(answered_name(option)) is not None:
+                raise UserError(f"{option} is {answer}.")
+        options = analysis.options_of(words, overrides)
+        with inputs_protected():
+            declare("output", *analysis.outputs(options))
+            with scoring_progress(quiet) as progress:
+                done = analysis.complete(options, progress, partial(_write_part, analysis, options, quiet=quiet))
+            conclude(analysis, options, done, full, quiet, json)
+
+    vars(command).update(
+        __signature__=inspect.Signature(parameters),
+        __annotations__={one.name: one.annotation for one in parameters},
+    )
+    command.__doc__ = help_of(analysis)
+    return command
+
+
+def help_of(analysis: Analysis) -> str:
+    """The command's help: the summary, what else there is to say, its own settings behind --set, and examples."""
+    rarer = [name for name in own_fields(analysis.options) if name in analysis.options.untyped]
+    settings = f"Settings for --set: {', '.join(rarer)}." if rarer else ""
+    examples = "\n".join(["\b", "Examples:", *(_example(line) for line in analysis.examples)])
+    return "\n\n".join(
+        filter(
+            None,
+            [
+                analysis.summary,
+                " ".join(filter(None, [analysis.about, settings])),
+                examples if analysis.examples else "",
+            ],
+        )
+    )
+
+
+def _example(line: str) -> str:
+    """An example as help shows it; a long one is broken between words, as a shell takes it."""
+    whole = f"metaeval {line}"
+    # Inside quotes a break would be part of the text.
+    lines = [whole] if "'" in whole or '"' in whole else _IN_LINES.wrap(whole)
+    return "  " + " \\\n  ".join(lines)
+
+
+_IN_LINES = TextWrapper(74, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def conclude(
+    analysis: Analysis, options: DeclaredOptions, done: Done, full: bool, quiet: bool, json: bool = False
+) -> None:
+    """Write and print what an analysis hands back; json: on standard output its value as JSON alone."""
+    brief = done.shown is not None and not (full and done.sheets)
+    try:
+        written = _write(analysis, options, done)
+    finally:  # what was computed is shown even where it cannot be written
+        if json and analysis.json:
+            say_text(analysis.json(done.value), end="")
+        elif not quiet:
+            shown = done.shown if brief else list(done.sheets) or done.value
+            show(shown, whole=done.whole or (full and done.job is not None))
+            if brief and (done.sentences or done.cautions):
+                show_sentences(done.sentences, done.cautions)
+        for line in () if json else done.verdict:
+            say(line)
+    folder = written.folder if written else None
+    for sentence in [*(written.failed if written else ()), *done.warnings]:
+        say(sentence, err=True)
+    if written and written.files:
+        say_written(sorted(written.files), err=json)
+    if written and written.contents:
+        say(f"Written: {written.folder}/ ({written.contents})", err=json)
+    if folder and not (quiet or json) and (folder / "report.html").is_file():
+        pairs = done.job is not None and (folder / "pairs.jsonl").is_file()
+        brief = analysis.headline and done.shown is not None and not full
+        say_rest(folder, done.config.results, whole=not brief, pairs=pairs)
+    for sentence in done.after(folder or Path()) if done.after and not (quiet or json) else ():
+        say(sentence)
+    if done.exit_code:
+        raise typer.Exit(done.exit_code)
+
+
+def _write_part(analysis: Analysis, options: DeclaredOptions, part: Done, quiet: bool) -> None:
+    written = _write(analysis, options, part)
+    if written and written.folder and not quiet:
+        say(f"Written: {written.folder}/")
+
+
+def _write(analysis: Analysis, options: DeclaredOptions, done: Done) -> WrittenJob | None:
+    """Write the job; None where there is nothing to write, so that what only prints does not import NumPy."""
+    if not (done.sheets or done.identity or done.outputs or done.job):
+        return None
+    from metaeval.analyses.job import write_job
+
+    return write_job(analysis, options, done)

@@ -1,0 +1,152 @@
+"""What every analysis keeps to: its declaration, its command and function, and two runs on data that are at hand."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, own_fields
+from metaeval.analyses.function import make_function
+from metaeval.cli.declared import command_of, typed
+from metaeval.conformance.sentences import checks_of, instance_of, need, need_name, refuse, runs
+from metaeval.errors import UserError
+
+_WIDTH = 62  # characters of a summary that a list of commands shows on one line
+_WRONG: tuple[Any, ...] = ("?", "-1", "nan", "", [], {"a": 1}, object())
+_STORES = re.compile(r"(scores|replies)\.sqlite.*")
+
+
+class _ReadError(Exception):
+    """An example is read, and not run."""
+
+
+@dataclass
+class AnalysisSubject:
+    """An analysis under check. options: as typed, in place of its first example. name: as registered; "": none."""
+
+    found: Any
+    options: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+
+    @property
+    def analysis(self) -> Analysis:
+        """The declaration."""
+        return instance_of(self.found, Analysis, "analysis")
+
+    def checked(self, more: Mapping[str, Any]) -> DeclaredOptions:
+        """The options of a run, with more in their place."""
+        analysis, values = self.analysis, dict(self.options)
+        for example in () if values else analysis.examples[:1]:
+            read = self.read(example)
+            values = {name: getattr(read, name) for name in read.model_fields_set}
+        return analysis.options_of({**values, **more})
+
+    def read(self, example: str) -> DeclaredOptions:
+        """The options that an example types, by way of the command."""
+
+        seen: list[DeclaredOptions] = []
+
+        def stop(options: DeclaredOptions, progress: object) -> Done:
+            seen.append(options)
+            raise _ReadError
+
+        analysis = self.analysis
+        words = shlex.split(re.split(r" {2,}| > ", example)[0])[len(analysis.name.split()) :]
+        try:
+            with contextlib.suppress(_ReadError):
+                typed(replace(analysis, run=stop)).main(words, standalone_mode=False)
+        except Exception as error:
+            if (message := getattr(error, "format_message", None)) is None:  # not of the command line's words
+                raise
+            refuse(f"The example {example!r} cannot be typed: {message()} Correct it.", error)
+        need(seen, f"The example {example!r} runs nothing: type a whole command, without --help.")
+        return seen[0]
+
+    def tables(self) -> str:
+        """What a run hands back, as text, where it prints and writes nothing."""
+        what = "The run of --option" if self.options else "The run of the first example"
+        # Paths that are typed stay those of the current folder, while the run is in one of its own.
+        given = {name: str(Path(text).resolve()) for name, text in self.options.items() if text and Path(text).exists()}
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as printed:
+            results = {"results": folder} if "results" in self.analysis.options.model_fields else {}
+            options = runs(what, partial(self.checked, {**given, **results}))
+            with contextlib.chdir(folder):
+                complete = partial(self.analysis.complete, options, None)
+                done = runs(f"{what} (give others by --option KEY=VALUE)", complete)
+            written = [path.name for path in Path(folder).rglob("*") if not _STORES.fullmatch(path.name)]
+        if not isinstance(done, Done):
+            refuse(f"run returns {type(done).__name__}: return a metaeval.analyses.analysis.Done.")
+        need(not printed.getvalue(), f"run prints {printed.getvalue()[:60]!r}: hand it back in Done, by sentences.")
+        need(not written, f"run writes {', '.join(written)}: hand a writer back in Done, by files or outputs.")
+        return repr(([(one.records, one) for one in done.sheets], done.shown, done.verdict, done.sentences))
+
+
+def declares_itself(subject: AnalysisSubject) -> None:
+    """Words from which the command, its line of help and the function's documentation are made."""
+    analysis = subject.analysis
+    words = re.fullmatch(r"[a-z][a-z0-9-]*( [a-z][a-z0-9-]*)?", analysis.name)
+    need(words, f"Its name is {analysis.name!r}: give one word in lower case, or a group and a word.")
+    need_name("Its", analysis.name.replace(" ", "."), subject.name)
+    whole = analysis.summary.endswith(".") and ". " not in analysis.summary and len(analysis.summary) <= _WIDTH
+    said = f"The summary is {analysis.summary!r}"
+    need(whole, f"{said}: give one sentence of at most {_WIDTH} characters, ended by a stop.")
+    if not (isinstance(analysis.options, type) and issubclass(analysis.options, DeclaredOptions)):
+        refuse("options is not a class of options: give a subclass of AnalysisOptions, such as PanelOptions.")
+    for name, one in analysis.options.model_fields.items():
+        ends = (one.description or "").strip().endswith(".")
+        need(ends, f"Option {name!r} has no description that ends in a full stop: write one under it, for its help.")
+    for base in analysis.options.__mro__[1:]:
+        for name in own_fields(analysis.options):
+            group = getattr(base, "model_fields", {}).get(name)
+            own = analysis.options.model_fields[name].annotation
+            same = group is None or own in (group.annotation, Any)
+            need(same, f"Option {name!r} is declared again with another type than in {base.__name__}: rename it.")
+
+
+def its_command_and_function_are_made(subject: AnalysisSubject) -> None:
+    """Both can be made: no two fields have one option, and no field without a default follows one with a default."""
+    analysis = subject.analysis
+    runs("Making the command", partial(command_of, analysis), then="Correct the fields of options.")
+    then = "Give each field a default, or place it before those that have one."
+    runs("Making the Python function", partial(make_function, analysis, "analysis"), then=then)
+    unknown = sorted(analysis.options.untyped - analysis.options.model_fields.keys())
+    need(not unknown, f"untyped names {', '.join(unknown)}, which the options do not have: correct the name.")
+
+
+def its_examples_can_be_typed(subject: AnalysisSubject) -> None:
+    """The command takes each example of its own; files that an example names need not be here."""
+    for example in subject.analysis.examples:
+        if example.startswith(f"{subject.analysis.name} "):
+            with contextlib.suppress(UserError):
+                runs(f"The example {example!r}", partial(subject.read, example), UserError)
+
+
+def wrong_values_are_refused(subject: AnalysisSubject) -> None:
+    """An unknown option, or a wrong value of its own: a `UserError` of one sentence, where it is not taken."""
+    analysis = subject.analysis
+    options = runs("Checking the options", partial(subject.checked, {}))
+    base = {name: getattr(options, name) for name in options.model_fields_set}
+    for name in (*own_fields(analysis.options), "no_such_option"):
+        for value in _WRONG:
+            then = "Raise ValueError in a validator, with one sentence."
+            with contextlib.suppress(UserError):
+                what = f"The value {value!r} of option {name!r}"
+                runs(what, partial(analysis.options_of, {**base, name: value}), UserError, then)
+                need(name in analysis.options.model_fields, "An unknown option is taken: leave extra='forbid'.")
+
+
+def a_run_repeats(subject: AnalysisSubject) -> None:
+    """Two runs hand back the same tables; neither prints, or writes anything but stores."""
+    same = subject.tables() == subject.tables()
+    need(same, "Two runs differ: draw from a seed in the options, sort what has no order; hand back no time, no path.")
+
+
+CHECKS = checks_of(globals())

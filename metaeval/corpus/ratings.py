@@ -1,0 +1,321 @@
+"""Rated sets, whose texts come without sources, as columns: a `Rating` is made when a row is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.cells import Coded, Texts, blocks, text_array, values_of
+from metaeval.corpus.model import SupportLevel
+from metaeval.errors import UserError
+from metaeval.files import canonical_json
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """One rated text. `gold` is any finite number, more is more faithful.
+
+    group: what resampling draws, and whose texts are ranked against each other: the article that they are made from.
+    system: the generator; subset: the part of the set that the text comes from; pair: within a group, which texts are
+    ranked against each other, as a text and its minimally changed copy. Empty where not known. fields: whatever else is
+    known of it, by name. votes: by annotator, on the scale of the gold.
+    """
+
+    id: str
+    group: str
+    gold: float
+    system: str = ""
+    subset: str = ""
+    text: str = ""
+    pair: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    votes: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """The votes on n rows: those of row i stand at starts[i] to starts[i + 1], an annotator's code and its value."""
+
+    starts: NDArray[np.int64]
+    annotators: Coded[str]
+    values: Floats
+
+    @classmethod
+    def of(cls, rows: Iterable[Mapping[str, float]]) -> Votes:
+        """From the votes of each row, by annotator."""
+        listed = list(rows)
+        names = Coded.of(name for votes in listed for name in votes)
+        values = np.array([value for votes in listed for value in votes.values()], dtype=np.float64)
+        return cls(np.cumsum([0, *map(len, listed)]), names, values)
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Floats], n: int) -> Votes:
+        """From a column of votes (n,) for each annotator, NaN where there is none."""
+        matrix = np.column_stack([np.zeros((n, 0)), *columns.values()])
+        rows, places = np.nonzero(~np.isnan(matrix))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+        return cls(starts, Coded(text_array(columns), places.astype(np.int32)), matrix[rows, places])
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The number of votes on each row, (n,)."""
+        return np.diff(self.starts)
+
+    def __getitem__(self, row: int) -> dict[str, float]:
+        some = slice(*self.starts[row : row + 2].tolist())
+        return dict(zip(self.annotators[some].tolist(), self.values[some].tolist(), strict=True))
+
+    def mean(self, row: int) -> float:
+        """The mean of the votes on a row, which has some."""
+        own = self.values[slice(*self.starts[row : row + 2].tolist())].tolist()
+        return float(sum(own) / len(own))
+
+    def take(self, rows: Rows) -> Votes:
+        """The votes on these rows."""
+        counts = self.counts[rows]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        places = np.repeat(self.starts[rows] - starts[:-1], counts) + np.arange(starts[-1])
+        return Votes(starts, self.annotators[places], self.values[places])
+
+
+@dataclass(frozen=True, eq=False)
+class RatingColumns(Sequence[Rating]):
+    """n ratings as columns, with the fields of `Rating`. fields: None where a row has no such field."""
+
+    id: Texts
+    group: Coded[str]
+    gold: Floats
+    system: Coded[str]
+    subset: Coded[str]
+    text: Coded[str]
+    pair: Coded[str]
+    fields: Mapping[str, Coded[Any]]
+    votes: Votes
+
+    @classmethod
+    def of(cls, rows: Iterable[Rating]) -> RatingColumns:
+        """The columns of ratings."""
+        if isinstance(rows, RatingColumns):
+            return rows
+        listed = list(rows)
+        names = dict.fromkeys(name for row in listed for name in row.fields)
+        return cls(
+            id=text_array(row.id for row in listed),
+            group=Coded.of(row.group for row in listed),
+            gold=np.array([row.gold for row in listed], dtype=np.float64),
+            system=Coded.of(row.system for row in listed),
+            subset=Coded.of(row.subset for row in listed),
+            text=Coded.of(row.text for row in listed),
+            pair=Coded.of(row.pair for row in listed),
+            fields={name: Coded.of(row.fields.get(name) for row in listed) for name in names},
+            votes=Votes.of(row.votes for row in listed),
+        )
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+    @overload
+    def __getitem__(self, row: int) -> Rating: ...
+    @overload
+    def __getitem__(self, row: slice) -> RatingColumns: ...
+    def __getitem__(self, row: int | slice) -> Rating | RatingColumns:
+        if isinstance(row, slice):
+            return self.take(np.arange(len(self))[row])
+        row = range(len(self))[row]
+        fields = {name: column[row] for name, column in self.fields.items() if column[row] is not None}
+        known = (self.system[row], self.subset[row], self.text[row], self.pair[row], fields, self.votes[row])
+        return Rating(self.id[row], self.group[row], self.gold[row].item(), *known)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RatingColumns) and len(self) == len(other) and all(map(Rating.__eq__, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def take(self, rows: Rows) -> RatingColumns:
+        """These rows, in this order."""
+        system, subset, text, pair = (column[rows] for column in (self.system, self.subset, self.text, self.pair))
+        fields = {name: column[rows] for name, column in self.fields.items()}
+        group, votes = self.group[rows], self.votes.take(rows)
+        return RatingColumns(self.id[rows], group, self.gold[rows], system, subset, text, pair, fields, votes)
+
+    @cached_property
+    def order(self) -> Rows:
+        """The rows in the order of their ids, (n,)."""
+        return np.argsort(self.id, kind="stable")
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The row of each id."""
+        return {name: row for row, name in enumerate(values_of(self.id))}
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreColumn(Mapping[str, "float | None"]):
+    """The scores of a metric by rating id, None where one is missing.
+
+    score: (n,), NaN where it is missing. known: (n,), whether the mapping has the row's id.
+    """
+
+    rows: RatingColumns
+    score: Floats
+    known: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, rows: RatingColumns, scores: Mapping[str, float | None], where: str) -> ScoreColumn:
+        """The column of a mapping. Raises `UserError` for an id of no row, and for a score that is not finite."""
+        if isinstance(scores, ScoreColumn) and scores.rows is rows:
+            return scores
+        score, known = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=np.bool_)
+        for rating_id, value in scores.items():
+            if (row := rows.numbers.get(rating_id)) is None:
+                raise UserError(f"{where} has a score for {rating_id!r}, which is no rating of the set.")
+            if value is not None and not isfinite(value):
+                raise UserError(
+                    f"{where} has the score {value} for {rating_id!r}; it must be finite, or null where it is missing."
+                )
+            known[row] = True
+            score[row] = np.nan if value is None else value
+        return cls(rows, score, known)
+
+    def __getitem__(self, rating_id: str) -> float | None:
+        row = self.rows.numbers[rating_id]
+        if not self.known[row]:
+            raise KeyError(rating_id)
+        return None if np.isnan(self.score[row]) else float(self.score[row])
+
+    def __iter__(self) -> Iterator[str]:
+        return values_of(self.rows.id[self.known])
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.known))
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over the ids and scores of the rows that have one."""
+        order = self.rows.order[~np.isnan(self.score[self.rows.order])]
+        parts = blocks(self.rows.id, self.score, rows=order)
+        return _sha256("{}", (canonical_json(dict(zip(ids, scores, strict=True))) for ids, scores in parts))
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Rated texts in their file order, and the scores that metrics gave them.
+
+    rows: any sequence of ratings is taken, and is held as columns. scores: for each metric, a mapping of rating id to
+    score, higher is more faithful; None, or an id left out, is a missing score. dropped: what the loader left out, by
+    reason. levels: the gold is on the three-level scale.
+
+    Raises `UserError` for fewer than two ratings, an id that is empty or used twice, an empty group, a gold rating
+    that is not finite or is the same everywhere, a pair that lies in two groups, and a score or vote that is not finite
+    or a score that belongs to no rating.
+    """
+
+    name: str
+    rows: Sequence[Rating]
+    scores: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    levels: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Ratings {self.name!r}: {len(self.rows):,} ratings, scores of {len(self.scores):,} metrics>"
+
+    def __post_init__(self) -> None:
+        rows, where = RatingColumns.of(self.rows), f"Rated set {self.name!r}"
+        object.__setattr__(self, "rows", rows)
+        _check_rows(rows, where)
+        if len(rows) < 2:
+            raise UserError(f"{where} holds {len(rows)} ratings; no metric can be judged with fewer than two.")
+        if np.ptp(rows.gold) == 0:
+            raise UserError(
+                f"{where}: all {len(rows)} ratings are {rows.gold[0]:g}; "
+                "nothing tells one text from another, so no metric can be judged."
+            )
+        object.__setattr__(self, "scores", self.score_columns)
+
+    @property
+    def columns(self) -> RatingColumns:
+        """The rows as columns."""
+        return RatingColumns.of(self.rows)
+
+    @cached_property
+    def score_columns(self) -> Mapping[str, ScoreColumn]:
+        """The scores as columns over the rows."""
+        where = f"Rated set {self.name!r}: metric"
+        return {name: ScoreColumn.of(self.columns, own, f"{where} {name!r}") for name, own in self.scores.items()}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over what the ratings are: ids, groups, gold, systems, texts, and pairs if any; in any order.
+
+        Scores and votes are not hashed.
+        """
+        rows = self.columns
+        parts = blocks(rows.id, rows.group, rows.gold, rows.system, rows.text, rows.pair, rows=rows.order)
+        return _sha256("[]", (canonical_json([_hashed(*row) for row in zip(*part, strict=True)]) for part in parts))
+
+    def level_counts(self, most: int = 10) -> dict[str, int]:
+        """Number of texts at each gold value, highest first; empty where there are more than `most` values."""
+        values, counts = (part[::-1].tolist() for part in np.unique(self.columns.gold, return_counts=True))
+        found = dict(zip(values, counts, strict=True))
+        if self.levels:
+            return {level.label: found.get(level, 0) for level in sorted(SupportLevel, reverse=True)}
+        return {} if len(found) > most else {f"{gold:g}": count for gold, count in found.items()}
+
+
+def _hashed(*row: Any) -> list[Any]:
+    """What is hashed of a row: its pair, which stands last, only where it has one."""
+    return list(row if row[-1] else row[:-1])
+
+
+def _sha256(brackets: str, parts: Iterable[str]) -> str:
+    """SHA-256 of the canonical JSON of a list or an object, of which each part holds some rows."""
+    digest, comma = hashlib.sha256(brackets[:1].encode()), ""
+    for part in parts:
+        digest.update(f"{comma}{part[1:-1]}".encode("utf-8", "surrogatepass"))
+        comma = ","
+    digest.update(brackets[1:].encode())
+    return digest.hexdigest()
+
+
+def _check_rows(rows: RatingColumns, where: str) -> None:
+    """Raise `UserError` about the first row that is not sound, as `Ratings` says."""
+    ids, order, n = rows.id, rows.order, len(rows)
+    empty = (np.asarray(rows.group.names) == "")[rows.group.codes]
+    again = np.zeros(n, dtype=np.bool_)
+    again[order[1:]] = ids[order[1:]] == ids[order[:-1]]
+    endless = np.repeat(np.arange(n), rows.votes.counts)[~np.isfinite(rows.votes.values)]
+    pairs, first = rows.pair.codes, np.full(len(rows.pair.names), -1, dtype=np.int64)
+    first[pairs[::-1]] = rows.group.codes[::-1]
+    elsewhere = (first[pairs] != rows.group.codes) & (np.asarray(rows.pair.names) != "")[pairs]
+    unsound = empty | (ids == "") | again | ~np.isfinite(rows.gold) | elsewhere
+    unsound[endless] = True
+    if not unsound.any():
+        return
+    row = int(np.argmax(unsound))
+    own, group = rows.id[row], rows.group[row]
+    if not own or not group:
+        raise UserError(f"{where}: rating {own!r} of group {group!r} needs an id and a group, not empty.")
+    if again[row]:
+        raise UserError(
+            f"{where}: rating id {own!r} is used twice; ids must be unique, unless a column annotator says whose each "
+            "row is."
+        )
+    if not isfinite(rows.gold[row]):
+        raise UserError(f"{where}: rating {own!r} has gold {rows.gold[row]}; it must be a finite number.")
+    if row in endless:
+        raise UserError(f"{where}: rating {own!r} has a vote that is not a finite number.")
+    other = rows.group.names[first[pairs[row]]]
+    raise UserError(
+        f"{where}: pair {rows.pair[row]!r} has texts in the groups {other!r} and {group!r}; a pair lies within one "
+        "group."
+    )

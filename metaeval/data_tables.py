@@ -1,0 +1,296 @@
+"""Tables in memory: columns of cells under headings, which are found by what they are for, and errors by cell."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from metaeval.cells import Cells, Coded, text_array
+from metaeval.errors import UserError, did_you_mean, shown
+
+_log = logging.getLogger("metaeval")
+
+PLAIN_NUMBERS = "write numbers with a decimal point and without %"
+
+SCORE_ROLES: Mapping[str, Sequence[str]] = {
+    "pair_id": ("pair_id", "pair", "rating_id", "citation_id", "id", "item"),
+    "score": ("score", "scores", "value", "prediction"),
+    "status": ("status",),
+    "tokens": ("tokens",),
+    "cut": ("cut",),
+}
+"""What the columns of scores are for, with their usual names."""
+
+RATING_ROLES: Mapping[str, Sequence[str]] = {
+    "id": ("id", "rating_id", "item_id", "item"),
+    "gold": ("gold", "human", "level", "label", "rating"),
+    "group": ("group", "article", "document", "query", "input"),
+    "pair": ("pair", "pair_id"),
+    "system": ("system", "model", "generator"),
+    "subset": ("subset",),
+    "text": ("text",),
+    "annotator": ("annotator", "rater", "coder", "worker", "worker_id", "annotator_id"),
+}
+"""What the columns of ratings are for, with their usual names."""
+
+TEXT_ROLES: Mapping[str, Sequence[str]] = {
+    "source": ("source", "passage", "document", "evidence", "context", "reference", "page", "premise", "snippet"),
+    "statement": ("statement", "claim", "sentence", "hypothesis", "assertion", "fact"),
+}
+"""What the columns of a pair's texts are for, with their usual names."""
+
+_VALUES = frozenset({"gold", "score", "level", "probability", "status", "tokens", "cut"})
+_TEXTS = frozenset({"source", "statement", "text"})
+"""Roles whose column has no other use: values, and texts beside another text. A text or an id may also be a group."""
+
+# What programs write where they have no number.
+_NO_NUMBER = frozenset("nan na n/a #n/a null none nil".split())
+_WORDS = re.compile(r"[\W_]+")
+_PERCENT_OR_COMMA = re.compile(r"[-+]?\d+([.,]\d+)?\s*%|[-+]?\d+,\d+")
+_GUARDED = re.compile(r"'[=+@\t\r\n＝＋－＠-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A cell that cannot be taken at its word. why: what it holds, and what to do about it, as a clause."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: its cells by heading, and the words for its place."""
+
+    where: str
+    cells: Mapping[str, Any]
+    places: Mapping[str, str]
+
+    def value(self, heading: str) -> Any:
+        """The value of a cell; None where it is blank. Raises `UserError` for a cell that is `Wrong`."""
+        value = self.cells.get(heading)
+        if isinstance(value, Wrong):
+            raise UserError(f"{self.place(heading)} {value.why}.")
+        return value
+
+    def text(self, heading: str) -> str:
+        """The text of a cell, without white space around it; numbers as they are typed; empty where it is blank."""
+        return text_of(self.value(heading))
+
+    def place(self, heading: str) -> str:
+        """The words for a cell's place."""
+        return self.places.get(heading, f"{self.where}, column {shown(heading)}")
+
+    def wrong(self, heading: str, why: str) -> UserError:
+        """The error for a cell. why: what is wrong with it, and what to do, as a clause without a full stop."""
+        return UserError(f"{self.place(heading)} {why}.")
+
+
+@dataclass(frozen=True)
+class TypedTable:
+    """Columns of cells under headings. name: of the file, for messages.
+
+    place: the words for the place of a row by its number, from 0; None for "NAME row 1" and so on. cell_places: those
+    of each cell of a heading, where cells have places of their own.
+    """
+
+    name: str
+    cells: Mapping[str, Cells]
+    place: Callable[[int], str] | None = None
+    cell_places: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings, in order."""
+        return tuple(self.cells)
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return max(map(len, self.cells.values()), default=0)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """All rows, for who reads them one by one."""
+        return [self._row(number, cells) for number, cells in enumerate(zip(*self.cells.values(), strict=True))]
+
+    def row(self, number: int) -> Row:
+        """The row of a number, from 0."""
+        return self._row(number, [cells[number] for cells in self.cells.values()])
+
+    def _row(self, number: int, cells: Iterable[Any]) -> Row:
+        where = self.place(number) if self.place else f"{self.name} row {number + 1}"
+        places = {heading: words[number] for heading, words in self.cell_places.items()}
+        return Row(where, dict(zip(self.cells, cells, strict=True)), places)
+
+    def column(self, heading: str) -> Cells:
+        """The cells of a column. Raises `UserError` for a cell that is `Wrong`."""
+        cells = self.cells[heading]
+        if cells.array.dtype == np.object_:
+            for row in np.flatnonzero(cells.which(lambda cell: isinstance(cell, Wrong))):
+                self.row(int(row)).value(heading)
+        return cells
+
+    def texts(self, heading: str) -> Iterator[str]:
+        """The text of each cell of a column, as `Row.text` gives it. Raises `UserError` as `column` does."""
+        return map(text_of, self.column(heading))
+
+    def coded(self, heading: str) -> Coded[str]:
+        """As `texts`, each text once."""
+        cells = self.column(heading)
+        if not cells.are_numbers:
+            return Coded.of(map(text_of, cells))
+        values, codes = np.unique(cells.array, return_inverse=True)
+        return Coded(text_array(map(text_of, Cells(values))), codes.astype(np.int32))
+
+    def is_numbers(self, heading: str) -> bool:
+        """Whether a column holds numbers and blanks alone, and at least one number."""
+        cells = [number_of(cell) for cell in self.cells[heading] if cell is not None]
+        return bool(cells) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells)
+
+    def odd_cell(self, heading: str, is_usual: Callable[[Any], bool]) -> Row | None:
+        """The first row whose cell is not what most cells of the column are; None where all are, or most are not."""
+        filled = ~self.cells[heading].blank
+        odd = np.flatnonzero(filled & ~self.cells[heading].which(is_usual))
+        return self.row(int(odd[0])) if odd.size and 2 * odd.size < np.count_nonzero(filled) else None
+
+    def unread_number(self, heading: str) -> Row | None:
+        """The first row of a column that holds numbers as no program reads them, 43 % or 0,43; None for any other."""
+        cells = self.cells[heading]
+        odd = np.flatnonzero(cells.which(lambda cell: bool(_PERCENT_OR_COMMA.fullmatch(str(cell).strip()))))
+        if not odd.size or odd.size + np.count_nonzero(cells.which(is_finite)) < np.count_nonzero(~cells.blank):
+            return None
+        return self.row(int(odd[0]))
+
+    def check_numbers(self, heading: str) -> None:
+        """Raise `UserError` for a column of numbers where some cells say that there is none, as NaN, NA or None do.
+
+        One of them would turn the whole column into text, and none is a level's word, too. Of any other column nothing
+        is said.
+        """
+        cells = self.cells[heading]
+        odd = np.flatnonzero(np.isinf(cells.plain))
+        if not odd.size:
+            return
+        endless, absent = cells.which_others(_is_endless)[odd], cells.which_others(_is_no_number)[odd]
+        if (endless | absent).all() and (endless.any() or odd.size < np.count_nonzero(~cells.blank)):
+            row = self.row(int(odd[0]))
+            said = shown(str(row.cells[heading]), 40)
+            raise row.wrong(heading, f"is {said}, in a column of numbers: leave a cell without a number blank")
+
+    def find(
+        self, roles: Mapping[str, Sequence[str]], given: Mapping[str, str] | None, needed: Iterable[str] = ()
+    ) -> dict[str, str]:
+        """The heading of each role that has one: as given, else the first of its usual names.
+
+        roles: usual names by role, best first. given: headings by role, as the user maps them; None where the user
+        cannot. Raises `UserError` for an unknown heading, for one that cannot have two of its roles, and for a role
+        that is needed and has none.
+        """
+        mapped = given or {}
+        for heading in mapped.values():
+            if heading not in self.headings:
+                hint = did_you_mean(heading, self.headings)
+                raise UserError(f"{self.name} has no column {shown(heading)}.{hint} Columns: {_listed(self.headings)}.")
+        for one, other in combinations(mapped, 2):
+            if mapped[one] == mapped[other] and (_VALUES & {one, other} or {one, other} <= _TEXTS):
+                raise UserError(
+                    f"{self.name}: the column {shown(mapped[one])} is named for the {one} and for the {other}: name "
+                    f"another column for one of them. Columns: {_listed(self.headings)}."
+                )
+        found = dict(mapped)
+        taken = set(mapped.values())
+        for role, names in roles.items():
+            if role in found:
+                continue
+            known = {_plain(heading): heading for heading in reversed(self.headings) if heading not in taken}
+            match = next((known[_plain(name)] for name in names if _plain(name) in known), None)
+            if match is not None:
+                found[role] = match
+                taken.add(match)
+        for role in needed:
+            if role not in found:
+                usual = ", ".join(roles[role][:4])
+                cure = "rename one" if given is None else f"rename one, or {name_column(role)}"
+                raise UserError(
+                    f"{self.name} has no column for the {role} ({usual} ...); its columns are "
+                    f"{_listed(self.headings)}: {cure}."
+                )
+        return found
+
+
+def name_column(role: str) -> str:
+    """How a column is named for a role, on the command line and in Python."""
+    return f"add --map {role}=COLUMN (in Python: columns={{{role!r}: COLUMN}})"
+
+
+def warn_of_swap(name: str, columns: Mapping[str, str], lengths: Sequence[tuple[int, int]]) -> None:
+    """Warn of statements that are far longer than their sources, as they are where the two columns are swapped.
+
+    columns: headings by role. lengths: of the source and the statement of some rows.
+    """
+    if not lengths:
+        return
+    source, statement = (median(side) for side in zip(*lengths, strict=True))
+    if statement > 2 * source > 0:
+        one, other = columns["statement"], columns["source"]
+        _log.warning(
+            "%s: the statements (column %s) are longer than their sources (column %s), with %s characters against %s: "
+            "where the two are swapped, add --map %s --map %s (in Python: columns=).",
+            *(name, shown(one), shown(other), f"{statement:,.0f}", f"{source:,.0f}"),
+            *(shlex.quote(f"statement={other}"), shlex.quote(f"source={one}")),
+        )
+
+
+def text_of(value: Any) -> str:
+    """The text of a cell's value, as `Row.text` gives it."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, list | tuple):
+        return "\n\n".join(str(one) for one in value)
+    text = str(value).strip()
+    return text[1:] if _GUARDED.match(text) else text
+
+
+def number_of(cell: Any) -> Any:
+    """A cell as the number that its text is; any other cell as it is, for whoever refuses it."""
+    try:
+        return float(cell) if isinstance(cell, str) else cell
+    except ValueError:
+        return cell
+
+
+def is_finite(cell: Any) -> bool:
+    """Whether a cell is a finite number, or a text of one."""
+    number = number_of(cell)
+    return isinstance(number, int | float) and math.isfinite(number)
+
+
+def _is_endless(cell: Any) -> bool:
+    """Whether a cell holds infinity or not-a-number, or a text of these."""
+    number = number_of(cell)
+    return isinstance(number, float) and not math.isfinite(number)
+
+
+def _is_no_number(cell: Any) -> bool:
+    """Whether a cell holds what programs write where they have no number."""
+    return str(cell).strip().casefold() in _NO_NUMBER
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(shown(name, 30) for name in names)
+
+
+def _plain(heading: str) -> str:
+    return _WORDS.sub("", heading.casefold())

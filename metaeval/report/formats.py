@@ -1,0 +1,155 @@
+"""Tables as files: JSON, which is read back, and text, Markdown, LaTeX and CSV for people and other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from metaeval.errors import UserError, unknown
+from metaeval.files import csv_text, write_texts
+from metaeval.reading import json_objects, read_text
+from metaeval.report import latex, markdown, terminal
+from metaeval.report.cells import lay_out
+from metaeval.report.html_report import Section, page_of
+from metaeval.report.multiverse import MULTIVERSE, load_multiverse, multiverse_tables
+from metaeval.report.result import SCHEMAS as RESULTS
+from metaeval.report.result import checked, load_result, read_versioned
+from metaeval.report.table import CONTROLS, NO_DATA, Table, plain
+
+SCHEMA = "metaeval-table/1"
+SCHEMAS = ("metaeval-sheet/1", SCHEMA)
+"""Of files of tables; the first, of earlier versions, hold no layout."""
+
+FORMATS = {"text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv"}
+"""The formats that a table can be written in beside JSON, with the endings of their files."""
+
+PAGE = "report.html"
+
+_PAGE = 40  # lines that a page of LaTeX holds
+_LAYOUT = TypeAdapter(Table)
+
+
+def write_table(table: Table, folder: Path) -> list[Path]:
+    """Write NAME.json, from which every other format can be made; the path. The same table gives the same bytes."""
+    data = {
+        **_LAYOUT.dump_python(table, mode="json", exclude_defaults=True, exclude={"records"}),
+        "schema": SCHEMA,
+        "name": table.name,
+        "data": table.data.model_dump(mode="json"),
+        "settings": dict(table.settings),
+        "signatures": list(table.signatures),
+        "records": [dict(record) for record in table.records],
+    }
+    text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return write_texts({folder / f"{table.name}.json": text})
+
+
+def load_table(path: Path) -> Table:
+    """Read a table's JSON; `UserError` names the field that is wrong."""
+    data, version = read_versioned(path)
+    if version not in SCHEMAS:
+        raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}. Is it a table of an analysis?")
+    return checked(Table, {name: value for name, value in data.items() if name != "schema"}, path)
+
+
+def tables_in(path: Path) -> list[Table]:
+    """The tables of a JSON file: that of a result, a table of an analysis, those of a multiverse; none of another.
+
+    A table of a file of an earlier version, without layout, is not among them.
+    """
+    version = read_versioned(path)[1] if path.suffix == ".json" else None
+    if version in RESULTS:
+        return [lay_out(load_result(path))]
+    if version in SCHEMAS:
+        return [table for table in [load_table(path)] if table.headings]
+    return multiverse_tables(load_multiverse(path)) if version == MULTIVERSE else []
+
+
+def printed(paths: Iterable[Path]) -> dict[Path, str]:
+    """The tables of a job's files as text, by the file; of a file of an earlier version the text file beside it."""
+    found = {}
+    for path in paths:
+        if path.suffix == ".json" and (tables := tables_in(path)):
+            found[path] = "\n".join(map(terminal.text_of, tables))
+        elif path.suffix == ".txt" and path.is_file() and path.with_suffix(".json") not in found:
+            found[path] = read_text(path)
+    return found
+
+
+def write_page(heading: str, paths: Iterable[Path], folder: Path) -> list[Path]:
+    """Write the tables of these files as one HTML page; its path, where there are tables."""
+    tables = [table for path in paths for table in tables_in(path)]
+    if not tables:
+        return []
+    named = ", ".join(dict.fromkeys(plain(table.data.name) for table in tables if table.data.name))
+    title = f"{heading}: {named}" if named else heading
+    return write_texts({folder / PAGE: page_of(title, [Section([(table, "") for table in tables])])})
+
+
+def check_format(name: str) -> None:
+    """Raise `UserError`, with the nearest name and all known ones, for a format that is none."""
+    if name not in FORMATS:
+        raise unknown("format", name, FORMATS)
+
+
+def table_text(table: Table, name: str, controls: bool = False) -> str:
+    """A table in the format of that name. controls: LaTeX with the controls too. Raises as `check_format`."""
+    check_format(name)
+    if name == "csv":
+        return _csv(table)
+    if name == "latex":
+        return _tex(table, controls)
+    return terminal.text_of(table) if name == "text" else markdown.page_of(table)
+
+
+def format_texts(path: Path, names: Iterable[str]) -> dict[str, str]:
+    """The tables of a file in these formats, by the endings; of JSON lines with one value a field CSV alone.
+
+    CSV is that of the first table: of a multiverse it holds every outlook.
+    """
+    if path.suffix == ".jsonl":
+        rows = [row for _, row in json_objects(path, "export a job as it was written", True)] if "csv" in names else []
+        return {".csv": _rows_csv(rows)} if rows else {}
+    tables = tables_in(path)
+    texts = {name: [table_text(table, name) for table in (tables[:1] if name == "csv" else tables)] for name in names}
+    return {FORMATS[name]: "\n".join(parts) for name, parts in texts.items() if parts}
+
+
+def _rows_csv(rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows as CSV: a truth value is 1 or 0, and a list or an object is JSON."""
+    fields = list(dict.fromkeys(name for row in rows for name in row))
+    return csv_text([fields, *([_csv_value(row.get(name)) for name in fields] for row in rows)], "\n")
+
+
+def _csv_value(value: object) -> object:
+    if isinstance(value, bool):
+        return int(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _csv(table: Table) -> str:
+    """The records as RFC 4180 text, one line each, with data set and split; without records the table as printed.
+
+    Numbers are raw (not scaled, not rounded) and read back to the same float; undefined is empty.
+    """
+    if not table.records:
+        lines = ([line.name, *(cell.number for cell in line.cells)] for line in table.lines)
+        return csv_text([[table.stub, *table.headings], *lines])
+    fields = list(table.records[0])
+    data = (
+        {} if "dataset" in fields or table.data == NO_DATA else {"dataset": table.data.name, "split": table.data.split}
+    )
+    return csv_text([[*data, *fields], *([*data.values(), *map(row.get, fields)] for row in table.records)])
+
+
+def _tex(table: Table, controls: bool) -> str:
+    """LaTeX: one table, or one for each block where there are more lines than a page holds."""
+    titles = [block.title for block in table.blocks]
+    if len(table.lines) <= _PAGE or len(titles) < 2 or CONTROLS in titles:
+        return latex.table_of(table, controls)
+    parts = [replace(table, key=(*table.key, block.title), blocks=(block,)) for block in table.blocks]
+    return "\n".join(latex.table_of(part) for part in parts)

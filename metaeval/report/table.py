@@ -1,0 +1,258 @@
+"""The one table: what every renderer prints, as plain text in named places, the data behind it, and numbers as text.
+
+Every text of a table becomes `Shown` as it is put in: renderers ask for that type and add what their format needs.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
+
+from pydantic import ConfigDict
+
+from metaeval.report.result import Column, Data, Row, Value
+from metaeval.shown import Ends, Items, Shown, Texts, Words
+
+Rank = Literal["best", "second", ""]
+Scalar = bool | int | float | str | None
+Record = Mapping[str, Scalar]
+Key = TypeVar("Key")
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value as printed.
+
+    `interval` is the interval as one text, empty when there is none, and `ends` its two ends; `marks` are the number of
+    the significance cluster and the names of footnotes, in the footnotes' order; `asides` stand below the number.
+    """
+
+    number: Words = Words("")
+    interval: Words = Words("")
+    ends: Ends = Ends(None)
+    rank: Rank = ""
+    marks: Texts = Texts(())
+    asides: Texts = Texts(())
+
+
+@dataclass(frozen=True)
+class Line:
+    """One metric or control with its cells, in the order of `Table.headings`."""
+
+    name: Words = Words("")
+    cells: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True)
+class Block:
+    """Lines that belong together, under a title of their own (empty: none)."""
+
+    title: Words = Words("")
+    lines: tuple[Line, ...] = ()
+
+
+DEMO = "the labels were written for this package: report no metric's quality from them"
+"""What demo data are, in every table, page and list of findings."""
+
+TableRow = tuple[str, str, Sequence["Cell | str"]]
+"""A line of a table as it is made: the title of its block, its name, and its cells; a text is a cell of it."""
+
+
+def blocks_of(rows: Iterable[TableRow]) -> tuple[Block, ...]:
+    """The blocks of these lines, in the order of their first lines; one without lines where there is none."""
+    blocks = grouped(
+        (title, Line(plain(name), tuple(Cell(one) if isinstance(one, str) else one for one in cells)))
+        for title, name, cells in rows
+    )
+    return tuple(Block(title, tuple(lines)) for title, lines in blocks.items()) or (Block(),)
+
+
+@dataclass(frozen=True)
+class Group:
+    """A heading over `columns` neighbouring columns."""
+
+    title: Words = Words("")
+    columns: int = 1
+
+
+@dataclass(frozen=True)
+class Note:
+    """A footnote or footer line: its mark or label, a sentence, and what it says of single rows as (names, text)."""
+
+    label: Words = Words("")
+    text: Words = Words("")
+    items: Items = Items(())
+
+    @property
+    def line(self) -> str:
+        """All that it says, without its label."""
+        return " ".join(filter(None, (self.text, "; ".join(f"{names}: {text}" for names, text in self.items))))
+
+
+NO_DATA = Data.together(())
+"""What a table is of that is of no data set."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A whole table, as it is printed and as data.
+
+    key: what tells it from other tables (protocol, data set, split, unit). stub: the heading of the column of names.
+    groups cover all columns in order, or there are none. legend: what bold and underlined numbers are. name: of its
+    files. data: what was judged. settings: what else the numbers depend on. records: one mapping a row of the data
+    behind the lines, all with the same fields; raw numbers, None where undefined.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    key: Texts = Texts(())
+    title: Words = Words("")
+    subtitle: Words = Words("")
+    headings: Texts = Texts(())
+    blocks: tuple[Block, ...] = ()
+    legend: Words = Words("")
+    footnotes: tuple[Note, ...] = ()
+    footer: tuple[Note, ...] = ()
+    signatures: Texts = Texts(())
+    stub: Words = Words("metric")
+    groups: tuple[Group, ...] = ()
+    name: str = ""
+    data: Data = NO_DATA
+    settings: Mapping[str, Scalar] = field(default_factory=dict)
+    records: Sequence[Record] = ()
+
+    def __post_init__(self) -> None:
+        if len({tuple(sorted(record)) for record in self.records}) > 1:
+            raise ValueError("records must all have the same fields")
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """Every row, block after block."""
+        return tuple(line for block in self.blocks for line in block.lines)
+
+    def noting(self, demo: bool) -> Table:
+        """The same table; of demo data, whose labels no human gave, with a note that says so."""
+        if not demo or any(note.text == DEMO for note in self.footer):
+            return self
+        return replace(self, footer=(Note("demo data", DEMO), *self.footer))
+
+
+CONTROLS = "controls"
+"""Title of the block of controls."""
+
+READING = (
+    *("ceiling", "perfect metric", "perfect detector", "published", "significance", "paper", "blank", "reading"),
+    *("finding", "notes", "warnings"),
+)
+"""Labels of the footer's notes without which cells cannot be read; the others say how the numbers were made."""
+
+UNDEFINED = "–"
+_MISSING = Value(value=None, note="not computed")
+
+
+def value_of(row: Row, column: Column) -> Value:
+    """The row's value in a column; an undefined one when the result does not hold it."""
+    return row.values.get(column.key, _MISSING)
+
+
+def numeral(value: float | None, column: Column) -> str:
+    """A value times the column's scale with the column's digits; a dash when undefined; never a negative zero."""
+    if value is None:
+        return UNDEFINED
+    text = f"{value * column.scale:.{column.digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def short(number: str) -> str:
+    """A printed number without the nought before its point: .585."""
+    return re.sub(r"^(-?)0\.", r"\1.", number)
+
+
+def chance(p: float | None) -> str:
+    """A p-value with four decimals: 1,000 permutations can say 0.0010, and 0.0504 must not look like 0.05."""
+    if p is None:
+        return UNDEFINED
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def span(ends: tuple[float, float], column: Column) -> str:
+    """A worst and a best value as [worst..best]."""
+    worst, best = ends
+    return f"[{numeral(worst, column)}..{numeral(best, column)}]"
+
+
+def place_of(data: Data, *more: str) -> str:
+    """The data set and its split, and what else says what a table is of."""
+    return ", ".join(part for part in (plain(data.name), plain(data.split), *more) if part)
+
+
+def known(value: float) -> float | None:
+    """A number of the statistics as it is stored: None where it is undefined."""
+    return None if math.isnan(value) else float(value)
+
+
+def count(number: int, noun: str) -> str:
+    """A count with thousands separators and its noun in the right number: 1 group, 1,200 groups."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def share(part: int, whole: int) -> str:
+    """A share in per cent with one decimal; a part that is neither nothing nor all never looks like 0 or 100."""
+    percent = 100 * part / whole if whole else 0.0
+    if 0 < percent < 0.05:
+        return "under 0.1 %"
+    if 99.95 <= percent < 100:
+        return "over 99.9 %"
+    return f"{percent:.1f} %"
+
+
+def grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
+    """The items of each key; keys and items in the order in which they come."""
+    found: dict[Key, list[Item]] = {}
+    for key, item in pairs:
+        found.setdefault(key, []).append(item)
+    return found
+
+
+def plain(text: str) -> Shown:
+    """A name or sentence as one line of visible characters, with single spaces."""
+    return Shown(" ".join(Shown(text).split()))
+
+
+def table_of(
+    name: str,
+    title: str,
+    data: Data,
+    lines: tuple[str, Sequence[str], Sequence[Block]],
+    records: Sequence[Record],
+    footer: Sequence[Note],
+    signatures: Iterable[str],
+    *,
+    unit: str,
+    settings: Mapping[str, Scalar],
+    subtitle: str = "",
+    footnotes: Sequence[Note] = (),
+    groups: Sequence[Group] = (),
+) -> Table:
+    """A table of an analysis. lines: heading of the names, headings of the columns, blocks; subtitle: else data."""
+    stub, headings, blocks = lines
+    return Table(
+        key=(name, data.name, data.split, unit),
+        title=title,
+        subtitle=subtitle or plain(data.name),
+        headings=tuple(headings),
+        blocks=tuple(blocks),
+        footnotes=tuple(footnotes),
+        footer=tuple(footer),
+        signatures=tuple(signatures),
+        stub=stub,
+        groups=tuple(groups),
+        name=name,
+        data=data,
+        settings=settings,
+        records=records,
+    ).noting(data.demo)

@@ -1,0 +1,39 @@
+"""Variants: YAML files that give a registered metric or data set options of its own, under the file's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from metaeval.config import OptionText, Strict
+from metaeval.declared import validated
+from metaeval.reading import read_yaml
+
+
+class MetricVariant(Strict):
+    """A YAML file in configs/metrics: a registered metric with options of its own, under the file's name."""
+
+    metric: str
+    options: dict[str, Any] = Field(default_factory=dict)
+    note: str = ""
+
+
+class DatasetVariant(Strict):
+    """A YAML file in configs/datasets: a registered data set with its own split and options, under the file's name."""
+
+    dataset: str
+    split: str | None = None
+    options: dict[str, OptionText] = Field(default_factory=dict)
+    note: str = ""
+
+
+def metric_variant(path: Path) -> MetricVariant:
+    """Read a metric variant."""
+    return validated(MetricVariant, read_yaml(path), str(path))
+
+
+def dataset_variant(path: Path) -> DatasetVariant:
+    """Read a data-set variant."""
+    return validated(DatasetVariant, read_yaml(path), str(path))

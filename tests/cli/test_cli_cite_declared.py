@@ -1,0 +1,244 @@
+"""Citation pipelines as declared analyses: command and function give the same tables, and a job runs again."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import metaeval
+from metaeval import registry
+from metaeval.report.notebook import Text
+
+pytestmark = pytest.mark.usefixtures("own_environment")
+
+QUICK = ("-q", "-s", "interval.resamples=20", "-s", "comparison.permutations=20")
+CALLED = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}}
+PASSAGES = [{"title": "Oder", "text": "Dams store water. It is long."}, {"text": "Barges carry coal."}]
+FIRST, SECOND = "The Oder is long [1] and barges carry coal [2]. ", "Dams store {} water [1]."
+REPLIES = {
+    "attribution": {"statements": [{"id": n, "thinking": "", "context": "retrieval"} for n in (1, 2)]},
+    "editing": {"statements": [{"id": n, "thinking": "", "edits": [], "rating": 3 + n} for n in (1, 2)]},
+    "facts": {"facts": ["The Oder is long."]},
+    "segment": {"segment": "The Oder is long"},
+}
+
+
+def reply(body):
+    """What the judge says to a prompt that is held to a schema; else an answer, or what stands for a claim."""
+    kind = body.get("response_format", {}).get("json_schema", {}).get("name")
+    return json.dumps(REPLIES[kind]) if kind in REPLIES else "The Oder is long [1]."
+
+
+@pytest.fixture
+def answers(tmp_path, monkeypatch):
+    """Two systems' answers to three questions, as they are and with ratings of their statements."""
+    monkeypatch.chdir(tmp_path)
+    rows = []
+    for system in range(2):
+        for number in range(3):
+            second = SECOND.format(number)
+            places = ((0, len(FIRST) - 1), (len(FIRST), len(FIRST) + len(second)))
+            ratings = ([1, number / 4], [system / 4, None])
+            rows.append(
+                {
+                    **{"id": f"{system}-{number}", "group": f"q{number}", "system": f"system {system}"},
+                    **{"question": f"Question {number}?", "passages": PASSAGES, "text": FIRST + second},
+                    "statements": [
+                        {"start": start, "end": end, "ratings": own}
+                        for (start, end), own in zip(places, ratings, strict=True)
+                    ],
+                }
+            )
+    scores = [
+        {"answer": row["id"], "start": one["start"], "end": one["end"], "value": float(number)}
+        for row in rows
+        for number, one in enumerate(row["statements"])
+    ]
+    unrated = [{key: value for key, value in row.items() if key != "statements"} for row in rows]
+    for name, own in (("answers", unrated), ("rated", rows), ("scores", scores)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own))
+    return unrated
+
+
+def files(folder):
+    kept = [path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json"]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in kept if ".sqlite" not in path.name}
+
+
+OFFLINE = {
+    "alce": (
+        ["alce", "answers.jsonl", "--nli", "overlap,rouge", "--threshold", "0.5", "-s", "premise=chunks"],
+        {"nli": "overlap,rouge", "threshold": 0.5, "premise": "chunks"},
+    ),
+    "aliice": (["aliice", "answers.jsonl", "--metrics", "overlap"], {"metrics": ["overlap"]}),
+    "scifi": (
+        ["scifi", "answers.jsonl", "--nli", "overlap", "-s", "group=joint", "-s", "styles={lists: false}"],
+        {"nli": "overlap", "group": "joint", "styles": {"lists": False}},
+    ),
+    "meta": (
+        ["meta", "rated.jsonl", "--nli", "overlap", "--scenario", "cited"],
+        {"nli": "overlap", "scenario": "cited"},
+    ),
+    "meta ": (["meta", "rated.jsonl", "--scores", "scores.jsonl"], {"scores": "scores.jsonl"}),
+    "tables": (
+        ["tables", "A=answers.jsonl", "-c", "aliice", "--nli", "overlap", "--parser", "small"],
+        {"config": "aliice", "nli": "overlap", "parser": "small"},
+    ),
+}
+ASKED = {
+    "scifi": ["scifi", "answers.jsonl", "--nli", "overlap", "-s", "output=json_schema"],
+    "citeeval": ["citeeval", "answers.jsonl", "-s", "highest=null", "-s", "extra={top_k: 1, stop: [a]}"],
+    "citeeval file": ["citeeval", "answers.jsonl", "-s", "editing_file="],
+    "refit": ["refit", "rated.jsonl"],
+    "rewrite": ["rewrite", "answers.jsonl", "--nli", "overlap", "-s", "whole=true", "-s", "rewrite.temperature=0.5"],
+    "improve": ["improve", "answers.jsonl", "-o", "better.jsonl", "--rounds", "2"],
+    "meta": ["meta", "rated.jsonl", "--pipelines", "citeeval"],
+    "generate": ["generate", "answers.jsonl", "-o", "new.jsonl", "-s", "output=json_schema"],
+}
+
+
+@pytest.mark.parametrize("name", OFFLINE)
+def test_a_command_and_its_function_give_the_same_tables(cli, answers, tmp_path, name):
+    typed, keywords = OFFLINE[name]
+
+    ended = cli("cite", *typed, *QUICK, "--results", "typed")
+    result = getattr(metaeval.cite, name.strip())(typed[1], **keywords, **CALLED, results=tmp_path / "called")
+
+    assert ended.code == 0, ended.err
+    sheets = {
+        path.relative_to(Path("typed/latest").resolve()).with_suffix("").as_posix(): json.loads(path.read_text())
+        for path in Path("typed/latest").resolve().rglob("*.json")
+    }
+    sheets = {place: sheet["records"] for place, sheet in sheets.items() if "records" in sheet}
+    assert sheets.keys() == result.tables.keys()
+    for place, records in sheets.items():
+        assert json.loads(json.dumps([dict(one) for one in result.tables[place].records])) == records
+    assert not [path for path in (tmp_path / "called").rglob("*") if path.suffix in (".json", ".csv", ".tex")]
+
+
+@pytest.mark.parametrize("name", OFFLINE)
+def test_a_job_run_again_has_the_same_hash_and_bytes(cli, answers, name):
+    assert cli("cite", *OFFLINE[name][0], *QUICK).code == 0
+    before = files(Path("results"))
+
+    ended = cli("results", "rerun", "latest")
+
+    assert (ended.code, files(Path("results"))) == (0, before), ended.err
+    assert "files are the same bytes." in ended.out
+    assert " 0 of 0 " not in ended.out
+
+
+@pytest.mark.parametrize("kept", ["record", "replay", "store"])
+@pytest.mark.parametrize("name", ASKED)
+def test_a_job_of_a_chat_model_runs_again_from_its_kept_replies(cli, fake, answers, name, kept):
+    typed = ["cite", *ASKED[name], *QUICK]
+    with fake.ChatServer(answer=reply) as server:
+        model = ("--model", "tiny", "--base-url", server.url)
+        assert cli(*typed, *model, *(() if kept == "store" else ("--record", "kept.jsonl"))).code == 0
+    if kept == "replay":
+        assert cli(*typed, "--replay", "kept.jsonl").code == 0
+    before, made = files(Path("results")), manifest()
+
+    ended = cli("results", "rerun", "latest", *(["--trust-config"] if kept == "store" else []))
+
+    assert (ended.code, files(Path("results"))) == (0, before), ended.err
+    assert manifest()["recipe"] == made["recipe"]
+
+
+def manifest():
+    return json.loads(Path("results/latest/manifest.json").read_text())
+
+
+def test_an_address_in_a_recipe_is_asked_only_where_it_is_trusted(cli, fake, answers):
+    with fake.ChatServer(answer=reply) as server:
+        model = ("--model", "tiny", "--base-url", server.url)
+        assert cli("cite", "citeeval", "answers.jsonl", *model, *QUICK).code == 0
+
+    ended = cli("results", "rerun")
+
+    assert ended.code == 2
+    assert "base_url" in ended.err
+    assert "--trust-config" in ended.err
+
+
+@pytest.mark.parametrize("path", ["answers.jsonl", "prompt.txt"])
+def test_a_file_that_was_read_is_held_by_its_hash(cli, fake, answers, path):
+    Path("prompt.txt").write_text("Edit. {query} {passages} {statements} Reply in JSON.")
+    with fake.ChatServer(answer=reply) as server:
+        model = ("--model", "tiny", "--base-url", server.url, "--record", "kept.jsonl")
+        typed = ("cite", "citeeval", "answers.jsonl", "-s", "editing_file=prompt.txt")
+        assert cli(*typed, *model, *QUICK).code == 0
+    assert cli("results", "rerun").code == 0
+    Path(path).write_text("other")
+
+    ended = cli("results", "rerun")
+
+    assert ended.code == 2
+    assert f"cannot be run again: {path} is gone, or other than it was" in ended.err
+
+
+def test_files_of_tables_are_in_the_recipe(cli, answers):
+    assert cli("cite", "tables", "A=answers.jsonl", "--nli", "overlap", *QUICK).code == 0
+
+    assert list(manifest()["recipe"]["files"]) == ["answers.jsonl"]
+
+
+@pytest.mark.parametrize("words", [["answers.jsonl", "--nli", "overlap"], ["--nli", "overlap", "answers.jsonl"]])
+def test_a_file_without_a_pipeline_is_for_alce(cli, answers, words):
+    assert cli("cite", *words, *QUICK).code == 0
+    assert manifest()["recipe"]["analysis"] == "cite alce"
+
+
+def test_a_pipeline_that_is_not_there_is_refused(cli, answers):
+    ended = cli("cite", "alec", "answers.jsonl")
+
+    assert ended.code == 2
+    assert "No such command 'alec'" in ended.err
+
+
+def test_the_group_is_called_by_the_name_of_a_pipeline(answers):
+    named = metaeval.cite("alce", "answers.jsonl", ["overlap"], **CALLED)
+    usual = metaeval.cite(answers, nli="overlap", **CALLED)
+
+    assert named.estimates == metaeval.cite.alce("answers.jsonl", nli="overlap", **CALLED).estimates
+    assert [row["value"] for row in named.estimates] == [row["value"] for row in usual.estimates]
+    assert set(dir(metaeval.cite)) == set(registry.names("pipeline"))
+
+
+def test_a_result_that_python_writes_runs_again_and_one_of_objects_says_why_not(cli, answers):
+    metaeval.cite.alce("answers.jsonl", nli="overlap", **CALLED).write()
+    assert cli("results", "rerun").code == 0
+
+    metaeval.cite.alce(answers, nli="overlap", **CALLED).write()
+
+    assert "was written without a recipe" in cli("results", "rerun", manifest_hash()).err
+
+
+def manifest_hash():
+    return Path("results/latest").resolve().name[-8:]
+
+
+def test_a_plan_is_a_text_in_python(answers):
+    said = metaeval.cite.citeeval("answers.jsonl", model="tiny", base_url="http://127.0.0.1:9/v1", dry_run=True)
+
+    assert isinstance(said, Text)
+    assert "requests" in said
+
+
+def test_two_names_of_one_option_are_refused(answers):
+    with pytest.raises(metaeval.errors.UserError, match="metrics is another name of nli"):
+        metaeval.cite.alce("answers.jsonl", nli="overlap", metrics="rouge")
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("cite alce a.jsonl --premise chunks", "--premise is a setting here: --set premise=VALUE."),
+        ("cite rewrite a.jsonl --whole", "--whole is a setting here: --set whole=true."),
+        ("cite citeeval a.jsonl --requests b.jsonl", "--requests is a setting here: --set requests=VALUE."),
+        ("cite citeeval a.jsonl --replies b.jsonl", "--replies is a setting here: --set batch=VALUE."),
+        ("cite alce a.jsonl --store b", "--store is a setting here: --set store=VALUE."),
+    ],
+)
+def test_an_option_that_became_a_setting_is_answered(refused, typed, answer):
+    assert refused(*typed.split()) == answer

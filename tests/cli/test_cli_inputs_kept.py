@@ -1,0 +1,222 @@
+"""No command writes over a file that it reads, however the file is named: it is refused before anything is computed."""
+
+import dataclasses
+import json
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+import metaeval
+from metaeval.cli.app import app
+from metaeval.corpus.jsonl import write_corpus
+from metaeval.errors import UserError
+from tests.cli.samples import every_command
+
+# Nothing listens there: whoever asks before refusing fails in another way.
+CHAT = "--model tiny --base-url http://127.0.0.1:9 "
+JUDGE = "-m llm-discrete -s metric_options.llm-discrete.model=tiny -d jsonl --data corpus.jsonl"
+JUDGED = "--nli llm-discrete --threshold 0.5 -s metric_options.llm-discrete.model=tiny"
+
+LINES = {
+    "pairs output": "pairs OUT -d jsonl --data corpus.jsonl",
+    "data convert output": "data convert jsonl OUT --data corpus.jsonl",
+    "run requests": f"run {JUDGE} --requests OUT",
+    "score requests": f"score {JUDGE} --requests OUT",
+    "score output": "score -m overlap -d jsonl --data scores/overlap.jsonl --output scores",
+    "label output": "label answers.jsonl -o OUT",
+    "gate fit output": "gate fit answers.jsonl -l labels.csv -m overlap -o OUT",
+    "gate check junit": "gate check answers.jsonl gate.json --junit OUT",
+    "gate check markdown": "gate check answers.jsonl gate.json --markdown OUT",
+    "view output": "view -o OUT results/latest/pairs.jsonl",
+    "cite generate output": f"cite generate answers.jsonl {CHAT} -o OUT",
+    "cite generate record": f"cite generate answers.jsonl {CHAT} -o new.jsonl --record OUT",
+    "cite improve output": f"cite improve answers.jsonl {CHAT} -o OUT",
+    **{
+        f"cite {name} record": f"cite {name} answers.jsonl {CHAT} {more} --record OUT"
+        for name, more in (
+            ("citeeval", ""),
+            ("improve", "-o new.jsonl"),
+            ("meta", "--pipelines citeeval"),
+            ("refit", ""),
+            ("rewrite", ""),
+            ("scifi", ""),
+        )
+    },
+}
+"""For each option of a command that names a file to write, a line that names a file which the command reads."""
+
+PRINTS_ONLY = {"shards slurm output"}
+OF_OTHER_ENDINGS = {"results export output"}
+"""They write no file with the ending of one that they read."""
+OUTPUTS = {"output", "record", "requests", "junit", "markdown"}
+READ = {"config", "data", "batch", "replay", "file", "files", "answers", "other", "labels", "existing_labels", "gate"}
+READ |= {"calibration", "coefficients", "human", "scores", "folder", "data"}
+OWN = {"results", "store", "reply_store"}
+"""Folders of results, and stores, which their format protects: no file of another kind is opened as one."""
+
+
+def named_files():
+    """(command, parameter) for each parameter of a command that is a path."""
+    for name, command in every_command().items():
+        for parameter in command.params:
+            if (parameter.metavar or "").strip("[].") in ("FILE", "FOLDER", "OTHER", "SCORES", "GATE", "PATH"):
+                yield name, parameter.name
+
+
+def test_every_path_of_a_command_is_known_to_be_read_or_written():
+    every = set(named_files())
+
+    assert {parameter for _, parameter in every} <= OUTPUTS | READ | OWN
+    assert not OUTPUTS & (READ | OWN)
+    written = {f"{name} {parameter}" for name, parameter in every if parameter in OUTPUTS}
+    assert written == {*LINES, *PRINTS_ONLY, *OF_OTHER_ENDINGS}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Files that commands read: a corpus, answers, labels, and a gate that was fitted to them."""
+    from typer.testing import CliRunner
+
+    folder = tmp_path_factory.mktemp("read")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        answers = [
+            {
+                **{
+                    "id": f"a{number}",
+                    "question": f"What has town {number}?",
+                    "text": f"Town {number} has a bridge [1].",
+                },
+                "passages": [{"text": f"Town {number} has a bridge." if number % 2 else "Cats sleep all day."}],
+            }
+            for number in range(160)
+        ]
+        Path("answers.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers))
+        labels = [f"a{number}/1[1],{'full' if number % 2 else 'none'}" for number in range(160)]
+        Path("labels.csv").write_text("\n".join(["id,level", *labels, ""]))
+        for line in (
+            "data convert mini corpus.jsonl",
+            "gate fit answers.jsonl -l labels.csv -m overlap -o gate.json -q",
+            "run -m overlap -p classification -s controls=false -s interval.resamples=20 -q",
+        ):
+            ended = CliRunner().invoke(app, shlex.split(line))
+            assert ended.exit_code == 0, (line, ended.output, ended.exception)
+    return folder
+
+
+@pytest.fixture
+def files(cli, made, tmp_path):
+    """These files, in the folder in which commands run."""
+    for path in (one for one in made.rglob("*") if one.is_file() and "latest" not in one.parts):
+        target = tmp_path / path.relative_to(made)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+    (job,) = (path.parent for path in (tmp_path / "results").rglob("pairs.jsonl"))
+    (tmp_path / "results" / "latest").symlink_to(job, target_is_directory=True)
+    (tmp_path / "scores").mkdir()
+    (tmp_path / "scores" / "overlap.jsonl").write_bytes((tmp_path / "corpus.jsonl").read_bytes())
+    return tmp_path
+
+
+def bytes_of(folder):
+    return {
+        path: path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.startswith("scores.sqlite")
+    }
+
+
+def same(path):
+    return path
+
+
+def spelled_otherwise(path):
+    return Path("scores", os.pardir, path)
+
+
+def symbolic_link(path):
+    Path("link.jsonl").symlink_to(path)
+    return Path("link.jsonl")
+
+
+def hard_link(path):
+    Path("link.jsonl").hardlink_to(path)
+    return Path("link.jsonl")
+
+
+@pytest.mark.parametrize("name", [same, spelled_otherwise, symbolic_link, hard_link])
+@pytest.mark.parametrize("option", LINES)
+def test_what_is_read_is_not_overwritten(cli, files, option, name):
+    words = shlex.split(LINES[option])
+    read = next(word for word in words if word.endswith(".jsonl") and word != "new.jsonl")
+    output = name(Path(read))
+    before = bytes_of(files)
+
+    ended = cli(*(output if word == "OUT" else word for word in words))
+
+    assert ended.code == 2, ended
+    said = "is there already and may hold labels" if option == "label output" else "is read as input"
+    assert ended.err.count("\n") == 1, ended.err
+    assert said in ended.err
+    assert bytes_of(files) == before
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_store_that_was_used_is_not_written_over(cli, files, there):
+    line = "gate fit answers.jsonl -l labels.csv -m overlap -s store=s.json -o {}"
+    if there:
+        assert cli(*shlex.split(line.format("other.json"))).code == 0
+
+    ended = cli(*shlex.split(line.format("s.json")))
+
+    assert ended.code == 2, ended
+    assert "s.json is read as input and would be overwritten" in ended.err
+    assert cli("store", "verify", "--store", "s.json").code == 0
+
+
+@pytest.mark.parametrize("store", ["corpus.jsonl", "answers.jsonl"])
+def test_no_file_of_another_kind_becomes_a_store(refused, files, store):
+    before = bytes_of(files)
+
+    refused(
+        "label", "answers.jsonl", "--design", "stratified", "-n", "10", "-o", "to_label.csv", "-s", f"store={store}"
+    )
+
+    assert bytes_of(files) == before
+
+
+def test_a_call_from_python_does_not_write_over_what_it_reads(files):
+    before = bytes_of(files)
+
+    with pytest.raises(UserError, match=r"corpus\.jsonl is read as input"):
+        metaeval.data.convert("jsonl", "corpus.jsonl", data="corpus.jsonl")
+
+    assert bytes_of(files) == before
+
+
+def test_a_later_call_from_python_may_write_there(files):
+    corpus = metaeval.load_corpus("jsonl", data="corpus.jsonl")
+    Path("corpus.jsonl").write_text("changed")
+
+    write_corpus(corpus, Path("corpus.jsonl"))
+
+    assert metaeval.load_corpus("jsonl", data="corpus.jsonl") == corpus
+
+
+def test_a_result_in_python_is_not_written_over_the_answers(files):
+    result = metaeval.cite("alce", "answers.jsonl", ["overlap"], threshold=0.5, interval={"resamples": 20})
+    before = Path("answers.jsonl").read_bytes()
+
+    with pytest.raises(UserError, match=r"answers\.jsonl is read as input"):
+        dataclasses.replace(result, files={Path("answers.jsonl"): "other"}).write()
+
+    assert Path("answers.jsonl").read_bytes() == before
+    assert result.write()
+
+
+def test_the_same_command_writes_its_own_files_again(cli, files):
+    for line in ("run -m overlap -p classification -s controls=false -s interval.resamples=20 -q", "view", "view"):
+        ended = cli(*shlex.split(line))
+        assert ended.code == 0, ended.err

@@ -1,0 +1,173 @@
+"""No job writes over another: of every command that writes a job, each option that its files depend on."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.battery import write_inputs
+from tests.cli.samples import every_command
+
+QUICK = "-s interval.resamples=20 -s comparison.permutations=10 -q"
+PAIR = f"overlap rouge {QUICK}"
+RUN = f"-m overlap,rouge -p classification {QUICK}"
+ANSWERS = f"towns.jsonl -l labels.csv -m overlap {QUICK}"
+
+WRITING = {
+    "run": (
+        f"run {RUN}",
+        [
+            *("-s interval.certify=true", "-s comparison.alpha=0.2", "-u citation"),
+            *(
+                "-s comparison.family=table",
+                "-s interval.level=0.9",
+                "-s controls=false",
+                "-s aggregate=mean -u citation",
+            ),
+        ],
+    ),
+    "evaluate": (
+        f"evaluate scores.jsonl {QUICK}",
+        ["-p retrieval", "-s interval.seed=3", "--by length", "--by position"],
+    ),
+    "compare": (
+        f"compare {PAIR} -p classification",
+        ["-s margin=0.1", "--by length", "--by position", "--bias", "--agreement", "--complementarity"],
+    ),
+    "plan": (f"plan {PAIR}", ["--difference 2", "--difference 9", "--measure spearman", "-p retrieval"]),
+    "plan --certify": (
+        f"plan --certify --value 75 {QUICK} -s groups=20 -s runs=50",
+        ["-s runs=60", "-s icc=0.5", "-s sizes=4", "-s levels=30,70", "-s groups=30"],
+    ),
+    "thresholds": (
+        f"thresholds {PAIR}",
+        ["--to mini", "--to mini -s to_unit=citation", "-s protocol_options.decision.folds=3"],
+    ),
+    "thresholds --learn": (
+        f"thresholds overlap --learn {QUICK}",
+        ["--target partial", "-s objective=balanced-accuracy", "-s folds=3", "-u chunk"],
+    ),
+    "multiverse --claim": ("multiverse scores.jsonl --claim '0.71 AUC on mini' -q", ["-s interval.seed=1"]),
+    "multiverse": (f"multiverse {RUN} -a pool=own -a unit=chunk", ["-a chunk.size=60", "--measure fs_ps"]),
+    "run --suite": (f"run --suite {RUN}", ["-s comparison.alpha=0.2", "-s interval.certify=true"]),
+    "results figures": ("results figures mini", ["--cost"]),
+    "data audit": (f"data audit mini --sizes 50 {QUICK}", ["--sizes 60", "-s interval.seed=3"]),
+    "estimate": (f"estimate {ANSWERS}", ["--estimand process", "-s assume_sample=true", "-s interval.level=0.8"]),
+    "gate fit": (
+        f"gate fit {ANSWERS} -o gate.json --max-missed 0.5",
+        [
+            "--max-missed 0.6",
+            "--max-flagged 0.4",
+            "--max-unsupported 0.3",
+            "--alpha 0.1",
+            "--promise mean",
+            "--target full",
+        ],
+    ),
+    "gate check": (f"gate check towns.jsonl fitted.json {QUICK}", ["--max-unsupported 0.9"]),
+    "cite alce": (
+        f"cite alce answers.jsonl --nli overlap {QUICK}",
+        [
+            "--threshold 0.9",
+            "-s premise=chunks",
+            "--profile released",
+            "-s units=list",
+            "-s splitter=rules",
+            "--measures length",
+        ],
+    ),
+    "cite aliice": (f"cite aliice answers.jsonl --nli overlap {QUICK}", ["--profile released", "--threshold 0.9"]),
+    "cite agreement": (
+        f"cite agreement human.json --nli overlap {QUICK}",
+        ["--threshold 0.9", "-s interval.level=0.8"],
+    ),
+    "cite tables": (
+        f"cite tables ASQA=answers.jsonl -c aliice --nli overlap --parser small {QUICK}",
+        ["-s threshold=0.9", "-s interval.level=0.8"],
+    ),
+    "cite scifi": (f"cite scifi samples.jsonl --nli overlap {QUICK}", ["--threshold 0.9", "-s group=joint"]),
+    "cite meta": (
+        f"cite meta rated.jsonl --nli overlap --pipelines alce {QUICK}",
+        ["--threshold 0.9", "--scenario cited"],
+    ),
+}
+"""Commands that write a job: what is typed first, and then behind it, each time to another folder."""
+
+ASKING = {"cite generate", "cite citeeval", "cite improve", "cite refit", "cite rewrite"}
+"""Pipelines that ask a chat model: they open their jobs as the other pipelines do."""
+
+OTHERS = {
+    *("pairs", "score", "results explain", "results diff", "label", "view", "shards slurm", "gate action"),
+    *("data list", "data show", "data fetch", "data verify", "data convert", "data validate"),
+    *("metrics list", "metrics show", "metrics verify", "metrics doctor", "metrics serve"),
+    *("results list", "results show", "results export", "results rm", "results rerun", "store verify", "store compact"),
+    *("shards status", "shards merge", "shards verify"),
+}
+"""Commands that write no job."""
+
+
+def test_every_command_is_walked_or_writes_no_job():
+    assert every_command().keys() == {name.partition(" --")[0] for name in WRITING} | ASKING | OTHERS
+
+
+@pytest.fixture
+def inputs(cli, tmp_path):
+    """Files that the commands read: answers, labels of some of their citations, scores, a gate."""
+    write_inputs(tmp_path, None)
+    kinds = ("Town {} has a bridge.", "Town has a mill.", "Cats sleep.")
+    with open("towns.jsonl", "w") as file:
+        for number in range(40):
+            passages = [{"text": kinds[(number * place) % 3].format(number)} for place in (1, 2)]
+            text = f"Town {number} has a bridge [1]. Town {number} has a bridge [2]."
+            file.write(json.dumps({"id": f"a{number}", "text": text, "passages": passages}) + "\n")
+    levels = {f"a{number}/{place}[{place}]": (number * place) % 3 for number in range(40) for place in (1, 2)}
+    rows = [f"{item},{('full', 'partial', 'none')[level]}" for item, level in levels.items()]
+    Path("labels.csv").write_text("\n".join(["item,level", *rows]))
+    assert cli("score", "-m", "overlap", "-o", ".", "-q").code == 0
+    Path("overlap.jsonl").rename("scores.jsonl")
+    Path("overlap.manifest.json").unlink(missing_ok=True)
+
+
+def files_of(folder):
+    """Every file of every job, with its bytes."""
+    jobs = [path.parent for path in Path(folder).rglob("manifest.json") if not path.parent.is_symlink()]
+    return {path: path.read_bytes() for job in jobs for path in job.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_an_option_that_changes_what_is_written_changes_the_folder(cli, inputs, name):
+    first, changes = WRITING[name]
+    if name == "gate check":
+        fitted = cli(
+            *shlex.split(f"gate fit {ANSWERS} -o fitted.json --max-missed 0.9 --max-flagged 0.9 --promise mean")
+        )
+        assert fitted.code == 0, fitted.out
+    if name == "results figures":
+        assert cli(*shlex.split(f"run {RUN}")).code == 0
+    assert cli(*shlex.split(first)).code in (0, 1)
+    for change in changes:
+        before = files_of("results")
+        jobs = {path.parent for path in before}
+        ended = cli(*shlex.split(f"{first} {change}"))
+        assert ended.code in (0, 1), (change, ended.err)
+        after = files_of("results")
+        assert {path for path in before if before[path] != after[path]} == set(), change
+        new = {path.parent for path in after} - jobs
+        assert new, f"{change}: no folder of its own"
+        latest = Path("results/latest").resolve()
+        opened = (
+            new
+            if name == "results figures"
+            else [job for job in new if latest in (job.resolve(), job.resolve().parent)]
+        )
+        manifests = [job / "manifest.json" for job in opened]
+        assert manifests, "the latest job is another one"
+        for path in manifests:
+            made = json.loads(path.read_text())["analysis"]
+            assert made["name"] == name.partition(" --")[0]
+            assert (made["options"], made["settings"]) != ({}, {})
+
+    jobs = {path.parent for path in files_of("results")}
+    assert cli(*shlex.split(first)).code in (0, 1)
+    assert {path.parent for path in files_of("results")} == jobs, "the same command writes the same folder"

@@ -1,0 +1,90 @@
+"""A run validates its settings once, reads its data once and loads each of its metrics once: calls are counted."""
+
+import json
+import sys
+from collections import Counter
+
+import pydantic
+import pytest
+
+import metaeval
+from metaeval.experiment import metrics, prepared_run
+
+TEXT = {"text": "The mayor opened the bridge [1].", "passages": [{"id": "1", "text": "The mayor opened the bridge."}]}
+QUICK = ("--set", "interval.resamples=30", "--set", "comparison.permutations=30")
+
+
+@pytest.fixture
+def counted(monkeypatch, tmp_path):
+    """How often metrics are loaded, settings validated and data sets read from now on, by name."""
+    counts = {kind: Counter() for kind in ("loaded", "validated", "read")}
+
+    def counting(kind, function, name_of):
+        def wrapper(*args, **keywords):
+            counts[kind][name_of(args[0])] += 1
+            return function(*args, **keywords)
+
+        return wrapper
+
+    load, validate = metrics.load_metric, pydantic.BaseModel.model_validate.__func__
+    ours = [module for name, module in sys.modules.items() if name.startswith("metaeval")]
+    for module in [module for module in ours if getattr(module, "load_metric", None) is load]:
+        monkeypatch.setattr(module, "load_metric", counting("loaded", load, str))
+    read = counting("read", prepared_run.load_dataset, lambda dataset: dataset.name)
+    monkeypatch.setattr(prepared_run, "load_dataset", read)
+    counting_validate = classmethod(counting("validated", validate, lambda model: model.__name__))
+    monkeypatch.setattr(pydantic.BaseModel, "model_validate", counting_validate)
+    (tmp_path / "answers.jsonl").write_text(json.dumps({"id": "1", **TEXT}))
+    return counts
+
+
+def settings_of(counts):
+    """The models of settings among what was validated: those of commands, runs and metrics."""
+    return {name: count for name, count in counts["validated"].items() if name.endswith(("Options", "Config"))}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "-m", "overlap,rouge", *QUICK),
+        ("score", "-m", "overlap,rouge"),
+        ("compare", "overlap", "rouge", *QUICK),
+        ("cite", "alce", "answers.jsonl", "--nli", "overlap,rouge", "--threshold", "0.5", *QUICK),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_command_validates_once_and_loads_each_metric_once(cli, counted, command):
+    assert cli(*command).code == 0
+    assert counted["loaded"] == {"overlap": 1, "rouge": 1}
+    validated = settings_of(counted)
+    assert {"OverlapOptions", "RougeOptions"} < set(validated)
+    assert set(validated.values()) == {1}
+    assert counted["read"] == ({} if command[0] == "cite" else {"mini": 1})
+
+
+def test_python_functions_validate_once_and_load_each_metric_once(counted, tmp_path):
+    quick = {"interval": {"resamples": 30}, "comparison": {"permutations": 30}, "results": tmp_path}
+    metaeval.run(metrics=["overlap", "rouge"], **quick)
+    metaeval.compare("overlap", "rouge", **quick)
+    metaeval.cite("alce", tmp_path / "answers.jsonl", "overlap", threshold=0.5, results=tmp_path)
+    assert counted["loaded"] == {"overlap": 3, "rouge": 2}
+    expected = {"RunOptions": 1, "CompareOptions": 1, "RunConfig": 1, "OverlapOptions": 3, "RougeOptions": 2}
+    assert settings_of(counted).items() >= expected.items()
+    assert counted["read"] == {"mini": 2}
+
+
+def test_score_files_are_evaluated_without_loading_a_metric(cli, counted):
+    assert cli("score", "-m", "rouge", "-q").code == 0
+    for count in counted.values():
+        count.clear()
+    assert cli("evaluate", "results/rouge.jsonl", *QUICK).code == 0
+    assert (counted["loaded"], settings_of(counted), counted["read"]) == ({}, {"EvaluateOptions": 1}, {"mini": 1})
+
+
+def test_a_loaded_metric_holds_no_model_after_scoring(tmp_path):
+    config = metaeval.config.RunConfig(metrics=("minilm-cosine", "overlap"), results=tmp_path)
+    loaded = metrics.load_metrics(config.metrics, config)
+    before = {name: set(vars(loaded[name])) for name in loaded.names}
+    for _, metric, _ in metrics.score_in(None, [("A bridge.", "A bridge.")], loaded, None, None):
+        assert metric not in loaded.by_name.values()
+    assert {name: set(vars(loaded[name])) for name in loaded.names} == before

@@ -1,0 +1,143 @@
+"""What the command line can do, Python can: the same names, the same tables, from one declaration."""
+
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+
+import metaeval
+from metaeval import registry
+from metaeval.analyses.analysis import Analysis, own_fields
+from metaeval.analyses.function import signature_of
+from metaeval.analyses.interface import PAGE, STUB, page, stub
+from metaeval.declared import flag_of, option_of
+from metaeval.files import csv_text
+from metaeval.report.notebook import Sheets
+from metaeval.report.result import load_result
+from tests.cli.samples import every_command
+
+QUICK = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}}
+TYPED = ["-s", "interval.resamples=20", "-s", "comparison.permutations=20"]
+
+# What is typed behind the command, and the same as keywords; positional arguments stand under "".
+SAME = {
+    "plan": (["overlap", "rouge", "--difference", "2,5"], {"": ("overlap", "rouge"), "difference": [2, 5]}),
+    "plan ": (["overlap", "--certify", "-s", "runs=50"], {"": ("overlap",), "certify": True, "runs": 50}),
+    "compare": (
+        ["overlap", "rouge", "-p", "classification"],
+        {"": ("overlap", "rouge"), "protocols": "classification"},
+    ),
+    "thresholds": (["overlap", "rouge", "-u", "citation"], {"": ("overlap", "rouge"), "unit": "citation"}),
+    "thresholds ": (["overlap", "--learn", "-s", "folds=3"], {"": ("overlap",), "learn": True, "folds": 3}),
+}
+
+
+def registered():
+    return {name: registry.find("analysis", name) for name in registry.names("analysis")}
+
+
+@pytest.mark.parametrize("name", registry.names("analysis"))
+def test_a_command_and_its_function_take_the_same(name):
+    analysis = registry.find("analysis", name)
+    typed = every_command()[name.replace(".", " ")]
+    options = {option for one in typed.params for option in one.opts if not getattr(one, "hidden", False)}
+    parameters = signature_of(analysis.options).parameters
+
+    assert isinstance(analysis, Analysis)
+    assert analysis.name.replace(" ", ".") == name
+    free = {"settings"} if analysis.options.model_config.get("extra") == "allow" else set()
+    assert set(parameters) == set(analysis.options.model_fields) | free
+    for field, declared in analysis.options.model_fields.items():
+        flag = flag_of(declared)
+        if flag.metavar and not flag.argument and field not in analysis.options.untyped:
+            assert option_of(field, declared) in options
+    assert all(analysis.options.model_fields[field].description for field in own_fields(analysis.options))
+
+
+def test_every_analysis_has_a_function():
+    grouped = {name for name in registered() if "." in name}
+    groups = {name.partition(".")[0] for name in grouped}
+    assert set(metaeval.ANALYSES.values()) - groups | grouped == set(registered())
+    for name in sorted(set(metaeval.ANALYSES) - groups):
+        function = getattr(metaeval, name)
+        assert (function.__name__, inspect.signature(function)) == (name, function.__signature__)
+        assert function.__doc__.splitlines()[0].endswith(".")
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_command_and_its_function_give_the_same_tables(cli, tmp_path, name):
+    typed, keywords = SAME[name]
+    name = name.strip()
+    written = tmp_path / "typed"
+
+    ended = cli(*name.split("."), *typed, *TYPED, "-q", "--results", str(written))
+    positional, keywords = keywords.get("", ()), {key: value for key, value in keywords.items() if key}
+    returned = getattr(metaeval, name)(*positional, **keywords, **QUICK, results=tmp_path / "called")
+
+    assert ended.code == 0, ended.err
+    assert isinstance(returned, Sheets)
+    files = {
+        path.stem: json.loads(path.read_text()) for path in written.rglob("*.json") if path.name != "manifest.json"
+    }
+    sheets = {stem: file["records"] for stem, file in files.items() if "records" in file}
+    assert sheets
+    for stem, records in sheets.items():
+        assert json.loads(json.dumps([dict(record) for record in returned[stem].records])) == records
+    assert not [path for path in (tmp_path / "called").rglob("*") if path.suffix in (".json", ".csv", ".tex")]
+
+
+def test_a_suite_gives_the_same_tables_under_the_same_names(cli, tmp_path):
+    data = {"dataset": ["mini"], "metrics": ["overlap", "rouge"]}
+    typed = ["-d", "mini", "-m", "overlap,rouge", *TYPED, "-q", "--results", str(tmp_path / "typed")]
+
+    ended = cli("run", "--suite", *typed)
+    found = metaeval.run(suite=True, **data, **QUICK, results=tmp_path / "called")
+
+    assert ended.code == 0, ended.err
+    tables = {path.stem: path.read_bytes().decode() for path in (tmp_path / "typed").glob("mini-*/table-*.csv")}
+    assert set(found.tables) == set(tables)
+    assert {
+        name: csv_text([list(sheet.records[0]), *(row.values() for row in sheet.records)])
+        for name, sheet in found.tables.items()
+    } == tables
+    results = {
+        path.stem: load_result(path)
+        for path in (tmp_path / "typed").glob("mini-all-*/*.json")
+        if path.name != "manifest.json"
+    }
+    assert {result.protocol: result for result in found} == results
+    assert not [path for path in (tmp_path / "called").rglob("*") if path.suffix in (".json", ".csv", ".tex")]
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: metaeval.plan(alike=0.3), "plan: alike is the earlier name of icc."),
+        (lambda: metaeval.compare("overlap", margn=1), "Did you mean 'margin'?"),
+        (lambda: metaeval.compare("overlap", metrics=["rouge"]), "metrics is given twice"),
+        (lambda: metaeval.thresholds("overlap", to_split="dev"), "name it with --to"),
+        (lambda: metaeval.thresholds("overlap", folds=3), "--set folds=VALUE is for --learn"),
+        (lambda: metaeval.plan("overlap", runs=60), "is for --certify"),
+        (lambda: metaeval.plan("overlap", certify=True, difference=2), "leave --certify and --value out"),
+        (lambda: metaeval.multiverse(claim="0.7 AUC on mini", scores="a", axes="pool=own"), "--axes is said by the"),
+        (lambda: metaeval.run(suite=True, datasets=[{"split": "dev"}]), "it should be a name, or a mapping"),
+        (lambda: metaeval.run(datasets=["mini"]), r"Several data sets \(mini\) are for --suite"),
+        (lambda: metaeval.estimate("a", "b", "c", "d", "set", "", {}, True, 5), "at most 8 arguments without a name"),
+    ],
+)
+def test_a_wrong_argument_is_one_sentence(call, says):
+    with pytest.raises(metaeval.errors.UserError, match=says.replace("?", r"\?")):
+        call()
+
+
+def test_the_stub_and_the_page_of_the_interface_are_what_the_declarations_say():
+    """A public signature changes with both: run `python -m metaeval.analyses.interface`."""
+    assert STUB.read_text(encoding="utf-8") == stub()
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_settings_of_a_file_count_where_the_analysis_has_them(tmp_path):
+    Path(tmp_path / "mine.yaml").write_text("metrics: [overlap, rouge]\nprotocols: [retrieval]\nchunk: {size: 60}\n")
+    options = registry.find("analysis", "plan").options_of({"config": tmp_path / "mine.yaml"})
+    assert (options.metrics, options.chunk.size, options.names_metrics) == (("overlap", "rouge"), 60, True)

@@ -1,0 +1,56 @@
+"""What a fit of a gate promises: alpha is divided among metrics, and citations of an answer are not independent."""
+
+import pytest
+
+from metaeval.experiment.labelling.gate_fit import fit, fit_sentences
+from metaeval.labelling.gates import Terms
+
+
+def citations(unsupported, supported=32, size=1):
+    """Rows with two metrics without an error, and `size` citations of one level in each answer; and their levels."""
+    rows, levels = [], {}
+    for number in range(unsupported + supported):
+        bad = number < unsupported
+        answer = f"{'bad' if bad else 'good'} {(number if bad else number - unsupported) // size}"
+        text = {"id": f"c{number}", "answer_id": answer, "statement": f"word{number} is so", "passage": "They say so"}
+        score = (0.1 if bad else 0.8) + number % size / 100 + number / 1e5
+        rows.append({**text, "first": score, "second": score})
+        levels[text["id"]] = "none" if bad else "full"
+    return rows, levels
+
+
+def test_metrics_share_alpha():
+    # .9 ** 32 is .034: below .05, and above .05 / 2. .9 ** 36 is .0225.
+    for unsupported, metrics, keeps in ((32, ["first"], True), (32, ["first", "second"], False)):
+        found = fit(*citations(unsupported), metrics)
+        assert (found.gate is not None) is keeps
+        assert [one.passes for one in found.candidates] == [keeps] * len(metrics)
+    assert found.needed == 36
+    assert "shared by 2 metrics" in fit_sentences(found)[0]
+    assert fit(*citations(36), ["first", "second"]).gate.metric == "first"
+    # A metric named twice is tested once.
+    assert fit(*citations(32), ["first", "first"]).gate is not None
+    assert fit(*citations(32), ["first", "second"], Terms(alpha=0.1)).gate is not None
+
+
+def test_answers_count_where_no_citation_is_missed():
+    # 20 answers of 5 unsupported citations: if a tenth of answers fails, none of 20 does with chance .12.
+    found = fit(*citations(100, size=5), ["first"])
+    assert found.gate is None
+    assert found.effective == pytest.approx(20)
+    assert "100 unsupported labels, which tell as much as 20 independent ones" in fit_sentences(found)[0]
+    # 29 answers and more would tell: 9 answers more of 5, half as many labels of the others.
+    assert found.wanted >= (29 * 5 - 100) * 132 / 100
+    assert fit(*citations(150, size=5), ["first"]).gate is not None
+
+
+def test_supported_labels_of_a_gate_count_by_how_flags_go_together():
+    rows, levels = citations(150, 60, size=5)
+    alone = fit(rows, levels, ["first"]).gate
+    assert alone.supported_labels == pytest.approx(12)
+    # One of 12 answers is flagged whole: 12 answers still; one citation of each answer: nearly all 60.
+    for flagged, labels in ((range(150, 155), 12), (range(150, 210, 5), 60)):
+        changed = [{**row, "first": 0.0 if n in flagged else row["first"]} for n, row in enumerate(rows)]
+        gate = fit(changed, levels, ["first"]).gate
+        assert gate.flagged == pytest.approx(len(flagged) / 60)
+        assert gate.supported_labels == pytest.approx(labels)

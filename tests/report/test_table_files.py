@@ -1,0 +1,130 @@
+"""A table's file: read back as written, the same bytes, refused when it is something else; of earlier versions too."""
+
+import csv
+import json
+
+import pytest
+
+from metaeval.errors import UserError
+from metaeval.report.formats import (
+    FORMATS,
+    format_texts,
+    load_table,
+    printed,
+    table_text,
+    tables_in,
+    write_page,
+    write_table,
+)
+from metaeval.report.result import Data, load_result
+from metaeval.report.table import Block, Cell, Group, Line, Note, Table
+from metaeval.shown import Shown
+
+DATA = Data(name="d", split="s", fingerprint="f", statements=1, documents=1, citations=1, groups=1, levels={})
+RECORDS = [{"metric": "a", "value": 0.1 + 0.2, "rows": 3}, {"metric": "b,c", "value": None, "rows": 0}]
+
+
+def table(records=RECORDS, lines=1):
+    cell = Cell("1.0", "0.9–1.1", ("0.9", "1.1"), "best", ("1", "†"), ("ties [0..1]",))
+    blocks = tuple(
+        Block(title, tuple(Line(f"m{number}", (cell,)) for number in range(lines))) for title in ("one", "two")
+    )
+    return Table(
+        key=("k",),
+        title="A title",
+        subtitle="d, s",
+        headings=("value",),
+        blocks=blocks,
+        legend="Bold: best.",
+        footnotes=(Note("†", "a mark"),),
+        footer=(Note("data", "what it is", (("a, b", "of both"),)),),
+        signatures=("data:d|metric:a",),
+        stub="metric",
+        groups=(Group("all", 1),),
+        name="numbers",
+        data=DATA,
+        settings={"seed": 3},
+        records=records,
+    )
+
+
+def test_a_table_is_read_back_whole(tmp_path):
+    (path,) = write_table(table(), tmp_path)
+
+    assert path.name == "numbers.json"
+    found = load_table(path)
+    assert found == table()
+    assert all(isinstance(text, Shown) for line in found.lines for text in (line.name, *line.cells[0].marks))
+    assert tables_in(path) == [found]
+    texts = format_texts(path, FORMATS)
+    assert texts == {end: table_text(table(), name) for name, end in FORMATS.items()}
+    rows = list(csv.DictReader(texts[".csv"].splitlines()))
+    assert rows[0] == {"dataset": "d", "split": "s", "metric": "a", "value": "0.30000000000000004", "rows": "3"}
+    assert rows[1]["value"] == ""
+
+
+def test_a_file_of_an_earlier_version_has_its_numbers_and_no_layout(tmp_path):
+    path = tmp_path / "numbers.json"
+    data = {"name": "numbers", "data": DATA.model_dump(mode="json"), "settings": {"seed": 3}, "records": RECORDS}
+    path.write_text(json.dumps({"schema": "metaeval-sheet/1", "signatures": ["data:d"], **data}), encoding="utf-8")
+
+    found = load_table(path)
+    assert (found.name, found.data, found.settings, found.records) == ("numbers", DATA, {"seed": 3}, RECORDS)
+    assert (found.signatures, found.lines, tables_in(path)) == (("data:d",), (), [])
+    path.with_suffix(".txt").write_text("as printed", encoding="utf-8")
+    assert printed(sorted(tmp_path.iterdir())) == {path.with_suffix(".txt"): "as printed"}
+    with pytest.raises(UserError, match="table of an earlier version"):
+        load_result(path)
+
+
+def test_a_table_is_no_result(tmp_path):
+    (path,) = write_table(table(), tmp_path)
+
+    with pytest.raises(UserError, match="no result of a protocol: 'metaeval results show"):
+        load_result(path)
+
+
+def test_the_page_holds_every_table(tmp_path):
+    written = write_table(table(), tmp_path)
+
+    (page,) = write_page("metaeval plan", [*written, tmp_path / "pairs.jsonl"], tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert "metaeval plan: d" in text
+    assert "A title" in text
+    assert write_page("metaeval plan", [tmp_path / "pairs.jsonl"], tmp_path) == []
+
+
+def test_an_undefined_number_that_was_not_named_so_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_table(table([{"value": float("nan")}]), tmp_path)
+
+
+@pytest.mark.parametrize(("lines", "tables"), [(20, 1), (21, 2)], ids=["a page", "more than a page"])
+def test_a_long_table_is_parted_at_its_blocks(lines, tables):
+    assert table_text(table(lines=lines), "latex").count(r"\begin{table}") == tables
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"schema": "metaeval-table/9"}, "schema is 'metaeval-table/9'"),
+        ({"records": [{"a": 1}, {"b": 1}]}, "records must all have the same fields"),
+        ({"records": [{"a": [1]}]}, "field records.0.a"),
+        ({"extra": 1}, "field extra"),
+    ],
+)
+def test_what_is_no_table_is_refused_with_its_field(tmp_path, change, said):
+    path = write_table(table(), tmp_path)[0]
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
+
+    with pytest.raises(UserError) as refusal:
+        load_table(path)
+    assert said in str(refusal.value)
+
+
+def test_what_is_no_json_is_refused(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text("[", encoding="utf-8")
+
+    with pytest.raises(UserError, match="is not JSON"):
+        load_table(path)
