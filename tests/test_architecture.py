@@ -42,6 +42,7 @@ ROOMS = {
     "config_files": f"registry {READS}",
     "config": f"config_files declared corpus {READS} {TABLES}",
     "variants": "config declared reading",
+    "experiment.serving": "metaeval config errors experiment.metrics",
     "experiment": (
         "cells registry signature citation llm.batch stats protocols.contract protocols.comparison "
         f"protocols.contrasts protocols.simulation {PYTHON}"

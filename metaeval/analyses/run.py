@@ -217,8 +217,7 @@ all of them. What cannot be run is left out and named; without a data set the ex
     examples=[
         "run",
         "run -p classification -m minilm-bertscore -d wice --data ../shared/data",
-        "run -d factcheck_gpt -u citation -m overlap,minilm-cosine -p retrieval",
-        "run -m overlap --set interval.resamples=10000 --set chunk.size=100",
+        "run -m overlap -s chunk.size=100 -s interval.seed=3",
         "run -m my_module:MyMetric        (a class in my_module.py, here)",
         "run --suite -d wice,factcheck_gpt -m overlap,rouge --data ../shared/data",
         "run -m llm-discrete --dry-run    (what it would ask and cost)",

@@ -25,7 +25,7 @@ def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(cli):
     assert ended.code == 0
     protocols = ("classification", "correlation", "retrieval")
     assert written("agreement") == {".json"}
-    assert f"More: metaeval results export | explain {FOLDER.resolve().name.rpartition('-')[2]}" in ended.out
+    assert f"More: metaeval results export | results explain {FOLDER.resolve().name.rpartition('-')[2]}" in ended.out
     assert cli("results", "export").code == 0
     for stem in (*(f"{name}-pairs" for name in protocols), "agreement", "complementarity"):
         assert written(stem) == SUFFIXES

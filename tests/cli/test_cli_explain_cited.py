@@ -290,4 +290,4 @@ def test_a_table_is_shown_and_one_of_an_earlier_version_says_where_it_stands(cli
     said = refused("results", "show", path, "--format", "latex")
 
     assert "it stands beside as scifi-scores.txt, .md, .tex and .csv" in said
-    assert cli("explain", path).code == 0
+    assert cli("results", "explain", path).code == 0

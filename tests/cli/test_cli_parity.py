@@ -12,7 +12,6 @@ from metaeval.analyses.analysis import Analysis, own_fields
 from metaeval.analyses.function import signature_of
 from metaeval.analyses.interface import PAGE, STUB, page, stub
 from metaeval.declared import flag_of, option_of
-from metaeval.files import csv_text
 from metaeval.report.notebook import Sheets
 from metaeval.report.result import load_result
 from tests.cli.samples import every_command
@@ -95,12 +94,11 @@ def test_a_suite_gives_the_same_tables_under_the_same_names(cli, tmp_path):
     found = metaeval.run(suite=True, **data, **QUICK, results=tmp_path / "called")
 
     assert ended.code == 0, ended.err
-    tables = {path.stem: path.read_bytes().decode() for path in (tmp_path / "typed").glob("mini-*/table-*.csv")}
-    assert set(found.tables) == set(tables)
-    assert {
-        name: csv_text([list(sheet.records[0]), *(row.values() for row in sheet.records)])
-        for name, sheet in found.tables.items()
-    } == tables
+    paths = (tmp_path / "typed").glob("mini-*/table-*.json")
+    tables = {path.stem: json.loads(path.read_text())["records"] for path in paths}
+    assert tables == {
+        name: json.loads(json.dumps([dict(record) for record in table.records])) for name, table in found.tables.items()
+    }
     results = {
         path.stem: load_result(path)
         for path in (tmp_path / "typed").glob("mini-all-*/*.json")

@@ -18,7 +18,7 @@ def test_tables_without_anything_are_of_the_shipped_corpus(cli):
     assert ended.code == 0
     names = {path.name for path in Path("results/latest").iterdir()}
     assert {"suite.json", "table-1-levels.json", "table-2-correlation.json", "table-3-classification.json"} <= names
-    assert f"results export | explain {Path('results/latest').resolve().name.rpartition('-')[2]}" in ended.out
+    assert f"results export | results explain {Path('results/latest').resolve().name.rpartition('-')[2]}" in ended.out
     assert cli("results", "export").code == 0
     names = {path.name for path in Path("results/latest").iterdir()}
     assert {"table-1-levels.csv", "table-2-correlation.tex", "table-3-classification.md"} <= names

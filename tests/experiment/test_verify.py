@@ -112,7 +112,7 @@ def test_difference_of_two_answers():
     [
         ("overlp", [], "Did you mean 'overlap'?"),
         ("overlap", ["content_onl=1"], "Did you mean 'content_only'?"),
-        ("overlap", ["content_only"], "--set takes an option of the metric, as --set folder=models/it"),
+        ("overlap", ["content_only"], "--set takes key=value"),
         ("overlap", ["content_only=[1"], "not YAML"),
         ("ensemble", [], "verify these, overlap, rouge, one at a time"),
         ("factcc", ["folder=/no/such/folder"], "/no/such/folder"),
