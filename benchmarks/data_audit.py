@@ -9,10 +9,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from metaeval.analyses.auditing import audit
 from metaeval.analyses.data import SIZES
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.auditing import audit
 from metaeval.report.audit import PERCENT, Audit, at_own_size, findings
 from metaeval.report.markdown import escape
 from metaeval.report.measures import LEVELS

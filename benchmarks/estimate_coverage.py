@@ -28,9 +28,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from metaeval.config import load_run
-from metaeval.experiment.columns import named_metrics, scored_columns
-from metaeval.experiment.labelling.label import uncertain_sizes
-from metaeval.experiment.prepared_run import prepare
+from metaeval.decisions.label_sheet import uncertain_sizes
+from metaeval.runs.columns import named_metrics, scored_columns
+from metaeval.runs.prepared_run import prepare
 from metaeval.stats.prediction_powered import NEEDED_F, Sample, Share, difference, draw_in_proportion, share
 
 SETS = ("expertqa", "factcheck_gpt", "wice")

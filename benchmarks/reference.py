@@ -20,12 +20,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from metaeval.analyses.suites.cost import measure, write_costs
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.run import Evaluated, run, run_scores
-from metaeval.experiment.suites.cost import measure, write_costs
 from metaeval.files import atomic_write, csv_text, write_text
 from metaeval.report.result import Result, load_result, records
+from metaeval.runs.run import Evaluated, run, run_scores
 
 KEPT = Path("results/reference")
 OFFLINE = ("overlap", "rouge", "bm25", "support-mini")

@@ -14,16 +14,16 @@ from metaeval.corpus.model import Corpus
 from metaeval.corpus.ratings import Ratings
 from metaeval.declared import typed
 from metaeval.errors import UserError
-from metaeval.experiment import prepared_run
-from metaeval.experiment import run as runs
-from metaeval.experiment.columns import named_apart, published_columns, score_column
-from metaeval.experiment.evaluation import readings_of
-from metaeval.experiment.metrics import score_metrics
-from metaeval.experiment.prepared_run import prepare_ratings
 from metaeval.files import sha256_json
 from metaeval.own_tables import table_of
 from metaeval.report.frame import frame
 from metaeval.report.notebook import Results
+from metaeval.runs import prepared_run
+from metaeval.runs import run as runs
+from metaeval.runs.columns import named_apart, published_columns, score_column
+from metaeval.runs.evaluation import readings_of
+from metaeval.runs.metrics import score_metrics
+from metaeval.runs.prepared_run import prepare_ratings
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.scorefile import ScoreFile, scores_of
 

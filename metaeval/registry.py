@@ -23,7 +23,7 @@ _GROUPS: dict[Kind, str] = {
     "analysis": "metaeval.analyses",
 }
 _ADAPTED: dict[Kind, tuple[str, Kind, str]] = {
-    "analysis": ("cite.", "pipeline", "metaeval.analyses.citing:analysis_of"),
+    "analysis": ("cite.", "pipeline", "metaeval.citation.pipelines.analyses:analysis_of"),
 }
 """A kind whose things are also made of those of another kind: the prefix of their names, that kind, and the adapter."""
 LIST_COMMAND: dict[Kind, str] = {

@@ -32,8 +32,8 @@ OWN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "HTTP_PROXY", "HTTP
 
 # What commands import that tests start as forks.
 FORKED = (
-    *("metaeval.cli.app", "metaeval.experiment.evaluation", "metaeval.experiment.worker"),
-    *("metaeval.experiment.run", "metaeval.experiment.sharding", "metaeval.experiment.metric_scores"),
+    *("metaeval.cli.app", "metaeval.runs.evaluation", "metaeval.runs.worker"),
+    *("metaeval.runs.run", "metaeval.runs.sharding", "metaeval.runs.metric_scores"),
     *("metaeval.scoring.backends.minilm", "scipy.special"),
     *("openai", "aiohttp", "pyarrow.parquet", "pytest"),
 )
@@ -307,7 +307,7 @@ def scored_folder(store_of_mini, tmp_path_factory):
 @pytest.fixture
 def quick_plan(monkeypatch):
     """A plan is simulated with few samples: for tests of what is said of it, not of its digits."""
-    monkeypatch.setattr("metaeval.experiment.comparing.planning.SAMPLES", 20)
+    monkeypatch.setattr("metaeval.analyses.comparing.planning.SAMPLES", 20)
     monkeypatch.setattr("protocols.simulation._TRIES", 2)
 
 

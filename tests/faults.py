@@ -307,19 +307,19 @@ def database_of(make: Callable[[Path], object]) -> bytes:
 
 def readers() -> list[Reader]:
     """Every way in."""
+    from metaeval.analyses.explaining.explain import read_source
+    from metaeval.analyses.explaining.job_files import compare
     from metaeval.citation.alce.labels import read_labels
     from metaeval.citation.citeeval.editing import read_coefficients
     from metaeval.citation.human.readers import read_given, read_human, read_human_set, read_statements
     from metaeval.citation.model import Answer
     from metaeval.citation.parsers.parse import read_parses
+    from metaeval.citation.pipelines.aliice_paper import read_paper
     from metaeval.citation.readers.answers import gather, read_answers, read_questions
     from metaeval.config import load_run
     from metaeval.corpus.jsonl import read_corpus
     from metaeval.corpus.loaders import expertqa, factcheck_gpt, frank, gensearch, qasem, wice, xsum_hallucination
     from metaeval.corpus.loaders.ratings import read_ratings
-    from metaeval.experiment.citing.aliice_paper import read_paper
-    from metaeval.experiment.explaining.explain import read_source
-    from metaeval.experiment.explaining.job_files import compare
     from metaeval.llm.exchange import read_prompt, read_reply
     from metaeval.report.formats import load_table
     from metaeval.report.result import load_result
@@ -461,7 +461,7 @@ IDENTITY = {"name": "overlap", "version": 1}
 
 def checked_by_manifest(path: Path) -> Any:
     """What a manifest says of the file beside it; one that cannot be read says so, and stops nothing."""
-    from metaeval.experiment.job_folder import Kept, check
+    from metaeval.runs.job_folder import Kept, check
 
     kept = check(path.with_name("table.csv"))
     if kept is Kept.UNREADABLE:

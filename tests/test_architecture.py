@@ -137,7 +137,7 @@ LOADERS = {
     "metaeval.scoring.backends.line_process": {"subprocess.Popen"},
     "metaeval.scoring.executors.local": {"subprocess.Popen"},
     "metaeval.scoring.executors.ray": {"import_module"},  # a module of metaeval
-    "metaeval.experiment.verify": {"subprocess.run"},
+    "metaeval.runs.verify": {"subprocess.run"},
 }
 _BARE = {"__import__", "exec", "eval"}
 _LOADS = {"import_module", "exec_module", "run_path", "run_module", "spec_from_file_location"}

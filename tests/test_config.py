@@ -9,9 +9,9 @@ from metaeval.config import RunConfig, load_run
 from metaeval.config_files import config_file, config_folders, variants
 from metaeval.declared import validated
 from metaeval.errors import UserError
-from metaeval.experiment.evaluation import find_protocols
-from metaeval.experiment.metrics import load_metric
-from metaeval.experiment.prepared_run import find_dataset
+from metaeval.runs.evaluation import find_protocols
+from metaeval.runs.metrics import load_metric
+from metaeval.runs.prepared_run import find_dataset
 from metaeval.scoring.contract import Metric
 from metaeval.variants import dataset_variant, metric_variant
 from tests.experiment.suites import read_suite

@@ -92,9 +92,9 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
 
 def test_jobs_and_shards_from_python(tmp_path, settings, ran):
     from metaeval.config import RunConfig
-    from metaeval.experiment.evaluation import named_protocols
-    from metaeval.experiment.run import Evaluated, write_run
-    from metaeval.experiment.sharding import export_shard
+    from metaeval.runs.evaluation import named_protocols
+    from metaeval.runs.run import Evaluated, write_run
+    from metaeval.runs.sharding import export_shard
     from metaeval.scoring.shards import read_shard
 
     folder = tmp_path / "results"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from metaeval.config import RunConfig, load_run
-from metaeval.experiment.run import run
+from metaeval.runs.run import run
 from metaeval.signature import differences, parse, signature
 
 ROWS = [
@@ -185,7 +185,7 @@ def test_the_order_of_metrics_and_the_others_of_the_run_leave_it_alone(signature
 
 
 def test_options_that_change_speed_alone_stay_out_of_it():
-    from metaeval.experiment.metrics import load_metric
+    from metaeval.runs.metrics import load_metric
 
     options = {"minilm-cosine": {"batch_tokens": 512, "device": "cpu"}}
     plain, tuned = (

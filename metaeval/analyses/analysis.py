@@ -35,10 +35,10 @@ from metaeval.declared import Flag, flag_of, kinds_of, option_of
 from metaeval.errors import UserError
 
 if TYPE_CHECKING:
-    from metaeval.experiment.metric_scores import Panel
-    from metaeval.experiment.metrics import MetricProgress
     from metaeval.report.result import Data
     from metaeval.report.table import Table
+    from metaeval.runs.metric_scores import Panel
+    from metaeval.runs.metrics import MetricProgress
 
 
 class DeclaredOptions(Strict):
@@ -112,7 +112,7 @@ def own_fields(options: type[DeclaredOptions]) -> list[str]:
 
 
 def _score_files(names: tuple[str, ...]) -> tuple[str, ...]:
-    from metaeval.experiment.metric_scores import as_metrics
+    from metaeval.runs.metric_scores import as_metrics
 
     return tuple(as_metrics(names))
 

@@ -13,8 +13,8 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError
 
 if TYPE_CHECKING:
-    from metaeval.experiment.metrics import MetricProgress
     from metaeval.report.result import Result
+    from metaeval.runs.metrics import MetricProgress
 
 
 class CompareOptions(ProtocolSettings, RowOptions):
@@ -37,10 +37,10 @@ class CompareOptions(ProtocolSettings, RowOptions):
 
 
 def _run(options: CompareOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.comparing.contrasts import compare_pairs, comparison_findings, headline_pairs
-    from metaeval.experiment.comparing.further import further_sheets
-    from metaeval.experiment.comparing.subgroups import across_sheets, write_forests
-    from metaeval.experiment.metric_scores import load_panel
+    from metaeval.analyses.comparing.contrasts import compare_pairs, comparison_findings, headline_pairs
+    from metaeval.analyses.comparing.further import further_sheets
+    from metaeval.analyses.comparing.subgroups import across_sheets, write_forests
+    from metaeval.runs.metric_scores import load_panel
 
     plain = not (options.by or options.bias or options.agreement or options.complementarity)
     panels = [load_panel(config, options.names_metrics, progress=progress) for config in _runs(options, plain)]
@@ -67,9 +67,9 @@ def _run(options: CompareOptions, progress: MetricProgress | None) -> Done:
 
 def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
     """The run on each data set, checked before anything is scored."""
-    from metaeval.experiment.comparing.contrasts import check_comparison
-    from metaeval.experiment.comparing.subgroups import check_division
-    from metaeval.experiment.metrics import able_defaults
+    from metaeval.analyses.comparing.contrasts import check_comparison
+    from metaeval.analyses.comparing.subgroups import check_division
+    from metaeval.runs.metrics import able_defaults
 
     datasets = options.dataset
     if options.by == "dataset" and len(set(datasets)) < 2:

@@ -18,8 +18,8 @@ from metaeval.variants import dataset_variant
 
 if TYPE_CHECKING:
     from metaeval.corpus.dataset import Dataset
-    from metaeval.experiment.metrics import MetricProgress
     from metaeval.report.audit import Audit
+    from metaeval.runs.metrics import MetricProgress
 
 
 class DataListOptions(DeclaredOptions):
@@ -56,8 +56,8 @@ LIST = Analysis(
 
 
 def _show(options: DataSetOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.prepared_run import find_dataset
     from metaeval.report.notebook import Card
+    from metaeval.runs.prepared_run import find_dataset
 
     name = options.name
     card, split, defaults = find_dataset(name, RunConfig(dataset=name))
@@ -105,7 +105,7 @@ class DataFetchOptions(DataSetOptions):
 
 def _fetch(options: DataFetchOptions, progress: MetricProgress | None) -> Done:
     from metaeval.corpus.loading import locate
-    from metaeval.experiment.prepared_run import find_dataset
+    from metaeval.runs.prepared_run import find_dataset
 
     card, _, _ = find_dataset(options.name, RunConfig(dataset=options.name))
     splits = card.files if options.split is None else [options.split]
@@ -134,8 +134,8 @@ class DataVerifyOptions(DataSetOptions):
 
 def _verify(options: DataVerifyOptions, progress: MetricProgress | None) -> Done:
     from metaeval.corpus.loading import verify
-    from metaeval.experiment.prepared_run import find_dataset
     from metaeval.report.notebook import Records
+    from metaeval.runs.prepared_run import find_dataset
 
     name = options.name
     card, _, _ = find_dataset(name, RunConfig(dataset=name))
@@ -175,7 +175,7 @@ class DataConvertOptions(DataSettings, DataSetOptions):
 
 def _convert(options: DataConvertOptions, progress: MetricProgress | None) -> Done:
     from metaeval.corpus.jsonl import write_corpus
-    from metaeval.experiment.prepared_run import load_corpus
+    from metaeval.runs.prepared_run import load_corpus
 
     corpus, _, _ = load_corpus(options.run(dataset=options.name))
     counts = " / ".join(f"{level} {count:,}" for level, count in corpus.level_counts().items())
@@ -210,7 +210,7 @@ class DataValidateOptions(DeclaredOptions):
 
 def _validate(options: DataValidateOptions, progress: MetricProgress | None) -> Done:
     from metaeval.corpus.jsonl import validate
-    from metaeval.experiment.prepared_run import unplaced_labels
+    from metaeval.runs.prepared_run import unplaced_labels
 
     file = options.file
     if problems := validate(file):
@@ -250,7 +250,7 @@ class DataAuditOptions(OutputSettings, StatisticsSettings, PairSettings, DataSet
 
 
 def _audit(options: DataAuditOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.auditing import audit, write_audit
+    from metaeval.analyses.auditing import audit, write_audit
     from metaeval.report.audit import as_json, grids
 
     run = options.run(dataset=options.name)

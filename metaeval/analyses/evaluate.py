@@ -23,7 +23,7 @@ from metaeval.errors import UserError
 
 if TYPE_CHECKING:
     from metaeval.corpus.ratings import Ratings
-    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.runs.metrics import MetricProgress
 
 
 class EvaluateOptions(
@@ -52,8 +52,8 @@ class EvaluateOptions(
 
 
 def _run(options: EvaluateOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.prepared_run import find_dataset
-    from metaeval.experiment.run import run_scores
+    from metaeval.runs.prepared_run import find_dataset
+    from metaeval.runs.run import run_scores
 
     run, ratings = _scores(options)
     if not run.metrics and ratings is None and find_dataset(run.dataset, run)[0].kind == "corpus":
@@ -66,8 +66,8 @@ def _run(options: EvaluateOptions, progress: MetricProgress | None) -> Done:
 
 def _scores(options: EvaluateOptions) -> tuple[RunConfig, Ratings | None]:
     """The run that evaluates the score files; and its ratings, where they are no file."""
-    from metaeval.experiment.columns import FILE_PREFIX
-    from metaeval.experiment.prepared_run import ratings_in
+    from metaeval.runs.columns import FILE_PREFIX
+    from metaeval.runs.prepared_run import ratings_in
 
     files = tuple(f"{FILE_PREFIX}{file}" for file in options.files)
     if options.data is None or isinstance(options.data, Path):
@@ -79,9 +79,9 @@ def _scores(options: EvaluateOptions) -> tuple[RunConfig, Ratings | None]:
 
 
 def _sheets(options: EvaluateOptions, run: RunConfig, ratings: Ratings | None) -> Done:
-    from metaeval.experiment.annotators import annotator_sheets
-    from metaeval.experiment.comparing.subgroups import by_part, check_division
-    from metaeval.experiment.metric_scores import load_panel
+    from metaeval.analyses.annotators import annotator_sheets
+    from metaeval.analyses.comparing.subgroups import by_part, check_division
+    from metaeval.runs.metric_scores import load_panel
 
     if options.by:
         check_division(options.by, run)

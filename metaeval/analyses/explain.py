@@ -12,7 +12,7 @@ from metaeval.config import ResultsSettings
 from metaeval.declared import Flag
 
 if TYPE_CHECKING:
-    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.runs.metrics import MetricProgress
 
 
 class ExplainOptions(ResultsSettings, DeclaredOptions):
@@ -25,8 +25,8 @@ class ExplainOptions(ResultsSettings, DeclaredOptions):
 
 
 def _run(options: ExplainOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.explaining.explain import explain, read_signature
-    from metaeval.experiment.explaining.job_files import row_signatures, sources_of, titled
+    from metaeval.analyses.explaining.explain import explain, read_signature
+    from metaeval.analyses.explaining.job_files import row_signatures, sources_of, titled
     from metaeval.report.notebook import Records
 
     paths = sources_of(options.of, options.results)
@@ -43,8 +43,8 @@ def _run(options: ExplainOptions, progress: MetricProgress | None) -> Done:
 
 def _kept(of: str, paths: Sequence[str]) -> list[str]:
     """Whether the files are as they were written; of a table's other file too, which may have been changed alone."""
-    from metaeval.experiment.explaining.explain import is_file
-    from metaeval.experiment.job_folder import check
+    from metaeval.analyses.explaining.explain import is_file
+    from metaeval.runs.job_folder import check
 
     kept = {path: str(check(Path(path))) for path in dict.fromkeys([*paths, of]) if is_file(path)}
     lines = []
@@ -82,7 +82,7 @@ def _fields(leaves: Sequence[Leaf]) -> object:
 
 def _leaves(fields: Mapping[str, str]) -> dict[str, Leaf]:
     """The lines of a signature: field, value, what it says, setting; of a field with several choices one for each."""
-    from metaeval.experiment.explaining.explain import explain as explain_fields
+    from metaeval.analyses.explaining.explain import explain as explain_fields
 
     found: dict[str, Leaf] = {}
     for one in explain_fields(fields):
@@ -108,11 +108,11 @@ def _rows(leaves: Mapping[str, Sequence[Leaf]]) -> list[object]:
 
 def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
     """The commands of the jobs that hold what is explained, from their manifests, and what has changed since."""
+    from metaeval.analyses.explaining.explain import is_file
+    from metaeval.analyses.explaining.job_files import jobs_with
     from metaeval.analyses.job import RECIPE, changed_files
     from metaeval.analyses.words import command_of
-    from metaeval.experiment.explaining.explain import is_file
-    from metaeval.experiment.explaining.job_files import jobs_with
-    from metaeval.experiment.job_folder import NAME, read_manifest
+    from metaeval.runs.job_folder import NAME, read_manifest
 
     files = [Path(path) for path in paths if is_file(path)]
     folders = list(dict.fromkeys(path.parent for path in files)) or jobs_with(options.of, options.results)

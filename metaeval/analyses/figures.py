@@ -16,9 +16,9 @@ from metaeval.errors import UserError
 from metaeval.report.result import Result
 
 if TYPE_CHECKING:
-    from metaeval.experiment.job_folder import DoneJob
-    from metaeval.experiment.metrics import MetricProgress
-    from metaeval.experiment.suites.figures import JobFigures
+    from metaeval.analyses.suites.figures import JobFigures
+    from metaeval.runs.job_folder import DoneJob
+    from metaeval.runs.metrics import MetricProgress
 
 
 def _flat(jobs: Any) -> Any:
@@ -53,7 +53,7 @@ def _run(options: FiguresOptions, progress: MetricProgress | None) -> Done:
         return _of_jobs(options, [_find(options.results, name) for name in names or ["latest"]])
     if names or options.cost:
         raise UserError("Results are drawn by themselves: leave the names of jobs, and cost, out.")
-    from metaeval.experiment.suites.figures import figures_of
+    from metaeval.analyses.suites.figures import figures_of
 
     return Done(value=figures_of(results))
 
@@ -61,7 +61,7 @@ def _run(options: FiguresOptions, progress: MetricProgress | None) -> Done:
 def _find(results: Path, name: str) -> DoneJob:
     """The job of a name; `UserError` with the command to type where it is that of a suite."""
     from metaeval.config_files import variants
-    from metaeval.experiment.job_folder import find_job
+    from metaeval.runs.job_folder import find_job
 
     try:
         return find_job(results, name)
@@ -72,8 +72,8 @@ def _find(results: Path, name: str) -> DoneJob:
 
 
 def _of_jobs(options: FiguresOptions, jobs: list[DoneJob]) -> Done:
-    from metaeval.experiment.suites.figures import draw_jobs
-    from metaeval.experiment.suites.suite import lacks_data, omission_lines, recorded_omissions
+    from metaeval.analyses.suites.figures import draw_jobs
+    from metaeval.analyses.suites.suite import lacks_data, omission_lines, recorded_omissions
 
     drawn = draw_jobs(jobs, options.trust_config, options.cost)
     left_out = [one for job in jobs for one in recorded_omissions(job.folder)]
@@ -92,9 +92,9 @@ def _write(
     options: FiguresOptions, name: str, identity: Sequence[str], drawn: JobFigures, recipe: Mapping[str, Any]
 ) -> tuple[Path, str]:
     """Write figures and leave the latest job the latest; their folder, and in words what is in it."""
-    from metaeval.experiment.job_folder import Command, job_folder, write_manifests
-    from metaeval.experiment.suites.cost import write_costs
-    from metaeval.experiment.suites.figures import write_figures
+    from metaeval.analyses.suites.cost import write_costs
+    from metaeval.analyses.suites.figures import write_figures
+    from metaeval.runs.job_folder import Command, job_folder, write_manifests
 
     command = Command(FIGURES.name, options.own)
     folder = job_folder(options.results / "figures", [name], identity, command)
@@ -106,9 +106,9 @@ def _write(
 
 
 def _of_sentence(options: FiguresOptions, sentence: str) -> Done:
-    from metaeval.experiment.citing.figures import tree_of
-    from metaeval.experiment.suites.figures import JobFigures
-    from metaeval.report.figures.tree import claim_tree
+    from metaeval.analyses.suites.figures import JobFigures
+    from metaeval.citation.pipelines.figures import tree_of
+    from metaeval.citation.pipelines.tree_figure import claim_tree
 
     if "jobs" in options.model_fields_set or options.cost:
         raise UserError("--sentence draws a sentence, and jobs are drawn as they are: leave out one of both.")

@@ -66,8 +66,8 @@ def cite(pipeline: Any, answers: Any = None, nli: Any = (), **settings: Any) -> 
     default minilm-bertscore (citeeval: none, AutoAIS is left out). settings: options of the command by name, and what
     --set takes.
     """
-    from metaeval.analyses.citing import analysis_of
-    from metaeval.experiment.citing.pipeline import find_pipeline
+    from metaeval.citation.pipelines.analyses import analysis_of
+    from metaeval.citation.pipelines.pipeline import find_pipeline
 
     named = isinstance(pipeline, str) and (answers is not None or pipeline in registry.names("pipeline"))
     name, read = (pipeline, answers) if named else (USUAL["cite"], pipeline)

@@ -13,10 +13,10 @@ from pydantic import BaseModel
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done
 from metaeval.declared import flag_of
 from metaeval.errors import UserError
-from metaeval.experiment.columns import FILE_PREFIX
-from metaeval.experiment.job_folder import PAIRS, Command, changed, close_job, job_folder, write_pairs
 from metaeval.files import safe_name, sha256_file
 from metaeval.report.formats import write_page, write_table
+from metaeval.runs.columns import FILE_PREFIX
+from metaeval.runs.job_folder import PAIRS, Command, changed, close_job, job_folder, write_pairs
 from metaeval.shown import Shown
 
 RECIPE = "recipe"

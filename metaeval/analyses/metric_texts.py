@@ -9,7 +9,7 @@ from metaeval.report.notebook import Text
 from metaeval.report.terminal import aligned
 
 if TYPE_CHECKING:
-    from metaeval.experiment.doctor import Diagnosis
+    from metaeval.runs.doctor import Diagnosis
     from metaeval.scoring.canaries import OfficialComparison, Verified
 
 

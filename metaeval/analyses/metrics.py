@@ -19,8 +19,8 @@ from metaeval.files import canonical_json
 from metaeval.variants import metric_variant
 
 if TYPE_CHECKING:
-    from metaeval.experiment.doctor import Diagnosis
-    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.runs.doctor import Diagnosis
+    from metaeval.runs.metrics import MetricProgress
 
 _log = logging.getLogger("metaeval")
 
@@ -43,8 +43,8 @@ class OneMetricOptions(DeclaredOptions):
 
 
 def _list(options: MachineOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.doctor import registered, variant_states
     from metaeval.report.notebook import Records
+    from metaeval.runs.doctor import registered, variant_states
 
     rows = [(one.name, str(one), one.card.summary if one.card else one.detail) for one in registered()]
     rows += [(name, str(state), what) for name, what, state in variant_states()]
@@ -61,10 +61,10 @@ LIST = Analysis(
 
 
 def _show(options: OneMetricOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.doctor import readiness
-    from metaeval.experiment.metrics import load_metric
-    from metaeval.experiment.prepared_run import variant_path
     from metaeval.report.notebook import Card
+    from metaeval.runs.doctor import readiness
+    from metaeval.runs.metrics import load_metric
+    from metaeval.runs.prepared_run import variant_path
 
     name = options.name
     path = variant_path("metric", name)
@@ -124,7 +124,7 @@ class MetricVerifyOptions(OneMetricOptions):
 
 def _verify(options: MetricVerifyOptions, progress: MetricProgress | None) -> Done:
     from metaeval.analyses.metric_texts import verified_text
-    from metaeval.experiment.verify import compare, official_metric, verify
+    from metaeval.runs.verify import compare, official_metric, verify
 
     name, config = options.name, options.configured()
     scorer = official_metric(name, config, _log.info) if options.official else None
@@ -152,7 +152,7 @@ than allowed.""",
 
 
 def _serve(options: OneMetricOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.serving import serve
+    from metaeval.runs.serving import serve
 
     serve(options.name, options.configured())
     return Done(shown=[])
@@ -175,7 +175,7 @@ dependencies conflict, or a GPU elsewhere. Options of the metric are typed as --
 
 def _doctor(options: MachineOptions, progress: MetricProgress | None) -> Done:
     from metaeval.analyses.metric_texts import diagnosis_text
-    from metaeval.experiment.doctor import examine
+    from metaeval.runs.doctor import examine
 
     diagnosis = examine()
     return Done(shown=diagnosis_text(diagnosis), value=diagnosis)

@@ -11,7 +11,7 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError
 
 if TYPE_CHECKING:
-    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.runs.metrics import MetricProgress
 
 
 class MultiverseOptions(ProtocolSettings, ScoredOptions, DatasetSettings):
@@ -30,9 +30,9 @@ class MultiverseOptions(ProtocolSettings, ScoredOptions, DatasetSettings):
 
 
 def _run(options: MultiverseOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.metrics import able_defaults
-    from metaeval.experiment.suites.multiverse import explore, read_axes, write_rank_stability
+    from metaeval.analyses.suites.multiverse import explore, read_axes, write_rank_stability
     from metaeval.report.multiverse import as_json, multiverse_tables, write_multiverse
+    from metaeval.runs.metrics import able_defaults
 
     if options.claim:
         return _claimed(options)
@@ -51,7 +51,7 @@ def _run(options: MultiverseOptions, progress: MetricProgress | None) -> Done:
 
 def _claimed(options: MultiverseOptions) -> Done:
     """The number that a score file is claimed to give, under every choice that the claim leaves open."""
-    from metaeval.experiment.check_claim import check_claim, claim_sentence, claim_sheet
+    from metaeval.analyses.check_claim import check_claim, claim_sentence, claim_sheet
 
     options.refuse(("axes", "measure", "metrics", "protocols", "dataset"), "said by the claim: leave it out")
     if options.scores is None:

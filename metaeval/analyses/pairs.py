@@ -22,7 +22,7 @@ from metaeval.corpus.pairs import Pair
 from metaeval.declared import Flag
 
 if TYPE_CHECKING:
-    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.runs.metrics import MetricProgress
 
 
 class Pairs(list[Pair]):
@@ -53,8 +53,8 @@ class PairsOptions(
 
 
 def _run(options: PairsOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.prepared_run import prepare
-    from metaeval.experiment.run import check_pair_file, write_pair_file
+    from metaeval.runs.prepared_run import prepare
+    from metaeval.runs.run import check_pair_file, write_pair_file
 
     if options.output:
         check_pair_file(options.output)

@@ -10,7 +10,7 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError
 
 if TYPE_CHECKING:
-    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.runs.metrics import MetricProgress
 
 _OF_LABELS = ("share", "items")
 _OF_SIMULATION = ("value", "runs", "icc", "groups", "sizes", "levels")
@@ -50,8 +50,8 @@ class PlanOptions(PanelOptions):
 
 
 def _run(options: PlanOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.comparing.planning import plan_sheet, planned
-    from metaeval.experiment.metric_scores import load_panel
+    from metaeval.analyses.comparing.planning import plan_sheet, planned
+    from metaeval.runs.metric_scores import load_panel
 
     if options.certify or options.value:
         options.refuse(("difference", "half_width", *_OF_LABELS), "for a plan: leave --certify and --value out")
@@ -71,9 +71,9 @@ def _run(options: PlanOptions, progress: MetricProgress | None) -> Done:
 
 def _certified(options: PlanOptions, progress: MetricProgress | None) -> Done:
     """The certificate of metrics with scores, or of planned values."""
-    from metaeval.experiment.certifying import certificate_sheet, check_certificate, designed_rows, planned_panel
-    from metaeval.experiment.comparing.planning import protocol_of
-    from metaeval.experiment.metric_scores import load_panel
+    from metaeval.analyses.comparing.planning import protocol_of
+    from metaeval.runs.certifying import certificate_sheet, check_certificate, designed_rows, planned_panel
+    from metaeval.runs.metric_scores import load_panel
 
     run = options.run()
     check_certificate(run, options.runs)
@@ -92,7 +92,7 @@ def _certified(options: PlanOptions, progress: MetricProgress | None) -> Done:
 
 def _labels(options: PlanOptions, half_width: float) -> Done:
     """The number of labels for an interval of a share; nothing is scored or written."""
-    from metaeval.labelling.measures import PLANNED, labels_needed
+    from metaeval.decisions.measures import PLANNED, labels_needed
     from metaeval.report.notebook import Records
     from metaeval.report.table import Table, blocks_of, count
 

@@ -14,8 +14,8 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError
 
 if TYPE_CHECKING:
-    from metaeval.experiment.job_folder import DoneJob
-    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.runs.job_folder import DoneJob
+    from metaeval.runs.metrics import MetricProgress
 
 
 _EARLIER: Mapping[str, tuple[str, Mapping[str, object]]] = {
@@ -37,7 +37,7 @@ class RerunOptions(OutputSettings, DeclaredOptions):
 
 def _files_of(job: DoneJob) -> list[str]:
     """The names of a job's files, and of those in folders below."""
-    from metaeval.experiment.job_folder import NAME, listed_files, read_manifest
+    from metaeval.runs.job_folder import NAME, listed_files, read_manifest
 
     folders = sorted(path.parent for path in job.folder.rglob(NAME))
     paths = [folder / name for folder in folders for name in listed_files(read_manifest(folder))]
@@ -46,9 +46,9 @@ def _files_of(job: DoneJob) -> list[str]:
 
 def _run(options: RerunOptions, progress: MetricProgress | None) -> Done:
     from metaeval.analyses.job import RECIPE, changed_files, write_job
-    from metaeval.experiment.job_folder import NAME, find_job, read_manifest
     from metaeval.files import sha256_file
     from metaeval.report.notebook import Sheets
+    from metaeval.runs.job_folder import NAME, find_job, read_manifest
 
     job = find_job(options.results, options.job)
     recipe = read_manifest(job.folder).get(RECIPE)

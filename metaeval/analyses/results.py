@@ -14,7 +14,7 @@ from metaeval.errors import UserError
 from metaeval.report.result import Result
 
 if TYPE_CHECKING:
-    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.runs.metrics import MetricProgress
 
 
 class ResultsListOptions(DeclaredOptions):
@@ -25,8 +25,8 @@ class ResultsListOptions(DeclaredOptions):
 
 
 def _list(options: ResultsListOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.job_folder import Kept, done_jobs
     from metaeval.report.notebook import Records
+    from metaeval.runs.job_folder import Kept, done_jobs
 
     rows = Records()
     for job in done_jobs(options.results):
@@ -66,11 +66,11 @@ class ResultsShowOptions(ResultsSettings, DeclaredOptions):
 
 
 def _show(options: ResultsShowOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.job_folder import find_job
     from metaeval.report.cells import lay_out
     from metaeval.report.formats import printed, table_text, tables_in
     from metaeval.report.notebook import Text
     from metaeval.report.result import load_result
+    from metaeval.runs.job_folder import find_job
 
     named, form = options.job, "text" if options.format == "terminal" else options.format
     if isinstance(named, Result):
@@ -113,7 +113,7 @@ class ResultsRmOptions(ResultsSettings, DeclaredOptions):
 
 
 def _rm(options: ResultsRmOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.job_folder import find_job, remove_job
+    from metaeval.runs.job_folder import find_job, remove_job
 
     found = [find_job(options.results, name) for name in options.jobs]
     deleted = {job.folder: remove_job(options.results, job) for job in {job.name: job for job in found}.values()}

@@ -10,8 +10,8 @@ from metaeval.config import ResultsSettings
 from metaeval.declared import Flag
 
 if TYPE_CHECKING:
-    from metaeval.experiment.metrics import MetricProgress
     from metaeval.report.differences import Change
+    from metaeval.runs.metrics import MetricProgress
 
 
 class DiffOptions(ResultsSettings, DeclaredOptions):
@@ -26,8 +26,8 @@ class DiffOptions(ResultsSettings, DeclaredOptions):
 
 
 def _run(options: DiffOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.explaining.explain import is_file
-    from metaeval.experiment.explaining.job_files import differences
+    from metaeval.analyses.explaining.explain import is_file
+    from metaeval.analyses.explaining.job_files import differences
     from metaeval.report.differences import missing
     from metaeval.report.notebook import Changes
 
@@ -45,7 +45,7 @@ def _run(options: DiffOptions, progress: MetricProgress | None) -> Done:
 
 def _lines(found: Mapping[str, Sequence[Change]], of_file: bool) -> list[str]:
     """What two signatures or files differ in."""
-    from metaeval.experiment.explaining.job_files import APART, NUMBERS
+    from metaeval.analyses.explaining.job_files import APART, NUMBERS
 
     if not any(found.values()):
         rows = f", and every number of {len(found)} {'row' if len(found) == 1 else 'rows'}" if of_file else ""

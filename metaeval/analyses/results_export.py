@@ -13,7 +13,7 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError
 
 if TYPE_CHECKING:
-    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.runs.metrics import MetricProgress
 
 ALL = "all"
 
@@ -30,8 +30,8 @@ class ResultsExportOptions(ResultsSettings, DeclaredOptions):
 
 
 def _run(options: ResultsExportOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.job_folder import find_job, written_files
     from metaeval.report.formats import FORMATS, check_format, format_texts
+    from metaeval.runs.job_folder import find_job, written_files
 
     asked = [name for name in options.format if name != ALL]
     for name in asked:
@@ -59,8 +59,8 @@ def _run(options: ResultsExportOptions, progress: MetricProgress | None) -> Done
 
 def _write(job: Path, texts: Mapping[Path, str], folder: Path) -> Sequence[Path]:
     """Write the files; those in the folder of the job are listed in its manifest."""
-    from metaeval.experiment.job_folder import list_exported
     from metaeval.files import write_texts
+    from metaeval.runs.job_folder import list_exported
 
     written = write_texts(texts)
     if folder == job:

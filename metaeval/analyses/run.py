@@ -19,10 +19,10 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError, as_value_error
 
 if TYPE_CHECKING:
-    from metaeval.experiment.dry_run import Planned
-    from metaeval.experiment.metrics import MetricProgress
-    from metaeval.experiment.run import Evaluated
     from metaeval.report.measures import Readings
+    from metaeval.runs.dry_run import Planned
+    from metaeval.runs.metrics import MetricProgress
+    from metaeval.runs.run import Evaluated
 
 
 class JobOptions(BatchSettings, ScoredOptions):
@@ -73,9 +73,9 @@ def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done |
 
     tables: the data may be a table of pairs, which is scored and not evaluated.
     """
-    from metaeval.experiment.dry_run import plan, requests_of
-    from metaeval.experiment.metrics import able_defaults
     from metaeval.report.notebook import Records, Text
+    from metaeval.runs.dry_run import plan, requests_of
+    from metaeval.runs.metrics import able_defaults
 
     if options.rehash:
         from metaeval.scoring.backends.checkpoint import forget_hashes
@@ -106,7 +106,7 @@ def _plan_lines(part: Planned, run: RunConfig) -> list[str]:
 
 
 def _run(options: RunOptions, progress: MetricProgress | None) -> Done | Parts:
-    from metaeval.experiment.run import run
+    from metaeval.runs.run import run
 
     if options.suite:
         from metaeval.analyses.suite import run_parts
@@ -119,11 +119,11 @@ def _run(options: RunOptions, progress: MetricProgress | None) -> Done | Parts:
 def evaluated(options: AnalysisOptions, config: RunConfig, found: Evaluated, command: str) -> Done:
     """What a run hands back: the headline values and what they mean, the job, and what is worth doing next."""
     from metaeval.analyses.suite import write_evaluated
-    from metaeval.experiment.evaluation import readings_of
     from metaeval.report.cautions import cautions
     from metaeval.report.cells import headline_grid, lay_out
     from metaeval.report.findings import findings
     from metaeval.report.notebook import Results
+    from metaeval.runs.evaluation import readings_of
 
     results = found.results
     readings = readings_of(found.protocols.values())
@@ -156,10 +156,10 @@ def next_step(options: AnalysisOptions, config: RunConfig, found: Evaluated, rea
     import shlex
 
     from metaeval.analyses.words import words_of
-    from metaeval.experiment.columns import FILE_PREFIX
-    from metaeval.experiment.run import are_decided
     from metaeval.report.findings import top
     from metaeval.report.measures import headlines
+    from metaeval.runs.columns import FILE_PREFIX
+    from metaeval.runs.run import are_decided
 
     results = found.results
     shown = headlines(results, readings)

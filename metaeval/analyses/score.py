@@ -13,9 +13,9 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError
 
 if TYPE_CHECKING:
-    from metaeval.experiment.metrics import MetricProgress
-    from metaeval.experiment.run import ScoreFileWritten
-    from metaeval.experiment.sharding import ShardWritten
+    from metaeval.runs.metrics import MetricProgress
+    from metaeval.runs.run import ScoreFileWritten
+    from metaeval.runs.sharding import ShardWritten
 
 
 class ScoreOptions(JobOptions, DatasetSettings):
@@ -32,8 +32,8 @@ class ScoreOptions(JobOptions, DatasetSettings):
 
 
 def _run(options: ScoreOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.run import export_scores
-    from metaeval.experiment.sharding import export_shard
+    from metaeval.runs.run import export_scores
+    from metaeval.runs.sharding import export_shard
     from metaeval.scoring.executors.notice import EXIT_CODE, EndedError
     from metaeval.scoring.shards import read_shard
 

@@ -27,7 +27,7 @@ from metaeval.config import (
 from metaeval.declared import Flag
 
 if TYPE_CHECKING:
-    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.runs.metrics import MetricProgress
 
 
 class SlurmOptions(
@@ -59,8 +59,8 @@ class SlurmOptions(
 
 
 def _slurm(options: SlurmOptions, _: MetricProgress | None) -> Done:
-    from metaeval.experiment.sharding import batch_file
     from metaeval.report.notebook import Text
+    from metaeval.runs.sharding import batch_file
 
     run, settings = options.run(), [name for name in RunConfig.model_fields if name in type(options).model_fields]
     words = words_of(options, settings, ScoreOptions)
@@ -149,7 +149,7 @@ def _devices(names: Sequence[str]) -> str:
 
 
 def _verify(options: VerifyOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.experiment.sharding import verify_shards
+    from metaeval.runs.sharding import verify_shards
 
     replaced = ("data", "executor", "trust_config")
     settings = {name: getattr(options, name) for name in replaced if name in options.model_fields_set}

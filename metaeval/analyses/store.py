@@ -13,7 +13,7 @@ from metaeval.errors import UserError
 
 if TYPE_CHECKING:
     from metaeval.database import Compacted, Database, Verified
-    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.runs.metrics import MetricProgress
 
 
 class StoreOptions(ResultsSettings, DeclaredOptions):

@@ -8,13 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaeval.analyses.analysis import Done, Parts
-from metaeval.config import RunConfig
-from metaeval.declared import validated
-from metaeval.errors import UserError
-from metaeval.experiment.evaluation import readings_of
-from metaeval.experiment.job_folder import Command, close_job
-from metaeval.experiment.run import Evaluated, write_report, write_run
-from metaeval.experiment.suites.suite import (
+from metaeval.analyses.suites.suite import (
     Part,
     Suite,
     lacks_data,
@@ -24,6 +18,9 @@ from metaeval.experiment.suites.suite import (
     suite_of,
     write_record,
 )
+from metaeval.config import RunConfig
+from metaeval.declared import validated
+from metaeval.errors import UserError
 from metaeval.report.cautions import cautions
 from metaeval.report.cells import headline_grid
 from metaeval.report.findings import findings
@@ -33,11 +30,14 @@ from metaeval.report.notebook import Results, Sheets
 from metaeval.report.paper import NumberedTable, paper_tables
 from metaeval.report.result import Result
 from metaeval.report.table import Table
+from metaeval.runs.evaluation import readings_of
+from metaeval.runs.job_folder import Command, close_job
+from metaeval.runs.run import Evaluated, write_report, write_run
 from metaeval.scoring.backends.checkpoint import forget_hashes
 
 if TYPE_CHECKING:
     from metaeval.analyses.run import RunOptions
-    from metaeval.experiment.metrics import MetricProgress
+    from metaeval.runs.metrics import MetricProgress
 
 _OF_ONE_RUN = ("corpus", "requests", "batch", "dry_run")
 """Options of a run of one data set."""

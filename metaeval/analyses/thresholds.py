@@ -13,8 +13,8 @@ from metaeval.declared import Flag, validated
 from metaeval.errors import UserError
 
 if TYPE_CHECKING:
-    from metaeval.experiment.metrics import MetricProgress
     from metaeval.report.result import Result
+    from metaeval.runs.metrics import MetricProgress
 
 
 class ThresholdsOptions(PanelOptions):
@@ -48,7 +48,7 @@ def _run(options: ThresholdsOptions, progress: MetricProgress | None) -> Done:
 
 def _learnt(options: ThresholdsOptions, progress: MetricProgress | None) -> Done:
     """The threshold of each metric's verdicts, from all rows, and how well it decides out of fold."""
-    from metaeval.experiment.calibrate import calibrate, calibration_sheet
+    from metaeval.analyses.calibrate import calibrate, calibration_sheet
 
     target, objective, folds = options.target, options.objective, options.folds
     run = options.run(**({} if "unit" in options.model_fields_set else {"unit": "citation"}))
@@ -64,11 +64,11 @@ def _learnt(options: ThresholdsOptions, progress: MetricProgress | None) -> Done
 
 def _decided(options: ThresholdsOptions, progress: MetricProgress | None) -> Done:
     """Scores as decisions between the levels, with thresholds from other rows."""
-    from metaeval.experiment.deciding import decided, decision_sheets, decision_table, prepare_decisions, write_pictures
-    from metaeval.experiment.metric_scores import load_panel
-    from metaeval.experiment.other_levels import carried_over, own_level_columns, own_levels_sheet
+    from metaeval.analyses.deciding import decided, decision_sheets, decision_table, prepare_decisions, write_pictures
+    from metaeval.analyses.other_levels import carried_over, own_level_columns, own_levels_sheet
     from metaeval.report.cells import lay_out
     from metaeval.report.notebook import Sheets
+    from metaeval.runs.metric_scores import load_panel
 
     if not options.to:
         options.refuse(("to_split", "to_unit"), "about another data set: name it with --to")
@@ -104,8 +104,8 @@ def _write_result(result: Result, folder: Path) -> Sequence[Path]:
 
 def _elsewhere(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
     """The same run on another data set; a data set's own options stay behind."""
-    from metaeval.experiment.columns import FILE_PREFIX
-    from metaeval.experiment.prepared_run import find_dataset
+    from metaeval.runs.columns import FILE_PREFIX
+    from metaeval.runs.prepared_run import find_dataset
 
     if any(name.startswith(FILE_PREFIX) for name in run.metrics):
         raise UserError("A score file holds the scores of one data set: --to takes metrics by name.")

@@ -21,8 +21,8 @@ from metaeval.shown import Shown, visible
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-    from metaeval.experiment.metrics import MetricProgress
     from metaeval.report.table import Table
+    from metaeval.runs.metrics import MetricProgress
 
 ASKING = "asking "
 """What the name of a chat model begins with, of which replies are counted (see `metaeval.citation.chat`)."""

@@ -11,12 +11,12 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineOptions, ReadsAnswers
+from metaeval.citation.pipelines.result import PipelineResult
+from metaeval.citation.pipelines.run import prepare, run_pipeline
 from metaeval.conformance.sentences import NotCheckedError, checks_of, instance_of, need, need_name, refuse, runs
 from metaeval.declared import validated
 from metaeval.errors import UserError
-from metaeval.experiment.citing.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineOptions, ReadsAnswers
-from metaeval.experiment.citing.result import PipelineResult
-from metaeval.experiment.citing.run import prepare, run_pipeline
 
 _PASSAGES = [
     {"title": "Lighthouse", "text": "The lighthouse was built in 1873. It stands 41 metres tall."},

@@ -1,6 +1,6 @@
 """Controls: trivial scores in every table, against which the metrics' numbers can be read.
 
-Two more are metrics: `lexical overlap` is overlap, `learnt coverage` support-mini (`metaeval.experiment.columns`).
+Two more are metrics: `lexical overlap` is overlap, `learnt coverage` support-mini (`metaeval.runs.columns`).
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ import pytest
 
 import metaeval
 from metaeval.citation.readers.answers import read_answers
+from metaeval.decisions.items import items_of
 from metaeval.errors import UserError
 from metaeval.files import csv_text
-from metaeval.labelling.items import items_of
 
 # Three answers with four citations each, over three passages; the fourth mark repeats the first.
 TEXTS = [f"Town {n} has a mill [1]. It has a dam [2]. It has a pier [3]. All of it is old [1]." for n in range(3)]

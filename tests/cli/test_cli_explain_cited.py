@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from metaeval.experiment.explaining.explain import explain, read_signature
+from metaeval.analyses.explaining.explain import explain, read_signature
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 

@@ -13,12 +13,12 @@ from xml.etree import ElementTree
 import pytest
 
 import metaeval
-from metaeval.experiment.explaining.explain import explain, read_signature
-from metaeval.experiment.labelling.gate import read_gate, workflow
+from metaeval.analyses.explaining.explain import explain, read_signature
+from metaeval.decisions.gate_check import read_gate, workflow
+from metaeval.decisions.gate_model import write_gate
+from metaeval.decisions.items import items_of
+from metaeval.decisions.labels import labels_of
 from metaeval.files import csv_text
-from metaeval.labelling.gates import write_gate
-from metaeval.labelling.items import items_of
-from metaeval.labelling.labels import labels_of
 from metaeval.own_tables import read_table
 from metaeval.reading import parse_yaml
 from metaeval.report.formats import load_table

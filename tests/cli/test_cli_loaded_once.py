@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 import metaeval
-from metaeval.experiment import metrics, prepared_run
+from metaeval.runs import metrics, prepared_run
 
 TEXT = {"text": "The mayor opened the bridge [1].", "passages": [{"id": "1", "text": "The mayor opened the bridge."}]}
 QUICK = ("--set", "interval.resamples=30", "--set", "comparison.permutations=30")

@@ -8,13 +8,13 @@ import pytest
 from pydantic import BaseModel
 
 from metaeval import registry
+from metaeval.analyses.explaining.explain import OWNERS
+from metaeval.analyses.explaining.options_page import options_page
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.profile import Profile
+from metaeval.citation.pipelines.pipeline import fields_of
 from metaeval.config import RunConfig
 from metaeval.declared import option_docs
-from metaeval.experiment.citing.pipeline import fields_of
-from metaeval.experiment.explaining.explain import OWNERS
-from metaeval.experiment.explaining.options_page import options_page
 from tests.cli.samples import every_command
 
 ROOT = Path(__file__).parents[2]
@@ -70,5 +70,5 @@ def test_every_option_of_what_is_registered_has_a_description(kind):
 
 def test_the_page_of_options_is_what_the_declarations_say():
     assert (ROOT / "docs" / "options.md").read_text(encoding="utf-8") == options_page(), (
-        "make it again: python -m metaeval.experiment.explaining.options_page > docs/options.md"
+        "make it again: python -m metaeval.analyses.explaining.options_page > docs/options.md"
     )

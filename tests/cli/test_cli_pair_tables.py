@@ -19,7 +19,7 @@ pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 
 import metaeval  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
-from metaeval.experiment.prepared_run import pair_file  # noqa: E402
+from metaeval.runs.prepared_run import pair_file  # noqa: E402
 from metaeval.scoring import large_tables  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metaeval.scoring.scorefile import read_scores  # noqa: E402

@@ -18,7 +18,7 @@ pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 
 import metaeval  # noqa: E402
 from metaeval.config import RunConfig  # noqa: E402
-from metaeval.experiment import sharding  # noqa: E402
+from metaeval.runs import sharding  # noqa: E402
 from metaeval.scoring import shards  # noqa: E402
 from metaeval.scoring.executors import notice  # noqa: E402
 from metaeval.scoring.executors.contract import Task  # noqa: E402

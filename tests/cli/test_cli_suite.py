@@ -168,7 +168,7 @@ def test_a_protocol_that_tells_nothing_on_a_data_set_is_in_no_table_and_no_figur
 
 
 def test_each_data_set_is_written_as_soon_as_it_is_there(cli, monkeypatch):
-    from metaeval.experiment.suites import suite
+    from metaeval.analyses.suites import suite
 
     run_able = suite.run_able
 

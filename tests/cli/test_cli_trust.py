@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metaeval.labelling.gates import Gate, write_gate
+from metaeval.decisions.gate_model import Gate, write_gate
 from tests.cli.samples import every_command
 
 AUDITED = Path(__file__).parents[1] / "audited.py"

@@ -59,9 +59,9 @@ def open_page(chromium, left):
 def mini(scored_folder):
     """The folder of a job on the shipped corpus, and its explorer."""
     from metaeval.config import load_run
-    from metaeval.experiment.job_folder import find_job
-    from metaeval.experiment.run import run, write_run
-    from metaeval.experiment.viewing import View, view_page
+    from metaeval.explorer.viewing import View, view_page
+    from metaeval.runs.job_folder import find_job
+    from metaeval.runs.run import run, write_run
 
     folder = scored_folder("view")
     settings = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}, "results": folder}
@@ -423,7 +423,7 @@ def test_ratings_are_held_against_the_humans(open_page, hostile, cli, tmp_path):
 )
 def test_ratings_fall_into_levels_by_thirds_of_their_scale(golds, words, levels):
     from metaeval.corpus.ratings import Rating, Ratings
-    from metaeval.experiment.viewing import rating_levels
+    from metaeval.explorer.viewing import rating_levels
 
     named, level = rating_levels(Ratings("own", tuple(Rating(str(gold), "g", gold) for gold in golds)))
     assert (named["levels"], [level(gold) for gold in golds]) == (words, levels)
@@ -431,7 +431,7 @@ def test_ratings_fall_into_levels_by_thirds_of_their_scale(golds, words, levels)
 
 def test_ratings_of_three_levels_keep_them():
     from metaeval.corpus.ratings import Rating, Ratings
-    from metaeval.experiment.viewing import rating_levels
+    from metaeval.explorer.viewing import rating_levels
 
     rows = tuple(Rating(str(gold), "g", gold) for gold in (0.0, 1.0, 2.0))
     named, level = rating_levels(Ratings("own", rows, levels=True))
@@ -478,7 +478,7 @@ def test_python_writes_the_page_that_the_command_writes(mini, cli, refused, tmp_
 
 def test_a_model_explains_pairs_together_as_it_does_alone_and_says_how_far_it_is(cli, write_corpus, tmp_path):
     pytest.importorskip("torch", reason="needs the extra 'models'")
-    from metaeval.experiment.viewing import View, view_page
+    from metaeval.explorer.viewing import View, view_page
     from metrics_zoo.minilm import MiniLMBERTScore
 
     told = []

@@ -13,10 +13,10 @@ from own.marked import PIPELINE, lay_out
 from own.rivers import RIVERS, load
 from pydantic import BeforeValidator, ConfigDict
 
+from metaeval.citation.pipelines.pipeline import Layout, ReadsAnswers
+from metaeval.citation.pipelines.result import RowTable
 from metaeval.corpus.dataset import Option
 from metaeval.declared import Flag
-from metaeval.experiment.citing.pipeline import Layout, ReadsAnswers
-from metaeval.experiment.citing.result import RowTable
 from metaeval.scoring.contract import Metric, MetricOptions, PairScore, Span, Status
 from metrics_zoo.overlap import Overlap
 from protocols.contract import Estimate, Outcome

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from metaeval import registry
+from metaeval.citation.pipelines.pipeline import Pipeline, ReadsAnswers
 from metaeval.conformance.analysis import CHECKS as ANALYSIS_CHECKS
 from metaeval.conformance.analysis import AnalysisSubject
 from metaeval.conformance.pipeline import CHECKS, PipelineSubject, declares_itself
-from metaeval.experiment.citing.pipeline import Pipeline, ReadsAnswers
 
 HERE = Path(__file__).parent
 

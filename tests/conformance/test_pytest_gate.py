@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from metaeval.config import RunConfig
-from metaeval.experiment.labelling.gate_fit import fit
+from metaeval.decisions.gate_fit import fit
+from metaeval.decisions.gate_model import write_gate
 from metaeval.files import csv_text
-from metaeval.labelling.gates import write_gate
 
 TESTS = """
 import pytest
@@ -57,7 +57,7 @@ def run(start, folder):
     """What pytest prints in the folder."""
 
     def ran(*typed):
-        plugin = ("-p", "metaeval.experiment.labelling.pytest_gate", "-p", "no:cacheprovider")
+        plugin = ("-p", "metaeval.decisions.pytest_gate", "-p", "no:cacheprovider")
         environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         words = ("-q", "-rs", *plugin, *typed, "test_it.py")
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

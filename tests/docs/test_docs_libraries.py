@@ -14,7 +14,7 @@ IMPORTED_AS = {
     "scikit-learn": "sklearn",
     "sentence-transformers": "sentence_transformers",
 }
-OFFICIAL = "metaeval/experiment/official/worker.py"
+OFFICIAL = "metaeval/runs/official/worker.py"
 CALLS = ("import_module", "importorskip")
 
 

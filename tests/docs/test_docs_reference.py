@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks import reference, which_metric
 from metaeval import registry
-from metaeval.experiment.evaluation import readings_of
 from metaeval.report.findings import above_every_control, best_control, findings
 from metaeval.report.measures import headlines
 from metaeval.report.result import Comparison, load_result
+from metaeval.runs.evaluation import readings_of
 from metaeval.scoring.controls import GOLD_CONTROLS
 
 HERE = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ from typing import Any
 
 from metaeval.analyses.run import RUN
 from metaeval.analyses.suite import read_suite as suite_of_options
-from metaeval.experiment.suites.suite import Suite
+from metaeval.analyses.suites.suite import Suite
 
 
 def read_suite(

@@ -9,11 +9,11 @@ import metaeval
 from metaeval import Metric, MetricCard, PairScore
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.columns import answer_rows, expected_texts
-from metaeval.experiment.dry_run import plan
-from metaeval.experiment.metrics import load_metric, load_metrics
-from metaeval.experiment.prepared_run import prepare
-from metaeval.experiment.run import export_scores, run
+from metaeval.runs.columns import answer_rows, expected_texts
+from metaeval.runs.dry_run import plan
+from metaeval.runs.metrics import load_metric, load_metrics
+from metaeval.runs.prepared_run import prepare
+from metaeval.runs.run import export_scores, run
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 AUC = ("fs_ns", "fs_ps", "ps_ns")

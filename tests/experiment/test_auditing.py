@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.data_audit import markdown
+from metaeval.analyses.auditing import audit, write_audit
 from metaeval.config import load_run
 from metaeval.corpus.jsonl import write_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.errors import UserError
-from metaeval.experiment.auditing import audit, write_audit
 from metaeval.report.audit import findings, grids, page
 from metaeval.report.terminal import text_of
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, f1_score
 
+from metaeval.analyses.calibrate import calibrate, calibration_sheet, decision_frame
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.calibrate import calibrate, calibration_sheet, decision_frame
-from metaeval.experiment.metric_scores import judged
-from metaeval.experiment.metrics import load_metric
+from metaeval.runs.metric_scores import judged
+from metaeval.runs.metrics import load_metric
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -65,7 +65,7 @@ def test_separate_levels_are_parted_half_way(corpus):
 
 
 def test_the_sheet_is_what_a_calibration_is_read_from(corpus, tmp_path):
-    from metaeval.experiment.verdicts import find_cutoff
+    from metaeval.citation.pipelines.verdicts import find_cutoff
     from metaeval.report.formats import write_table
 
     config = corpus(SEPARATE)

@@ -7,9 +7,9 @@ import pytest
 from sklearn.metrics import accuracy_score, average_precision_score, balanced_accuracy_score, f1_score, roc_auc_score
 
 from metaeval import pairs
+from metaeval.analyses.check_claim import check_claim, claim_sentence, claim_sheet, read_claim
 from metaeval.api import evaluate_scores
 from metaeval.errors import UserError
-from metaeval.experiment.check_claim import check_claim, claim_sentence, claim_sheet, read_claim
 from metaeval.stats.choices import BINARY
 
 

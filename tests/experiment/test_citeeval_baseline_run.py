@@ -12,12 +12,12 @@ from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.values import baseline_options, citeeval_options
+from metaeval.citation.pipelines.citeeval_tables import CITEEVAL
+from metaeval.citation.pipelines.run import estimate_pipeline, prepare, run_pipeline
 from metaeval.citation.readers.answers import gather
 from metaeval.errors import UserError
-from metaeval.experiment.citing.citeeval_tables import CITEEVAL
-from metaeval.experiment.citing.run import estimate_pipeline, prepare, run_pipeline
-from metaeval.experiment.metrics import load_metric
 from metaeval.llm.exchange import read_reply
+from metaeval.runs.metrics import load_metric
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 ANSWERS = [

@@ -12,11 +12,11 @@ from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.values import citeeval_options
+from metaeval.citation.pipelines.citeeval_tables import CITEEVAL, OWNERS
+from metaeval.citation.pipelines.pipeline import sort_settings
+from metaeval.citation.pipelines.run import prepare, run_pipeline
 from metaeval.citation.readers.answers import gather
 from metaeval.errors import UserError
-from metaeval.experiment.citing.citeeval_tables import CITEEVAL, OWNERS
-from metaeval.experiment.citing.pipeline import sort_settings
-from metaeval.experiment.citing.run import prepare, run_pipeline
 from metaeval.llm.exchange import read_reply
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]

@@ -8,11 +8,11 @@ import pytest
 
 from metaeval.citation.judging import CLAIM_RECALL, WITHIN, answer_rows, read_claims
 from metaeval.citation.measures import estimate, group_codes, macro
+from metaeval.citation.pipelines.claims_tables import citation_sheets, judge
 from metaeval.citation.readers.answers import gather
 from metaeval.citation.table import sentence_rows
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.citing.claims_tables import citation_sheets, judge
 from metaeval.scoring.contract import PairScore
 from metaeval.stats.intervals import Resampling
 

@@ -17,14 +17,14 @@ from metaeval.citation.human.model import AnswerValues, MetaOptions, Valued, res
 from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.judging import read_claims
 from metaeval.citation.model import Verdict
+from metaeval.citation.pipelines.meta.model import MetaCommand
+from metaeval.citation.pipelines.meta.run import META, citation_measures
+from metaeval.citation.pipelines.meta.sheets import meta_sheets, provenance
+from metaeval.citation.pipelines.run import judge, prepare, run_pipeline
+from metaeval.citation.pipelines.verdicts import Backend, Cutoff
 from metaeval.config import RunConfig
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError
-from metaeval.experiment.citing.meta.model import MetaCommand
-from metaeval.experiment.citing.meta.run import META, citation_measures
-from metaeval.experiment.citing.meta.sheets import meta_sheets, provenance
-from metaeval.experiment.citing.run import judge, prepare, run_pipeline
-from metaeval.experiment.verdicts import Backend, Cutoff
 from metaeval.llm.exchange import read_reply
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.intervals import Resampling

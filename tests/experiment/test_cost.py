@@ -5,8 +5,8 @@ import itertools
 
 import pytest
 
+from metaeval.analyses.suites.cost import Cost, measure, sample, write_costs
 from metaeval.config import load_run
-from metaeval.experiment.suites.cost import Cost, measure, sample, write_costs
 
 TEXTS = [(f"source {number}", f"statement {number}") for number in range(500)]
 

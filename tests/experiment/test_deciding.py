@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from metaeval import registry
+from metaeval.analyses.deciding import decided, decision_sheets, decision_table, prepare_decisions, scored_rows
+from metaeval.analyses.other_levels import carried_over, transfers
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.columns import column_of
-from metaeval.experiment.deciding import decided, decision_sheets, decision_table, prepare_decisions, scored_rows
-from metaeval.experiment.metric_scores import judged, load_panel
-from metaeval.experiment.other_levels import carried_over, transfers
+from metaeval.runs.columns import column_of
+from metaeval.runs.metric_scores import judged, load_panel
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.classification import level_f1, level_precision, level_recall
 from metaeval.stats.decisions import best_thresholds, decide

@@ -10,9 +10,9 @@ import pytest
 from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment import doctor as ready
-from metaeval.experiment.doctor import ReadinessState, examine, readiness, registered
-from metaeval.experiment.metrics import load_metric
+from metaeval.runs import doctor as ready
+from metaeval.runs.doctor import ReadinessState, examine, readiness, registered
+from metaeval.runs.metrics import load_metric
 from metaeval.scoring.backends.models import model_bytes
 from metaeval.scoring.backends.version_traps import TRAPS, traps_here
 from tests.cli.samples import with_options
@@ -182,7 +182,7 @@ def test_the_doctor_sees_everything_and_connects_nowhere(no_network, hub, monkey
 
 
 def test_a_model_larger_than_the_memory_does_not_fit(monkeypatch):
-    from metaeval.experiment import doctor
+    from metaeval.runs import doctor
 
     monkeypatch.setattr(doctor, "devices", lambda: [doctor.Device("cpu", "x", 10**9, 2 * 10**9)])
     fits = {metric.name: metric.fits for metric in examine().metrics}

@@ -10,8 +10,8 @@ import pytest
 import metaeval
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.errors import UserError
-from metaeval.experiment import columns
 from metaeval.report import notes
+from metaeval.runs import columns
 from metaeval.stats.significance import holm
 from metrics_zoo.support_mini import SupportMini, judge
 

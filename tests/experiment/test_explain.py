@@ -5,13 +5,7 @@ import re
 
 import pytest
 
-from metaeval.citation.alce.citations import AlceOptions
-from metaeval.citation.aliice.profile import Profile
-from metaeval.config import EARLIER_INTERVALS, RunConfig, load_run
-from metaeval.declared import option_docs
-from metaeval.errors import UserError
-from metaeval.experiment.citing.pipeline import fields_of
-from metaeval.experiment.explaining.explain import (
+from metaeval.analyses.explaining.explain import (
     OWNERS,
     explain,
     meaning,
@@ -19,9 +13,15 @@ from metaeval.experiment.explaining.explain import (
     read_signature,
     read_source,
 )
-from metaeval.experiment.explaining.job_files import compare
-from metaeval.experiment.run import run, write_run
+from metaeval.analyses.explaining.job_files import compare
+from metaeval.citation.alce.citations import AlceOptions
+from metaeval.citation.aliice.profile import Profile
+from metaeval.citation.pipelines.pipeline import fields_of
+from metaeval.config import EARLIER_INTERVALS, RunConfig, load_run
+from metaeval.declared import option_docs
+from metaeval.errors import UserError
 from metaeval.report.differences import numbers_of
+from metaeval.runs.run import run, write_run
 from metaeval.signature import metric_parts, read_choices
 
 QUICK = ("interval.resamples=5",)

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from metaeval.experiment.evaluation import column_of, readings_of
-from metaeval.experiment.significance import adjusted, marked
 from metaeval.report.findings import findings
 from metaeval.report.result import Comparison, Data, Interval, Result, Row, Significance, Value
+from metaeval.runs.evaluation import column_of, readings_of
+from metaeval.runs.significance import adjusted, marked
 from protocols import classification, comparison
 from protocols.contract import Judgements, Resampling
 

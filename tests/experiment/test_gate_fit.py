@@ -2,8 +2,8 @@
 
 import pytest
 
-from metaeval.experiment.labelling.gate_fit import fit, fit_sentences
-from metaeval.labelling.gates import Terms
+from metaeval.decisions.gate_fit import fit, fit_sentences
+from metaeval.decisions.gate_model import Terms
 
 
 def citations(unsupported, supported=32, size=1):

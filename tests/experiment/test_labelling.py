@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from metaeval.corpus.model import SupportLevel
+from metaeval.decisions.estimate import estimate
+from metaeval.decisions.items import items_of
+from metaeval.decisions.labels import judged, labels_of
 from metaeval.errors import UserError
-from metaeval.experiment.labelling.estimate import estimate
-from metaeval.labelling.items import items_of
-from metaeval.labelling.labels import judged, labels_of
 
 
 def citations(n=120, answers=40, seed=0, system=""):

@@ -6,10 +6,10 @@ import random
 import pytest
 
 import metaeval
+from metaeval.decisions.estimate import estimate
+from metaeval.decisions.items import items_of
+from metaeval.decisions.label_sheet import draw
 from metaeval.errors import UserError
-from metaeval.experiment.labelling.estimate import estimate
-from metaeval.experiment.labelling.label import draw
-from metaeval.labelling.items import items_of
 
 WORDS = "harbour mill storm bridge tower river market school garden canal museum theatre".split()
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from metaeval.config import RunConfig, load_run
-from metaeval.experiment.job_folder import Command, Kept, check, manifest, settings_of, write_manifests
-from metaeval.experiment.prepared_run import load_corpus
-from metaeval.experiment.run import run, write_run
 from metaeval.report.result import save_result
+from metaeval.runs.job_folder import Command, Kept, check, manifest, settings_of, write_manifests
+from metaeval.runs.prepared_run import load_corpus
+from metaeval.runs.run import run, write_run
 from metaeval.scoring.scorefile import manifest_path
 
 SEED = 20_240_615

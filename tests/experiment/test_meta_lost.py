@@ -7,14 +7,14 @@ import pytest
 
 from metaeval.citation.human.model import MetaOptions, alignment, response_level, statement_level
 from metaeval.citation.model import Verdict
+from metaeval.citation.pipelines.meta.model import MetaCommand
+from metaeval.citation.pipelines.meta.run import META, read_facts, scifi_measure
+from metaeval.citation.pipelines.meta.sheets import could_be
+from metaeval.citation.pipelines.run import judge
+from metaeval.citation.pipelines.run import prepare as prepared_run
+from metaeval.citation.pipelines.verdicts import Backend, Cutoff
 from metaeval.citation.scifi.facts import read_with_model
 from metaeval.corpus.sentences import SentenceSplitter
-from metaeval.experiment.citing.meta.model import MetaCommand
-from metaeval.experiment.citing.meta.run import META, read_facts, scifi_measure
-from metaeval.experiment.citing.meta.sheets import could_be
-from metaeval.experiment.citing.run import judge
-from metaeval.experiment.citing.run import prepare as prepared_run
-from metaeval.experiment.verdicts import Backend, Cutoff
 from metaeval.llm.endpoint import Cause
 from metaeval.llm.exchange import Failure, read_reply
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from metaeval.experiment.citing.meta.model import MetaCommand
-from metaeval.experiment.citing.meta.run import META
-from metaeval.experiment.citing.meta.sheets import brief_grids, meta_sheets
-from metaeval.experiment.citing.run import judge, prepare
-from metaeval.report.citation.layout import cleared, few_rows, told_apart, unmarked
+from metaeval.citation.pipelines.layout import cleared, few_rows, told_apart, unmarked
+from metaeval.citation.pipelines.meta.model import MetaCommand
+from metaeval.citation.pipelines.meta.run import META
+from metaeval.citation.pipelines.meta.sheets import brief_grids, meta_sheets
+from metaeval.citation.pipelines.run import judge, prepare
 from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Value
 
 COLUMNS = [Column(key=key, label=key.title()) for key in ("pearson", "spearman")]

@@ -5,10 +5,10 @@ import pytest
 
 import metaeval
 from metaeval import registry
+from metaeval.analyses.deciding import decided, prepare_decisions
+from metaeval.analyses.other_levels import most_likely, own_level_columns, own_levels, own_levels_sheet
 from metaeval.config import load_run
-from metaeval.experiment.deciding import decided, prepare_decisions
-from metaeval.experiment.metric_scores import load_panel
-from metaeval.experiment.other_levels import most_likely, own_level_columns, own_levels, own_levels_sheet
+from metaeval.runs.metric_scores import load_panel
 from metrics_zoo.support_mini import judge
 
 

@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import spearmanr
 
 from metaeval import registry
+from metaeval.analyses.comparing.subgroups import by_part, check_division, parts_of
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.comparing.subgroups import by_part, check_division, parts_of
-from metaeval.experiment.metric_scores import load_panel
+from metaeval.runs.metric_scores import load_panel
 
 CORRELATION = registry.find("protocol", "correlation")
 

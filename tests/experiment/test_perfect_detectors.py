@@ -7,10 +7,10 @@ import pytest
 
 from metaeval.config import load_run
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.experiment.run import run
 from metaeval.report.cells import lay_out
 from metaeval.report.formats import table_text
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Result
+from metaeval.runs.run import run
 
 FULL, PARTIAL = SupportLevel.FULL, SupportLevel.PARTIAL
 # Three chunks of two words. Of three statements, one is supported by chunk 0, one by chunks 0 and 1 together, and one

@@ -7,9 +7,9 @@ import pytest
 import metaeval
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.dry_run import duration, plan, told
-from metaeval.experiment.metrics import load_metric
 from metaeval.reading import read_object
+from metaeval.runs.dry_run import duration, plan, told
+from metaeval.runs.metrics import load_metric
 from metaeval.scoring import pace
 from metaeval.scoring.executors.contract import Context, Done, Task
 from metaeval.scoring.pace import ScoringPace

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from metaeval import registry
+from metaeval.analyses.comparing.planning import needs, planned, raw_difference
 from metaeval.analyses.plan import PLAN, PlanOptions
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.comparing.planning import needs, planned, raw_difference
 from metaeval.stats.significance import required_groups
 from protocols.comparison import exchange_p_values, minus
 from protocols.contract import Judgements, Measure

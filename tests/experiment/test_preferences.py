@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from metaeval.experiment.comparing.further import WITHIN, preferences
+from metaeval.analyses.comparing.further import WITHIN, preferences
 from metaeval.stats.resampling import bootstrap
 from protocols.contract import Judgements, Resampling
 

@@ -7,10 +7,10 @@ import pytest
 import metaeval
 from metaeval.corpus.loaders import frank, xsum_hallucination
 from metaeval.errors import UserError
-from metaeval.experiment.evaluation import published_files, published_for, read_published
 from metaeval.registry import find, names
 from metaeval.report.cells import lay_out
 from metaeval.report.formats import table_text
+from metaeval.runs.evaluation import published_files, published_for, read_published
 
 
 def test_the_base_papers_tables_are_in_raw_units():

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from metaeval.citation.pipelines.result import RowTable
 from metaeval.errors import UserError
-from metaeval.experiment.citing.result import RowTable
 from metaeval.report.formats import FORMATS, format_texts
 
 ROWS = [{"answer": "a", "value": None, "cut": True}, {"answer": 'b, "c"', "value": 0.25, "cut": False}]

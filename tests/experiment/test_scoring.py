@@ -6,7 +6,7 @@ from scipy.stats import zscore
 import metaeval
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment.metrics import load_metric, score_metrics
+from metaeval.runs.metrics import load_metric, score_metrics
 from metaeval.scoring.store import ScoreStore
 
 TEXTS = [

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from metaeval.config import ComparisonConfig
-from metaeval.experiment.significance import clusters, significance
 from metaeval.report import result as results
+from metaeval.runs.significance import clusters, significance
 from protocols import classification, correlation
 from protocols.comparison import compare
 from protocols.contract import Judgements, Outcome, Protocol, Resampling

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.analyses.suites.suite import recorded, recorded_omissions, run_able, run_suite, write_record
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.experiment.evaluation import find_protocols
-from metaeval.experiment.job_folder import Command
-from metaeval.experiment.metrics import load_metric
-from metaeval.experiment.prepared_run import find_dataset
-from metaeval.experiment.run import run, run_folder, write_run
-from metaeval.experiment.suites.suite import recorded, recorded_omissions, run_able, run_suite, write_record
+from metaeval.runs.evaluation import find_protocols
+from metaeval.runs.job_folder import Command
+from metaeval.runs.metrics import load_metric
+from metaeval.runs.prepared_run import find_dataset
+from metaeval.runs.run import run, run_folder, write_run
 from tests.experiment.suites import read_suite
 
 QUICK = ("interval.resamples=5", "comparison.permutations=5")

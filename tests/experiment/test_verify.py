@@ -10,8 +10,8 @@ import pytest
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.experiment import verify as environments
-from metaeval.experiment.verify import RECIPES, Environment, compare, official_metric, verify
+from metaeval.runs import verify as environments
+from metaeval.runs.verify import RECIPES, Environment, compare, official_metric, verify
 from metaeval.scoring.canaries import CANARIES, PUBLISHED, OfficialComparison, Published, difference
 from metaeval.scoring.contract import PairScore, Status
 from tests.cli.samples import with_options
@@ -138,7 +138,7 @@ for line in sys.stdin:
 
 @pytest.mark.parametrize(("shift", "agrees"), [("0", True), ("9e-5", True), ("2e-4", False)])
 def test_the_official_package_is_held_to_the_tolerance(odd, tmp_path, monkeypatch, shift, agrees):
-    from metaeval.experiment.metrics import load_metric
+    from metaeval.runs.metrics import load_metric
 
     # Where ours has no score, the official number is not compared.
     name = odd("None if len(source) < 5 else len(statement) / 1000, Status.EMPTY if len(source) < 5 else Status.OK")

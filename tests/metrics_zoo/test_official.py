@@ -8,8 +8,8 @@ import pytest
 
 from metaeval.cli.app import main
 from metaeval.errors import UserError
-from metaeval.experiment.metrics import load_metric
-from metaeval.experiment.verify import RECIPES, official_metric
+from metaeval.runs.metrics import load_metric
+from metaeval.runs.verify import RECIPES, official_metric
 from metaeval.scoring.engine import score_pairs
 from tests.cli.samples import with_options
 

@@ -16,10 +16,10 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from metaeval.config import RunConfig
 from metaeval.corpus.loading import load_dataset
-from metaeval.experiment.run import run_scores
 from metaeval.registry import find
 from metaeval.report.cells import lay_out
 from metaeval.report.notes import LEVEL
+from metaeval.runs.run import run_scores
 from metaeval.stats.resampling import bootstrap
 from metaeval.stats.systems import _signs, cells, coefficients, soft_accuracy_of_drawn, soft_pairwise_accuracy, two_way
 from protocols import comparison

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from metaeval import registry
-from metaeval.experiment.evaluation import readings_of
 from metaeval.report.cautions import cautions
 from metaeval.report.cells import ROWS, headline_grid, suite_grid
 from metaeval.report.findings import findings, top
@@ -13,6 +12,7 @@ from metaeval.report.measures import headlines
 from metaeval.report.notes import FEW_GROUPS
 from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance, Value
 from metaeval.report.terminal import text_of
+from metaeval.runs.evaluation import readings_of
 
 AUC = [
     Column(key=key, label=label, scale=100.0, digits=1)

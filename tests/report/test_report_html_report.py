@@ -11,10 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metaeval import registry
-from metaeval.experiment.run import pictures_of
 from metaeval.report.html_report import Picture, explorer_line, judged, page, page_forest
 from metaeval.report.measures import Readings, headlines
 from metaeval.report.table import plain
+from metaeval.runs.run import pictures_of
 
 VOID = {"meta", "br"}
 NASTY = "judge[bold]_3|x%"

@@ -1,6 +1,6 @@
 """Several processes of this machine, each of which scores whole blocks; this one alone opens the store.
 
-A worker is a program that reads lines from this process and writes lines to it (`metaeval.experiment.worker`). It ends
+A worker is a program that reads lines from this process and writes lines to it (`metaeval.runs.worker`). It ends
 when this process does, however that ends.
 """
 
@@ -24,7 +24,7 @@ from metaeval.errors import UserError
 from metaeval.scoring.backends.line_process import how_ended
 from metaeval.scoring.executors.pool import Child, Piece, Pool
 
-WORKER = "metaeval.experiment.worker"
+WORKER = "metaeval.runs.worker"
 
 
 @dataclass(frozen=True)

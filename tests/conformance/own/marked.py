@@ -3,10 +3,10 @@
 from pydantic import Field
 
 from metaeval.citation.measures import Share, macro
-from metaeval.experiment.citing.pipeline import Layout, Measure, Pipeline, ReadsAnswers
-from metaeval.experiment.citing.provenance import Provenance, data_of, uncertainty
-from metaeval.experiment.citing.result import RowTable
-from metaeval.report.citation.layout import Entry, entry_records, scores_grid
+from metaeval.citation.pipelines.layout import Entry, entry_records, scores_grid
+from metaeval.citation.pipelines.pipeline import Layout, Measure, Pipeline, ReadsAnswers
+from metaeval.citation.pipelines.provenance import Provenance, data_of, uncertainty
+from metaeval.citation.pipelines.result import RowTable
 
 MARKED = Measure("marked", "marked %", "share of sentences with a citation mark", 100, 1)
 

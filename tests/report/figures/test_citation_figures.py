@@ -6,10 +6,10 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from metaeval.citation.pipelines.tree_figure import ClaimTree, Highlighted, claim_tree
 from metaeval.errors import UserError
 from metaeval.report.figures.bars import SystemBar, system_bars
 from metaeval.report.figures.drawing import image
-from metaeval.report.figures.tree import ClaimTree, Highlighted, claim_tree
 from metaeval.report.result import Column
 
 # "Cups are glass[1] or plastic[2]": the rules give claim 2 the words before the first citation.
@@ -73,7 +73,7 @@ def answers(tmp_path):
 def test_jobs_of_pipelines_are_drawn_together(tmp_path, answers, monkeypatch):
     pytest.importorskip("spacy")
     import metaeval
-    from metaeval.experiment.citing.figures import bars_of, citation_figures
+    from metaeval.citation.pipelines.figures import bars_of, citation_figures
 
     found = [metaeval.cite(name, [answers], nli=["overlap"], results=tmp_path) for name in ("alce", "aliice")]
     for one in found:
@@ -98,7 +98,7 @@ def test_a_claims_words_are_its_text(profile):
     from metaeval.citation.aliice.claims import read_sentences
     from metaeval.citation.aliice.profile import aliice_profile
     from metaeval.citation.parsers.parse import find_parser
-    from metaeval.experiment.citing.figures import tree_of
+    from metaeval.citation.pipelines.figures import tree_of
 
     sentence = "Queen Victoria became Queen of the United Kingdom on 20 June 1837[1] and died in 1901[2]."
     chosen = aliice_profile(profile)

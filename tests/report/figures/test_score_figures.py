@@ -8,10 +8,10 @@ from sklearn.calibration import calibration_curve
 
 pytest.importorskip("matplotlib")
 
+from metaeval.analyses.suites.figures import distributions_of, read_scored, reliability_of, roc_of, score_figures
 from metaeval.config import RunConfig
-from metaeval.experiment.run import run, write_run
-from metaeval.experiment.suites.figures import distributions_of, read_scored, reliability_of, roc_of, score_figures
 from metaeval.report.figures.drawing import image, looks_of
+from metaeval.runs.run import run, write_run
 
 METRICS = ("overlap", "bm25", "support-mini")
 

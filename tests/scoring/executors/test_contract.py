@@ -13,9 +13,9 @@ pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 import metaeval
 from metaeval import registry
 from metaeval.config import ExecutorConfig
-from metaeval.experiment.metrics import load_metric, load_metrics, score_in, worker_pool
-from metaeval.experiment.prepared_run import prepare
-from metaeval.experiment.sharding import export_shard
+from metaeval.runs.metrics import load_metric, load_metrics, score_in, worker_pool
+from metaeval.runs.prepared_run import prepare
+from metaeval.runs.sharding import export_shard
 from metaeval.scoring.contract import Combination
 from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.shards import Shard, merge_shards

@@ -16,10 +16,10 @@ import pytest
 
 from metaeval.config import ExecutorConfig, RunConfig, load_run
 from metaeval.errors import UserError
-from metaeval.experiment import metrics
-from metaeval.experiment.columns import answer_rows
-from metaeval.experiment.metrics import load_metrics, score_metrics
-from metaeval.experiment.prepared_run import prepare
+from metaeval.runs import metrics
+from metaeval.runs.columns import answer_rows
+from metaeval.runs.metrics import load_metrics, score_metrics
+from metaeval.runs.prepared_run import prepare
 from metaeval.scoring.contract import Status
 from metaeval.scoring.executors import local
 from metaeval.scoring.store import ScoreStore
@@ -214,7 +214,7 @@ def driver(start):
     script = f"""
 import sys, pathlib
 from metaeval.config import RunConfig
-from metaeval.experiment.metrics import score_metrics
+from metaeval.runs.metrics import score_metrics
 from metaeval.scoring.store import ScoreStore
 with ScoreStore(pathlib.Path("scores.sqlite")) as store:
     ((_, _, found),) = score_metrics({TEXTS!r}, ["toys:Company"], RunConfig(), store)
@@ -257,7 +257,7 @@ def test_a_driver_that_is_killed_takes_its_workers_along(start):
     Path("hold").touch()
     config = {"executor": {"workers": 2}}
     script = (
-        "from metaeval.config import RunConfig; from metaeval.experiment.metrics import score_metrics;"
+        "from metaeval.config import RunConfig; from metaeval.runs.metrics import score_metrics;"
         f"list(score_metrics({TEXTS!r}, ['toys:Company'], RunConfig(**{config!r})))"
     )
     driver = start(code=script)

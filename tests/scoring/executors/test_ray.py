@@ -11,7 +11,7 @@ ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
 
 from metaeval.config import RunConfig  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
-from metaeval.experiment.metrics import score_metrics  # noqa: E402
+from metaeval.runs.metrics import score_metrics  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
 from tests.scoring.executors.job import ALL, TEXTS, begun  # noqa: E402
 
@@ -63,7 +63,7 @@ def test_every_worker_has_the_most_cores_with_which_all_are_placed():
 
 def test_a_cluster_that_is_not_there_is_said(monkeypatch):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    from metaeval.experiment.metrics import worker_pool
+    from metaeval.runs.metrics import worker_pool
 
     with (
         pytest.raises(UserError, match=r"There is no Ray cluster at 127\.0\.0\.1:1 .*ray start --head"),

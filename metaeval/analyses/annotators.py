@@ -1,0 +1,253 @@
+"""Metrics against each annotator of a rated set: agreement, values, what the votes leave open, and rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import get_args
+
+import numpy as np
+
+from metaeval.errors import UserError
+from metaeval.files import sha256_json
+from metaeval.report import result as results
+from metaeval.report.cells import cell
+from metaeval.report.table import UNDEFINED, Note, Record, Table, TableRow, known, plain
+from metaeval.runs.columns import Column
+from metaeval.runs.metric_scores import Panel, make_sheet
+from metaeval.runs.prepared_run import Frame, RatedSet
+from metaeval.stats.agreement import krippendorff_alpha
+from metaeval.stats.arrays import Bools, Floats, Ints
+from metaeval.stats.correlations import concordance, rank_correlations
+from metaeval.stats.influence import SHARES, SIGNED
+from metaeval.stats.intervals import Found, intervals
+from metaeval.stats.resampling import replicate
+from metaeval.stats.votes import Measure, Range, drawn, identified, is_binary, measured
+from protocols.contract import Resampling
+
+MOST_COLUMNS = 5
+"""Annotators that have a column each; of more, the lowest, the middle and the highest value are shown."""
+
+FEWEST = 20
+"""Items that an annotator has to have judged to be held against metrics."""
+
+DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class AnnotatorVotes:
+    """Votes of A annotators, by name, on the items (n,) of a frame: (n, A), NaN where there is none."""
+
+    names: tuple[str, ...]
+    values: Floats
+
+    @property
+    def items(self) -> Bools:
+        """The items with a vote, (n,)."""
+        return np.asarray((~np.isnan(self.values)).any(axis=1))
+
+
+def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
+    """The votes of a rated set, in the order of the frame; `UserError` where nobody's are known, or only one's."""
+    votes = source.ratings.columns.take(frame.numbers).votes
+    names = tuple(sorted(set(votes.annotators)))
+    if len(names) < 2:
+        raise UserError(
+            f"{frame.name} holds the votes of {len(names) or 'no'} annotator{'' if len(names) == 1 else 's'}, and two "
+            "are needed: give them in columns that begin with 'vote', or in rows with a column 'annotator'."
+        )
+    values = np.full((frame.numbers.size, len(names)), np.nan)
+    values[np.repeat(np.arange(frame.numbers.size), votes.counts), votes.annotators.ranks] = votes.values
+    return AnnotatorVotes(names, values)
+
+
+def annotator_sheets(panel: Panel) -> list[Table]:
+    """Values against each annotator with their ranges, and of two metrics or more what becomes of the ranking."""
+    source = panel.source
+    if not isinstance(source, RatedSet):
+        raise UserError(f"{source.name} has no annotators: only rated sets have, as ratings and xsum_hallucination.")
+    frame = source.frame()
+    votes = votes_of(source, frame)
+    ranking = [_ranking_sheet(panel, frame, votes)] if len(panel.columns) > 1 else []
+    return [_values_sheet(panel, frame, votes), *ranking]
+
+
+def _values_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
+    binary = is_binary(votes.values)
+    soft = np.array([np.nan if np.isnan(row).all() else float(np.nanmean(row)) for row in votes.values])
+    judged = [n for n in range(len(votes.names)) if (~np.isnan(votes.values[:, n])).sum() >= FEWEST]
+    each = len(votes.names) <= MOST_COLUMNS
+    headings = [*(f"by {votes.names[n]}" for n in judged)] if each else ["lowest annotator", "median", "highest"]
+    records: list[Record] = []
+    rows: list[TableRow] = []
+    for measure in get_args(Measure):
+        column = _label(measure, binary)
+        for metric in panel.columns:
+            score = metric.score[frame.numbers]
+            scored = ~np.isnan(score)
+            held = partial(_held, measure, score, group=frame.group, resampling=panel.resampling)
+            own = {votes.names[n]: held(label=votes.values[:, n]) for n in judged}
+            whole = scored & votes.items
+            none = Range(np.nan, np.nan, True)
+            open_ = identified(measure, votes.values[whole], score[whole]) if whole.sum() > 1 else none
+            given = {"gold": held(label=frame.gold), "soft labels": held(label=soft)}
+            shown = list(own.values()) if each else _spread(list(own.values()))
+            numbers = [cell(one.value, one.low, one.high, column) for one in (*given.values(), *shown)]
+            rows.append((column.label, metric.name, [*numbers, _range(open_, column)]))
+            # A list: an annotator may be called "gold".
+            against: list[tuple[str, Found, bool | None]] = [
+                *((name, one, None) for name, one in (*given.items(), *own.items())),
+                ("lowest choice", Found(known(open_.low)), open_.exact),
+                ("highest choice", Found(known(open_.high)), open_.exact),
+            ]
+            records += [
+                {"measure": column.key, "metric": metric.name, "against": name, "exact": exact}
+                | {"value": one.value, "low": one.low, "high": one.high}
+                for name, one, exact in against
+            ]
+    return make_sheet(
+        panel,
+        frame,
+        "annotators",
+        "Metrics against each annotator",
+        {"analysis": "annotators", "votes": _signed(votes)},
+        ("metric", ("gold", "soft labels", *map(plain, headings), "over all choices"), rows),
+        records,
+        notes=_notes(frame, votes, judged),
+    )
+
+
+def _ranking_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
+    binary = is_binary(votes.values)
+    measure: Measure = "area" if binary else "spearman"
+    label = _label(measure, binary)
+    columns = sorted(panel.columns, key=lambda one: -_value(measure, one, frame))
+    scored = votes.items & ~np.isnan([one.score[frame.numbers] for one in columns]).any(axis=0)
+    records: list[Record] = []
+    rows: list[TableRow] = []
+    if scored.sum() > 1:
+        scores = np.array([one.score[frame.numbers][scored] for one in columns])
+        told = votes.values[scored]
+        chosen = drawn(measure, told, scores, DRAWS, panel.config.interval.seed)
+        best = columns[0]
+        for number, other in enumerate(columns[1:], start=1):
+            by = [_less(measure, scores[0], scores[number], told[:, n]) for n in range(len(votes.names))]
+            defined = [one for one in by if not np.isnan(one)]
+            apart = identified(measure, told, scores[0], scores[number])
+            shares = [float(np.mean(np.array(defined) > 0)), float(np.mean(chosen[0] > chosen[number]))]
+            survives = apart.low > 0 if apart.exact or apart.low <= 0 else None
+            kept = {True: "yes", False: "no", None: "in all that were tried"}[survives]
+            difference = _less(measure, scores[0], scores[number], frame.gold[scored])
+            agree = f"{sum(one > 0 for one in defined)} of {len(defined)}", f"{100 * shares[1]:.1f} %"
+            less = cell(known(difference), None, None, label, signed=True)
+            rows.append(("", other.name, [less, *agree, _range(apart, label), kept]))
+            records.append(
+                {
+                    **{"measure": label.key, "metric": best.name, "other": other.name},
+                    **{"difference": known(difference), "annotators": len(defined)},
+                    **{"annotators that agree": known(shares[0]), "choices that agree": known(shares[1])},
+                    **{"lowest": known(apart.low), "highest": known(apart.high)},
+                    **{"exact": apart.exact, "survives": survives},
+                }
+            )
+    headings = ("less, by gold", "annotators that agree", "random votes that agree", "over all choices", "survives")
+    title = f"Whether {plain(columns[0].name)} stays above the others ({label.label})"
+    reading = (
+        f"difference of the best metric by gold to each other, on {int(scored.sum()):,} texts that all scored; "
+        f"random votes: {DRAWS:,} choices of one vote a text"
+    )
+    return make_sheet(
+        panel,
+        frame,
+        "annotators-ranking",
+        title,
+        {"analysis": "annotators", "votes": _signed(votes), "draws": DRAWS, "seed": panel.config.interval.seed},
+        ("other metric", headings, rows),
+        records,
+        notes=[Note("reading", reading)],
+        intervals=False,
+    )
+
+
+def _label(measure: Measure, binary: bool) -> results.Column:
+    if measure == "spearman":
+        return results.Column(key="spearman", label="Spearman", scale=1.0, digits=3)
+    return (
+        results.Column(key="auc", label="ROC-AUC", scale=100.0, digits=1)
+        if binary
+        else results.Column(key="concordance", label="Concordance", scale=100.0, digits=1)
+    )
+
+
+def _held(measure: Measure, score: Floats, label: Floats, group: Ints, resampling: Resampling) -> Found:
+    """A measure of scores on labels, (n,) each with gaps, with its interval over groups (n,)."""
+    there = ~np.isnan(score) & ~np.isnan(label)
+    if there.sum() < 2:
+        return Found(None)
+    codes, own = np.unique(group[there], return_inverse=True)
+    given = score[there], label[there], own.astype(np.int64), int(codes.size)
+    # Of the two coefficients of ranks the first is Spearman's.
+    prepared, ends = (concordance(*given), SHARES) if measure == "area" else (rank_correlations(*given), SIGNED)
+    return intervals(partial(replicate, prepared), np.bincount(own), resampling, ends)[0]
+
+
+def _of(measure: Measure, score: Floats, label: Floats) -> float:
+    there = ~np.isnan(score) & ~np.isnan(label)
+    return measured(measure, score[there], label[there]) if there.sum() > 1 else np.nan
+
+
+def _value(measure: Measure, column: Column, frame: Frame) -> float:
+    found = _of(measure, column.score[frame.numbers], frame.gold)
+    return -np.inf if np.isnan(found) else found
+
+
+def _less(measure: Measure, one: Floats, other: Floats, label: Floats) -> float:
+    return _of(measure, one, label) - _of(measure, other, label)
+
+
+def _spread(values: Sequence[Found]) -> list[Found]:
+    """The lowest, the middle and the highest, without intervals: which annotators they are is chance too."""
+    defined = [one.value for one in values if one.value is not None]
+    if not defined:
+        return [Found(None)] * 3
+    return [Found(one) for one in (min(defined), float(np.median(defined)), max(defined))]
+
+
+def _range(found: Range, label: results.Column) -> str:
+    if np.isnan(found.low):
+        return UNDEFINED
+    low, high = (f"{label.scale * one:.{label.digits}f}" for one in (found.low, found.high))
+    return f"{low} to {high}" if found.exact else f"{low} to {high}*"
+
+
+def _signed(votes: AnnotatorVotes) -> str:
+    return f"sha256:{sha256_json([list(votes.names), np.nan_to_num(votes.values, nan=-9e99).tolist()])[:12]}"
+
+
+def _notes(frame: Frame, votes: AnnotatorVotes, judged: Sequence[int]) -> list[Note]:
+    there = ~np.isnan(votes.values)
+    twice = there.sum(axis=1) > 1
+    unlike = np.array([np.unique(row[~np.isnan(row)]).size > 1 for row in votes.values[twice]])
+    alpha: Mapping[str, float] = {
+        "nominal": krippendorff_alpha(votes.values, "nominal"),
+        "interval": krippendorff_alpha(votes.values, "interval"),
+    }
+    said = ", ".join("undefined" if np.isnan(one) else f"{one:.3f} ({name})" for name, one in alpha.items())
+    disagree = f"{int(unlike.sum()):,} of {int(twice.sum()):,} texts with two votes or more are voted on differently"
+    left = len(votes.names) - len(judged)
+    own = "has no values of its own" if left == 1 else "have no values of their own"
+    few = f"; {left} judged fewer than {FEWEST} and {own}" if left else ""
+    exact = (
+        "lowest and highest value over every choice of one vote a text"
+        if is_binary(votes.values)
+        else "* lowest and highest value over the choices of one vote a text that were tried; others may lie beyond"
+    )
+    judged_on = f"{int(there.sum()):,} votes on {int(votes.items.sum()):,} of {frame.gold.size:,} texts"
+    graded = "; the gold is graded: ROC-AUC by it is the concordance"
+    kind = graded if is_binary(votes.values) and np.unique(frame.gold).size > 2 else ""
+    return [
+        Note("agreement", f"Krippendorff's alpha {said}; {disagree}"),
+        Note("votes", f"{len(votes.names)} annotators, {judged_on}{few}{kind}"),
+        Note("choices", f"{exact}; of these very texts, where intervals are about others"),
+    ]

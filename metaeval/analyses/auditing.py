@@ -1,0 +1,218 @@
+"""An audit of a data set's labels: whole evidence sets, rules for evidence, giveaways, duplicates, votes."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from itertools import zip_longest
+from math import isfinite
+from pathlib import Path
+from statistics import fmean, median
+from typing import get_args
+
+import numpy as np
+
+from metaeval.config import RunConfig
+from metaeval.corpus.chunks import Chunking, chunk_corpus
+from metaeval.corpus.jsonl import LEVELS
+from metaeval.corpus.model import Citation, Corpus, SupportLevel
+from metaeval.corpus.pairs import Rule, build_pairs
+from metaeval.corpus.sentences import split_sentences
+from metaeval.errors import UserError
+from metaeval.files import write_texts
+from metaeval.report.audit import (
+    PAGE,
+    Audit,
+    Duplicates,
+    EvidenceSets,
+    Giveaway,
+    RuleLabels,
+    Votes,
+    WholeSets,
+    as_json,
+    grids,
+    page,
+)
+from metaeval.report.html_report import Picture
+from metaeval.report.result import Result
+from metaeval.report.table import known
+from metaeval.report.terminal import text_of
+from metaeval.runs.columns import LEXICAL_OVERLAP, Column, trivial_columns
+from metaeval.runs.evaluation import evaluate, find_protocols
+from metaeval.runs.prepared_run import Job, load_corpus, prepare
+from metaeval.scoring.controls import GOLD_CONTROLS
+from metaeval.stats.agreement import krippendorff_alpha
+
+_log = logging.getLogger("metaeval")
+
+_AUCS = ("fs_ns", "fs_ps", "ps_ns")
+_NO_GIVEAWAY = {*GOLD_CONTROLS, "constant", "random"}
+
+
+def audit(config: RunConfig, sizes: Sequence[int]) -> Audit:
+    """Audit the run's data set; of the settings those of data, chunks, evidence and intervals count.
+
+    sizes: chunk sizes in words at which whole evidence sets are counted; the run's own and whole pages are added.
+
+    Raises `UserError` for data without citations.
+    """
+    corpus, name, split = load_corpus(config)
+    base = config.model_copy(update={"protocols": ("classification",), "pool": "own"})
+    jobs = {unit: prepare(base.model_copy(update={"unit": unit}), corpus) for unit in ("chunk", "citation")}
+    # Where only short pages have chunks of a known level, these say nothing about the data.
+    known = {unit: fmean(row.level is not None for row in job.rows) for unit, job in jobs.items()}
+    found = {}
+    for unit, job in jobs.items():
+        if known[unit] >= 0.5:
+            columns = [column for column in trivial_columns(job) if column.name not in _NO_GIVEAWAY]
+            found[unit] = _evaluated(job, columns)
+    lengths = [len(corpus.documents[one].text.split()) for one in {each.document_id for each in corpus.citations}]
+    evidence = _evidence(corpus.citations)
+    return Audit(
+        data=found["citation"].data.model_copy(update={"name": name, "split": split}),
+        chunks=str(config.chunk.chunking()),
+        words=(median(lengths), max(lengths)),
+        evidence=evidence,
+        sizes=list(_whole_sets(corpus, config, sizes)) if evidence.citations else [],
+        rules=[_rule(corpus, base, rule) for rule in get_args(Rule)] if evidence.citations else [],
+        giveaways=[
+            Giveaway(
+                *(unit, row.metric, row.metric == LEXICAL_OVERLAP),
+                {column.label: row.values[column.key] for column in result.columns if column.key in _AUCS},
+            )
+            for unit, result in found.items()
+            for row in result.rows
+        ],
+        duplicates=_duplicates(corpus, jobs["chunk"]),
+        votes=_votes(corpus.citations),
+    )
+
+
+def write_audit(found: Audit, folder: Path) -> list[Path]:
+    """Write an audit as JSON, text and a page, and its figure; the paths. The same audit gives the same bytes.
+
+    Without matplotlib there is no figure, which is said.
+    """
+    pictures, drawn = [], []
+    if found.sizes:
+        try:
+            from metaeval.report.figures.bars import share_bars
+            from metaeval.report.figures.drawing import image, save_figure
+
+            shares = {one.size: (one.whole, one.touched) for one in found.sizes}
+            title = f"{found.data.name}, {found.data.split}: chunks of full citations with evidence"
+            figure = share_bars(shares, "words in a chunk", "hold a whole set, %", title)
+            pictures.append(Picture(title, image(figure, "svg").decode("utf-8")))
+            drawn = save_figure(figure, folder / "whole-sets")
+        except UserError as error:
+            _log.warning("No figure: %s", error)
+    tables = "\n".join(text_of(grid) for grid in grids(found))
+    texts = {"audit.json": as_json(found), "audit.txt": tables, "audit.html": page(found, pictures)}
+    return [*write_texts({folder / name: text for name, text in texts.items()}), *drawn]
+
+
+def _evaluated(job: Job, columns: Sequence[Column], resamples: int | None = None) -> Result:
+    """The columns under the classification protocol. resamples: in place of the run's."""
+    config = job.config
+    if resamples is not None:
+        config = config.model_copy(update={"interval": config.interval.model_copy(update={"resamples": resamples})})
+    ((protocol, options),) = find_protocols(config)
+    return evaluate(job.frame(protocol), columns, protocol, options, config)
+
+
+def _evidence(citations: Collection[Citation]) -> EvidenceSets:
+    marked = [one for one in citations if one.evidence]
+    smallest = [
+        min(len(one.sentences) + sum(len(split_sentences(text)) for text in one.texts) for one in citation.evidence)
+        for citation in marked
+        if citation.level is SupportLevel.FULL
+    ]
+    sets = sum(len(one.evidence) for one in marked)
+    return EvidenceSets(len(marked), sets, fmean(smallest) if smallest else None)
+
+
+def _whole_sets(corpus: Corpus, config: RunConfig, sizes: Collection[int]) -> Iterator[WholeSets]:
+    marked = {one.id for one in corpus.citations if one.evidence and one.level is SupportLevel.FULL}
+    for size in sorted({*sizes, config.chunk.size}):
+        chunked = chunk_corpus(corpus, Chunking(size, config.chunk.mode))
+        table = build_pairs(chunked, config.evidence.threshold)
+        touched = [pair for pair in table.pairs if pair.citation_id in marked and pair.held]
+        whole = [pair.citation_id for pair in touched if pair.held == 1]
+        yield WholeSets(f"{size}", len(touched), len(whole), len(marked), len({*whole}))
+    # A whole page is what was judged: what it holds is enough.
+    judged = len({pair.citation_id for pair in table.pairs if pair.citation_id in marked})
+    yield WholeSets(PAGE, judged, judged, len(marked), judged)
+
+
+def _rule(corpus: Corpus, config: RunConfig, rule: Rule) -> RuleLabels:
+    evidence = config.evidence.model_copy(update={"rule": rule})
+    job = prepare(config.model_copy(update={"unit": "chunk", "evidence": evidence}), corpus)
+    result = _evaluated(job, [], resamples=0)
+    perfect: dict[str, dict[str, float]] = {}
+    for column in result.columns:
+        for detected, value in (result.perfect.values if result.perfect else {}).get(column.key, {}).items():
+            if column.key in _AUCS:
+                perfect.setdefault(detected, {})[column.label] = value
+    left_out = sum(row.level is None for row in job.rows if row.cited)
+    return RuleLabels(rule, dict(result.data.levels), left_out, perfect)
+
+
+def _duplicates(corpus: Corpus, job: Job) -> Duplicates:
+    statements = [(_words_of(one.text), one.group) for one in corpus.statements.values()]
+    chunks = [(_words_of(pair.source), pair.group) for pair in job.pairs]
+    judged: dict[tuple[str, str], list[SupportLevel]] = defaultdict(list)
+    for one in corpus.citations:
+        text = _words_of(corpus.statements[one.statement_id].text)
+        judged[text, _words_of(corpus.documents[one.document_id].text)].append(one.level)
+    twice = [levels for (_, page), levels in judged.items() if page and len(levels) > 1]
+    return Duplicates(
+        *_in_several_groups(statements),
+        *_in_several_groups(chunks),
+        judged_twice=len(twice),
+        conflicting=sum(len(set(levels)) > 1 for levels in twice),
+    )
+
+
+def _in_several_groups(texts: Sequence[tuple[str, str]]) -> tuple[int, int]:
+    """The number of distinct texts that stand in several groups, and how often they stand; texts: (text, group)."""
+    groups: dict[str, set[str]] = defaultdict(set)
+    for text, group in texts:
+        groups[text].add(group)
+    several = {text for text, of in groups.items() if text and len(of) > 1}
+    return len(several), sum(text in several for text, _ in texts)
+
+
+def _words_of(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _votes(citations: Collection[Citation]) -> Votes | None:
+    """The agreement of the votes that stand in the citations' meta; units with one vote say nothing."""
+    units = [unit for one in citations for unit in _units(one) if len(unit) > 1]
+    if not units:
+        return None
+    ratings = np.array([*zip_longest(*units, fillvalue=np.nan)], dtype=np.float64).T
+    return Votes(
+        units=len(units),
+        votes=sum(map(len, units)),
+        unanimous=sum(len(Counter(unit)) == 1 for unit in units),
+        alpha=known(krippendorff_alpha(ratings, "interval")),
+    )
+
+
+def _units(citation: Citation) -> Iterator[list[float]]:
+    """The votes on a citation, or on each of its parts: level names or finite numbers; what is neither is no vote."""
+    votes = citation.meta.get("votes")
+    if not isinstance(votes, list):
+        return
+    for unit in votes if votes and all(isinstance(one, list) for one in votes) else [votes]:
+        yield [value for one in unit if (value := _vote(one)) is not None]
+
+
+def _vote(value: object) -> float | None:
+    if isinstance(value, str):
+        return float(LEVELS[value]) if value in LEVELS else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        return None
+    return float(value)

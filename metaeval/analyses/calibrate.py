@@ -1,0 +1,201 @@
+"""Calibration: the score from which on a metric's verdict is "supported", learnt from human labels, and its table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import cast, get_args
+
+import numpy as np
+
+from metaeval.citation.pipelines.layout import interval_cell
+from metaeval.citation.pipelines.verdicts import SHEET, find_cutoff, identity_of, judge_of, refuse_files
+from metaeval.config import RunConfig
+from metaeval.errors import UserError, unknown
+from metaeval.report.cells import THREE, cell
+from metaeval.report.table import Cell, Note, Record, Table, TableRow
+from metaeval.runs.columns import Column, named_metrics
+from metaeval.runs.evaluation import find_protocols
+from metaeval.runs.metric_scores import Panel, judged, load_panel, make_sheet
+from metaeval.runs.metrics import MetricProgress
+from metaeval.runs.prepared_run import Frame, find_dataset
+from metaeval.scoring.contract import Metric
+from metaeval.stats.agreement import cohen_kappa
+from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.classification import accuracy, balanced_accuracy, decision_counts, level_f1, resampled
+from metaeval.stats.decisions import Objective, best_thresholds, decide, nested_decisions
+from metaeval.stats.intervals import Found, intervals
+from metaeval.stats.resampling import replicate
+
+_LEVELS: Mapping[str, int] = {"full": 2, "partial": 1}
+"""The lowest human level that counts as supported."""
+
+_SEED = 0
+MEASURES = {
+    "balanced accuracy": balanced_accuracy,
+    "F1": lambda counts: level_f1(counts)[..., 1],
+    "accuracy": accuracy,
+    "kappa": cohen_kappa,
+}
+"""Of the two-way decision, from counts (..., 2, 2), gold down: F1 of "supported", kappa Cohen's with the human."""
+
+
+Rated = Mapping[str, Found]
+"""A two-way decision held against the human labels, by measure."""
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """One metric's threshold, in its own scores.
+
+    folds: the thresholds of all rows but one fold's, (folds,). out_of_fold: how well decisions by those do on the
+    fold. declared: the threshold that the metric has without a calibration, if any, and how well that does.
+    """
+
+    metric: str
+    identity: str
+    threshold: float
+    folds: Floats
+    rows: int
+    positives: int
+    unscored: int
+    out_of_fold: Rated
+    declared: tuple[float, Rated] | None
+
+
+def calibrate(
+    config: RunConfig,
+    target: str = "full",
+    objective: str = "macro-f1",
+    folds: int = 5,
+    progress: MetricProgress | None = None,
+) -> tuple[Panel, list[Calibrated]]:
+    """Learn each metric's threshold on the run's data; wrong settings are refused before anything is scored.
+
+    Raises `UserError` for a metric that cannot judge single claims, data without human levels, labels of one kind,
+    fewer groups than folds, and a metric whose best threshold decides every row alike.
+    """
+    if target not in _LEVELS:
+        raise unknown("target", target, _LEVELS)
+    if objective not in get_args(Objective):
+        raise unknown("objective", objective, get_args(Objective))
+    if folds < 2:
+        raise UserError(f"folds is {folds}; allowed: 2 or more, up to the number of groups.")
+    if find_dataset(config.dataset, config)[0].kind == "ratings":
+        raise UserError(
+            f"Thresholds are learnt from levels of support, and {config.dataset} holds ratings: take a data set with "
+            "levels ('metaeval data list')."
+        )
+    refuse_files(config.metrics)
+    loaded = named_metrics(config.model_copy(update={"protocols": ("decision",)}))
+    metrics = {name: judge_of(name, loaded) for name in dict.fromkeys(config.metrics)}
+    panel = load_panel(loaded.config, True, 1, progress, metrics=loaded)
+    frame = decision_frame(panel)
+    how, level = cast(Objective, objective), _LEVELS[target]
+    return panel, [
+        _calibrated(panel, frame, column, metrics[column.name], level, how, folds) for column in panel.columns
+    ]
+
+
+def decision_frame(panel: Panel) -> Frame:
+    """The rows that thresholds are learnt on: those of the decision protocol."""
+    ((protocol, _),) = find_protocols(panel.config)
+    return panel.source.frame(protocol)
+
+
+def _calibrated(
+    panel: Panel, frame: Frame, column: Column, metric: Metric, level: int, objective: Objective, folds: int
+) -> Calibrated:
+    rows = judged(frame, column)
+    scored = rows.rows(~np.isnan(rows.score))
+    gold, sign = (scored.gold >= level).astype(np.int64), metric.card.direction
+    groups = np.unique(scored.group).size
+    if np.unique(gold).size < 2:
+        raise UserError(f"{frame.name}: the rows that {column.name!r} scored have one label: nothing to separate.")
+    if folds > groups:
+        raise UserError(f"folds is {folds}; allowed: 2 to {groups}, the groups of {frame.name}.")
+    threshold = float(best_thresholds(scored.score, gold, None, objective, 2)[0])
+    if not np.isfinite(threshold):
+        raise UserError(
+            f"{column.name!r} does not tell supported from unsupported on {frame.name}: its best threshold decides "
+            "every row alike."
+        )
+    predicted, by_fold = nested_decisions(scored.score, gold, scored.group, folds, _SEED, objective, 2)
+    own = None
+    with suppress(UserError):  # a metric without a threshold of its own
+        if (declared := find_cutoff(column.name, metric, {}).value) is not None:
+            own = declared, _rated(panel, decide(scored.score, np.array([sign * declared])), gold, scored.group)
+    return Calibrated(
+        metric=column.name,
+        identity=identity_of(column.name, metric),
+        threshold=sign * threshold,
+        folds=sign * by_fold[:, 0],
+        rows=gold.size,
+        positives=int(gold.sum()),
+        unscored=rows.score.size - gold.size,
+        out_of_fold=_rated(panel, predicted, gold, scored.group),
+        declared=own,
+    )
+
+
+def _rated(panel: Panel, predicted: Ints, gold: Ints, group: Ints) -> Rated:
+    n_groups = int(group.max()) + 1
+    counts, rows = decision_counts(predicted, gold, group, n_groups, 2), np.bincount(group, minlength=n_groups)
+    found = {}
+    for name, measure in MEASURES.items():
+        ends = (-1.0 if name == "kappa" else 0.0, 1.0)
+        found[name] = intervals(partial(replicate, resampled(counts, measure)), rows, panel.resampling, ends)[0]
+    return found
+
+
+def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, objective: str, folds: int) -> Table:
+    """Thresholds with how well they do out of fold, and below them the thresholds that metrics declare."""
+    frame = decision_frame(panel)
+    records: list[Record] = []
+    learnt: list[TableRow] = []
+    declared: list[TableRow] = []
+    for one in found:
+        least, most = float(one.folds.min()), float(one.folds.max())
+        spread = cell(one.threshold, least, most) if np.isfinite([least, most]).all() else cell(one.threshold)
+        learnt.append(("learnt here (out of fold)", one.metric, [spread, *_cells(one.out_of_fold)]))
+        records.append(
+            {
+                **{"metric": one.metric, "identity": one.identity, "threshold": one.threshold},
+                **{"rows": one.rows, "positives": one.positives, "unscored": one.unscored},
+                **_numbers("", one.out_of_fold),
+                "declared": one.declared[0] if one.declared else None,
+                **_numbers("declared_", one.declared[1] if one.declared else None),
+            }
+        )
+        if one.declared:
+            threshold, rated = one.declared
+            declared.append(("declared (all rows)", one.metric, [cell(threshold), *_cells(rated)]))
+    return make_sheet(
+        panel,
+        frame,
+        SHEET,
+        f"Thresholds for {target} support",
+        {"target": target, "objective": objective, "folds": folds},
+        ("metric", ("threshold", *MEASURES), [*learnt, *declared]),
+        records,
+        notes=[
+            Note("reading", "supported from the threshold on; below it, the least and the most over the folds"),
+            Note("labels", f"{found[0].positives:,} of {found[0].rows:,} rows are supported ({target} or more)"),
+            Note("measures", "F1 of supported; kappa: Cohen's, with the labels"),
+        ],
+    )
+
+
+def _cells(rated: Rated) -> list[Cell]:
+    # A dash beside a minus sign cannot be read.
+    return [interval_cell(one[:3], THREE, signed=one.low is not None and one.low < 0) for one in rated.values()]
+
+
+def _numbers(prefix: str, rated: Rated | None) -> dict[str, float | None]:
+    return {
+        f"{prefix}{name.lower().replace(' ', '_')}{end}": rated[name][:3][place] if rated else None
+        for name in MEASURES
+        for place, end in enumerate(("", "_low", "_high"))
+    }

@@ -1,0 +1,287 @@
+"""How much annotation it takes to tell two metrics apart, with these data as a pilot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from metaeval import registry
+from metaeval.config import RunConfig
+from metaeval.errors import UserError, unknown
+from metaeval.report.cells import cell, units
+from metaeval.report.result import Column
+from metaeval.report.table import UNDEFINED, Cell, Group, Note, Table, TableRow, count, known, numeral, plain
+from metaeval.runs.evaluation import Asked, column_of, find_protocols, named_protocols
+from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
+from metaeval.runs.prepared_run import Frame
+from metaeval.stats.influence import Influence, resampled
+from metaeval.stats.resampling import bootstrap
+from protocols.comparison import both_scored, minus
+from protocols.contract import Judgements, Measure
+from protocols.contrasts import Spread, spreads
+from protocols.simulation import Power, Task, influence_of_one, paired, simulated_power
+
+POWERS = (0.8, 0.9)
+
+USUAL = "classification"
+"""The protocol of a plan that names neither a protocol nor a measure."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What it takes to find a true difference significant with chance `power`, at the pilot's mean rows a group.
+
+    power_now: the chance with the pilot's groups, with its Monte Carlo error. groups: None where the difference was
+    never found more often than by chance; low and high: with the standard errors of 95 % of resampled pilots.
+    citations: None where the data have none.
+    """
+
+    difference: float
+    power_now: float
+    power_now_error: float
+    power: float
+    groups: int | None
+    groups_low: int | None
+    groups_high: int | None
+    rows: int | None
+    citations: int | None
+
+
+def planned(config: RunConfig, key: str, differences: Sequence[float], name: str = "") -> Asked:
+    """The protocol to plan for, with the run's options.
+
+    key: a measure; "": the protocol's headline. name: the protocol; "": the one that has the measure, or the usual one.
+    Raises `UserError`, before anything is scored, as `protocol_of` does, and for a difference off the measure's scale
+    and a run without resamples.
+    """
+    if config.interval.resamples < 2:
+        raise UserError(f"A plan needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
+    protocol, options = protocol_of(config, key, name)
+    measure = protocol.measure(key or protocol.headline or protocol.measures[0].key)
+    for difference in differences:
+        raw_difference(difference, measure)
+    return protocol, options
+
+
+def protocol_of(config: RunConfig, key: str, name: str = "") -> Asked:
+    """The protocol that has the measure `key`, or this name, with the run's options.
+
+    key: "" for the protocol's headline. name: "" for the one that has the measure, or the usual one. Raises `UserError`
+    for a name that is not known, a measure of several protocols, and a protocol that cannot be planned for.
+    """
+    among = config.model_copy(update={"protocols": (name,) if name else tuple(registry.names("protocol"))})
+    keys = {asked: [one.key for one in protocol.measures] for asked, protocol in named_protocols(among).items()}
+    owners = [asked for asked, known in keys.items() if key in known] if key else [name or USUAL]
+    if not owners:
+        raise unknown(f"measure of {name}" if name else "measure", key, chain(*keys.values()))
+    if len(owners) > 1:
+        raise UserError(f"Measure {key!r} belongs to several protocols, {' and '.join(owners)}: name one with -p.")
+    protocol, options = find_protocols(config.model_copy(update={"protocols": tuple(owners)}))[0]
+    if protocol.no_plan:
+        raise UserError(f"Protocol {protocol.name} cannot be planned for: {protocol.no_plan}")
+    return protocol, options
+
+
+def raw_difference(difference: float, measure: Measure) -> float:
+    """A difference in the units of the measure's table as the measure has it; `UserError` off the measure's scale."""
+    raw, most = difference / measure.scale, measure.span * measure.scale
+    if not 0 < raw < measure.span:
+        given = f"points of {most:g}" if most != 1 else "parts of 1"
+        limits = f"above 0 and below {most:g}" if math.isfinite(most) else "above 0"
+        raise UserError(
+            f"difference is {difference:g}; a difference in {measure.label} is given in {given}, {limits}, for "
+            f"example {0.02 * (most if math.isfinite(most) else measure.scale):g}."
+        )
+    return raw
+
+
+def needs(
+    difference: float, found: Power, likely: tuple[float, float] | None, groups: int, rows: int, citations: int
+) -> list[Need]:
+    """What a true difference takes, from what was simulated.
+
+    likely: what the lowest and highest squared standard error of resampled pilots are times this pilot's. groups, rows,
+    citations (0: it has none): of the pilot.
+    """
+    needed = []
+    for power in POWERS:
+        own = found.groups(power)
+        low, high = (None, None) if own is None or likely is None else (math.ceil(own * one) for one in likely)
+        cited = math.ceil(own * citations / groups) if citations and own is not None else None
+        many = None if own is None else math.ceil(own * rows / groups)
+        now = found.simulated[groups]
+        needed.append(Need(difference, now.value, now.error, power, own, low, high, many, cited))
+    return needed
+
+
+def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float]) -> Table:
+    """The plan for the panel's two metrics under one measure.
+
+    key: the measure, or "" for the protocol's headline. differences: in the units of the measure's table (points where
+    it prints per cent); none: the difference that was found. Raises `UserError` for a measure that is undefined here
+    or has no spread, and for a difference that is not above 0 or beyond the measure's scale.
+    """
+    protocol, options = asked
+    frame = panel.source.frame(protocol)
+    one, other = panel.columns
+    measure = protocol.measure(key) if key else headline(protocol, frame, one)
+    if why := measure.blind(judged(frame, one)):
+        raise UserError(f"{measure.label} cannot tell metrics apart on {frame.name}: {why}.")
+    spread, apart, pair = _spread(panel, asked, frame, measure)
+    if spread.standard_error is None:
+        raise UserError(
+            f"{one.name} and {other.name} do not differ in any group under {measure.label}: nothing to plan."
+        )
+    asked_for = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]
+    if not all(asked_for):
+        raise UserError(f"{one.name} and {other.name} are equal in {measure.label} here: name a --difference.")
+    alpha, cited = panel.config.comparison.alpha, frame.summary.citations
+    task = Task(protocol, options, measure.key, panel.config.interval.seed)
+    pilots = _pilots(panel, apart)
+    powers = [_simulated(task, pair, frame, alpha, spread.observed, difference) for difference in asked_for]
+    of = np.unique(pair[0].group).size, pair[0].gold.size, cited
+    found = [needs(difference, power, pilots, *of) for difference, power in zip(asked_for, powers, strict=True)]
+    ends = spread.interval(panel.config.interval.level) or (None, None)
+    shared = {
+        **{"measure": measure.key, "one": one.name, "other": other.name},
+        **{"pilot_difference": spread.observed, "pilot_low": ends[0], "pilot_high": ends[1]},
+        **{"standard_error": spread.standard_error, "pilot_groups": frame.summary.groups},
+    }
+    errors = [known(power.error) if math.isfinite(power.error) else None for power in powers]
+    headings = ("power now", *(what for _ in POWERS for what in ("groups", "citations" if cited else "ratings")))
+    return make_sheet(
+        panel,
+        frame,
+        f"power-{measure.key}",
+        f"What it takes to tell {plain(one.name)} from {plain(other.name)}: {plain(measure.label)}",
+        {"protocol": protocol.name, **options, "alpha": alpha},
+        ("true difference", headings, _rows(found, column_of(measure))),
+        [
+            {**shared, "effect_error": error, **asdict(need)}
+            for error, own in zip(errors, found, strict=True)
+            for need in own
+        ],
+        groups=[Group("", 1), *(Group(f"at {100 * power:g} % power", 2) for power in POWERS)],
+        notes=_notes(panel.config, frame, (spread.observed, *ends), column_of(measure), powers, found),
+        method=panel.config.interval.method,
+    )
+
+
+def _notes(
+    config: RunConfig,
+    frame: Frame,
+    pilot: tuple[float, float | None, float | None],
+    column: Column,
+    powers: Sequence[Power],
+    found: Sequence[Sequence[Need]],
+) -> list[Note]:
+    """pilot: the difference that was found, with its interval. found: what each difference of `powers` takes."""
+    data = frame.summary
+    said = cell(*pilot, column, signed=True, spelt=True)
+    size = [count(data.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
+    size += [count(data.citations, "citation")] if data.citations else []
+    first, difference = powers[0], found[0][0].difference
+    at_ends = [_at(first, difference, abs(end), data.groups) for end in pilot[1:] if end is not None]
+    depends = f"at the ends of that interval, power now is {' and '.join(at_ends)}; " if at_ends else ""
+    sizes = sorted({size for power in powers for size in power.simulated})
+    errors = [f"± {200 * power.error:.0f} %" if power.effect else UNDEFINED for power in powers]
+    never = any(need.groups is None for own in found for need in own)
+    return [
+        Note(
+            "found here", f"{said.number} ({100 * config.interval.level:g} %: {said.interval}) over {', '.join(size)}"
+        ),
+        Note(
+            "the pilot",
+            f"{depends}below the groups stand those for the standard errors of 95 % of pilots whose groups are drawn "
+            "from this one's",
+        ),
+        Note(
+            "simulation",
+            f"{SAMPLES} samples for each of {', '.join(f'{one:,}' for one in sizes)} groups, whose scores are drawn as "
+            f"for 'metaeval plan --certify', with the tables' test at alpha {config.comparison.alpha:g}; in between "
+            "and beyond, the effect is taken to grow with the root of the number; Monte Carlo error of the groups: "
+            f"{', '.join(errors)}",
+        ),
+        Note(
+            "planning",
+            "groups are what must be added: more rows in the same groups buy less; the new groups are drawn from "
+            "these, with replacement",
+        ),
+        Note("not found", f"with up to {sizes[-1]:,} groups more often than by chance" if never else ""),
+    ]
+
+
+SAMPLES = 200
+"""Samples for each number of groups of a plan."""
+
+
+def _simulated(
+    task: Task, rows: tuple[Judgements, Judgements], frame: Frame, alpha: float, observed: float, difference: float
+) -> Power:
+    """The power to find a true difference as far apart around the mean of the two metrics."""
+    middle, half = sum(map(task.value, rows)) / 2, math.copysign(difference / 2, observed)
+    try:
+        pair = paired(task, *rows, (middle + half, middle - half))
+    except ValueError as error:
+        raise UserError(f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}.") from error
+    return simulated_power(task, pair, alpha, POWERS, SAMPLES)
+
+
+def _at(found: Power, difference: float, other: float, groups: int) -> str:
+    """The power with so many groups of another difference, in per cent."""
+    effect = None if found.effect is None else found.effect * other / difference
+    return f"{100 * replace(found, effect=effect).at(groups):.0f} %"
+
+
+def _pilots(panel: Panel, apart: Influence | None) -> tuple[float, float] | None:
+    """By what the squared standard error of 95 % of resampled pilots is smaller and larger than this one's."""
+    if apart is None or not (error := apart.standard_error) > 0:
+        return None
+    draws = bootstrap(apart.rows.shape[1], max(panel.config.interval.resamples, 200), panel.config.interval.seed)
+    _, errors = resampled(apart, draws)
+    low, high = np.quantile((errors / error) ** 2, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _spread(
+    panel: Panel, asked: Asked, frame: Frame, measure: Measure
+) -> tuple[Spread, Influence | None, tuple[Judgements, Judgements]]:
+    """The difference that was found and how far it varies, its influence values, and the rows that both scored."""
+    protocol, options = asked
+    pair = {column.name: judged(frame, column) for column in panel.columns}
+    known_here = protocol.evaluate(pair[panel.columns[0].name], panel.resampling, options).estimates
+    if measure.key not in known_here:
+        raise UserError(f"{measure.label} is not a measure of {frame.name}: it has {', '.join(known_here)}.")
+    (found,) = spreads(protocol, options, panel.resampling, pair, [measure.key]).values()
+    spread = found.get(measure.key)
+    if spread is None or np.isnan(spread.observed):
+        why = known_here[measure.key].note or "for one of the two"
+        raise UserError(f"{measure.label} is undefined on {frame.name} ({why}): choose another measure.")
+    if spread.groups < 2:
+        raise UserError(f"{frame.name} has one group: a pilot needs 2 or more.")
+    one, other = pair.values()
+    both = both_scored(one, other)
+    rows = one.rows(both), other.rows(both)
+    task, codes = Task(protocol, options, measure.key), np.unique(rows[0].group)
+    return spread, minus(*(influence_of_one(task, each, codes) for each in rows)), rows
+
+
+def _rows(every: Sequence[Sequence[Need]], column: Column) -> Iterator[TableRow]:
+    """One for each difference."""
+    for own in every:
+        now = own[0]
+        cells: list[Cell | str] = [f"{100 * now.power_now:.0f} % (± {100 * now.power_now_error:.0f})"]
+        for need in own:
+            low, high = _whole(need.groups_low), _whole(need.groups_high)
+            between = Cell(_whole(need.groups), f"{low}–{high}", (low, high))
+            groups = between if need.groups_low else _whole(need.groups)
+            cells += [groups, _whole(need.rows if need.citations is None else need.citations)]
+        yield "", numeral(now.difference, column), cells
+
+
+def _whole(number: int | None) -> str:
+    return UNDEFINED if number is None else f"{number:,}"

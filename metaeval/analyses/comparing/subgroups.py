@@ -1,0 +1,427 @@
+"""Metrics on parts of the data, with intervals and counts; and their differences over several data sets, pooled."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.cells import Coded
+from metaeval.config import RunConfig
+from metaeval.errors import UserError, shown, unknown
+from metaeval.files import safe_name
+from metaeval.report.cells import cell
+from metaeval.report.notes import intervals_of, letters
+from metaeval.report.result import Column, Data, Interval, Value
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, TableRow, chance, count, numeral, plain
+from metaeval.runs.evaluation import Asked, column_of
+from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
+from metaeval.runs.prepared_run import Frame, RatedSet, find_dataset
+from metaeval.stats.arrays import Bools
+from metaeval.stats.influence import t_interval
+from metaeval.stats.significance import Pooled, pooled
+from protocols.comparison import both_scored, minus
+from protocols.contract import Estimate, Protocol
+from protocols.simulation import Task, influence_of_one
+
+DIVISIONS = ("system", "dataset", "length", "position")
+DIMENSION = "dimension"
+"""The field of ratings whose parts are the same texts, rated for another thing."""
+MOST_PARTS = 60
+
+_THIRDS = ("first third", "middle third", "last third")
+_WHOLE = "the document's only chunk"
+_ALL = "all"
+_NOT_SAID = "not said"
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+
+Named = tuple[list[str], Sequence[str]]
+"""The name of each row's part, and all names in the order in which they are shown."""
+
+
+@dataclass(frozen=True)
+class Subgroup:
+    """A subgroup: its name, the panel that it comes from, and which of a frame's rows (n,) are in it."""
+
+    name: str
+    panel: Panel
+    frame: Frame
+    rows: Bools
+
+
+def check_division(by: str, config: RunConfig) -> str:
+    """The division by its name; `UserError` for another, and for one that the run's unit does not have.
+
+    Which fields ratings have is told by `parts_of`, since only their file says it.
+    """
+    if by == "position" and config.unit != "chunk":
+        raise UserError(
+            f"A place in a document is a chunk's: --by position needs unit=chunk (unit is {config.unit!r})."
+        )
+    if by not in DIVISIONS and find_dataset(config.dataset, config)[0].kind != "ratings":
+        raise unknown("division", by, DIVISIONS)
+    return by
+
+
+def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Subgroup]:
+    """The parts of the rows that a protocol sees, all of them together first; `UserError` where there is no such part.
+
+    panels: one, or with by="dataset" one a data set.
+    """
+    if by == "dataset":
+        frames = [panel.source.frame(protocol) for panel in panels]
+        times = Counter(frame.name for frame in frames)
+        names = [f"{frame.name} {frame.split}" if times[frame.name] > 1 else frame.name for frame in frames]
+        return [
+            Subgroup(name, panel, frame, np.ones(frame.gold.size, dtype=np.bool_))
+            for name, panel, frame in zip(names, panels, frames, strict=True)
+        ]
+    (panel,) = panels
+    frame = panel.source.frame(protocol)
+    divide = {"system": _systems, "length": _lengths, "position": _places}.get(by) or partial(_values, by)
+    names, order = divide(panel, frame)
+    labels = np.array(names)
+    whole = Subgroup(_ALL, panel, frame, np.ones(labels.size, dtype=np.bool_))
+    parts = (Subgroup(name, panel, frame, labels == name) for name in dict.fromkeys(order))
+    return [*([] if by == DIMENSION else [whole]), *(part for part in parts if part.rows.any())]
+
+
+def _values(by: str, panel: Panel, frame: Frame) -> Named:
+    """The values of a field of the ratings; numbers in their order."""
+    source = panel.source
+    columns: dict[str, Coded[Any]] = {}
+    if isinstance(source, RatedSet):
+        rows = source.ratings.columns.take(frame.numbers)
+        columns = {**({"subset": rows.subset} if any(rows.subset) else {}), **rows.fields}
+    if by not in columns:
+        raise unknown("division", by, [*columns, "system", "length"])
+    names = [name or _NOT_SAID for name in columns[by]]
+    values = sorted(set(names))
+    if len(values) > MOST_PARTS:
+        raise UserError(
+            f"{frame.name} has {len(values):,} values of {shown(by)}, and a table {MOST_PARTS} parts at most."
+        )
+    return names, sorted(values, key=lambda name: (float(name) if _NUMBER.fullmatch(name) else math.inf, name))
+
+
+def _systems(panel: Panel, frame: Frame) -> Named:
+    if frame.system is None:
+        raise UserError(f"{frame.name} does not say which system wrote which statement: choose another --by.")
+    source = panel.source
+    if isinstance(source, RatedSet):
+        names = source.ratings.columns.system[frame.numbers].tolist()
+    else:
+        names = [source.corpus.statements[source.rows[number].statement_id].system for number in frame.numbers]
+    return names, sorted(names)
+
+
+def statement_words(panel: Panel, frame: Frame) -> NDArray[np.int64]:
+    """Words in each row's statement, or rated text; (n,). `UserError` where the texts are not in the data."""
+    source = panel.source
+    if isinstance(source, RatedSet):
+        texts = source.ratings.columns.text[frame.numbers].tolist()
+    else:
+        texts = [source.rows[number].statement for number in frame.numbers]
+    if not all(texts):
+        raise UserError(f"{frame.name} does not hold every text that was rated, so lengths are not known.")
+    return np.array([len(text.split()) for text in texts], dtype=np.int64)
+
+
+def _lengths(panel: Panel, frame: Frame) -> Named:
+    """Quarters of the distinct statements (of the texts, where they are rated) by their words."""
+    words = distinct = statement_words(panel, frame)
+    source = panel.source
+    if not isinstance(source, RatedSet):
+        firsts = {source.rows[number].statement_id: place for place, number in enumerate(frame.numbers)}
+        distinct = words[list(firsts.values())]
+    ends = sorted({int(end) for end in np.quantile(distinct, (0.25, 0.5, 0.75), method="inverted_cdf")})
+    low = [end + 1 for end in ends]
+    inner = [f"{a} to {b} words" if a < b else f"{b} words" for a, b in zip(low[:-1], ends[1:], strict=True)]
+    bins = [f"up to {ends[0]} words", *inner, f"over {ends[-1]} words"]
+    return [bins[number] for number in np.searchsorted(ends, words)], bins
+
+
+def _places(panel: Panel, frame: Frame) -> Named:
+    """The third of its document that a chunk's middle lies in."""
+    source = panel.source
+    if isinstance(source, RatedSet):
+        raise UserError(f"A place in a document is a chunk's, and {frame.name} rates whole texts.")
+    chunks: dict[str, int] = {}
+    for pair in source.pairs:
+        chunks[pair.document_id] = max(chunks.get(pair.document_id, 0), pair.chunk + 1)
+    names = []
+    for number in frame.numbers:
+        pair = source.pairs[source.rows[number].members[0]]
+        of = chunks[pair.document_id]
+        names.append(_WHOLE if of == 1 else _THIRDS[(2 * pair.chunk + 1) * 3 // (2 * of)])
+    return names, (*_THIRDS, _WHOLE)
+
+
+_TITLES: Mapping[str, str] = {
+    "system": "generating system",
+    "dataset": "data set",
+    "length": "statement length",
+    "position": "place in the document",
+}
+
+FEW = 10
+"""Groups below which an interval is not to be trusted."""
+
+
+def by_part(panels: Sequence[Panel], by: str) -> list[Table]:
+    """Each metric's headline measure on every part, one sheet for each protocol that reads the data.
+
+    panels: one, or with by="dataset" one a data set, with the same metrics. Raises `UserError` where the data cannot
+    be divided so.
+    """
+    sheets = [_sheet(panels, asked, by, parts_of(panels, asked[0], by)) for asked in readable_by(panels, by)]
+    # A protocol that tells nothing anywhere is left out, unless it is all that was asked for.
+    telling = [sheet for sheet in sheets if any(record["value"] is not None for record in sheet.records)]
+    return telling or sheets
+
+
+def readable_by(panels: Sequence[Panel], by: str) -> list[Asked]:
+    """The protocols that read every data set; a pool is no pool any more when its chunks are divided."""
+    found = panels[0].readable.protocols
+    for panel in panels[1:]:
+        names = {protocol.name for protocol, _ in panel.readable.protocols}
+        found = [asked for asked in found if asked[0].name in names]
+    if by in ("position", "system"):
+        cut = by == "position" or isinstance(panels[0].source, RatedSet)
+        found = [asked for asked in found if not (cut and asked[0].uses_pool)]
+    if not found:
+        raise UserError(f"No protocol of the run can be read by {by}: ask for correlation or classification.")
+    return found
+
+
+def _sheet(panels: Sequence[Panel], asked: Asked, by: str, parts: Sequence[Subgroup]) -> Table:
+    protocol, options = asked
+    measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
+    column = column_of(measure)
+    records = [record for part in parts for record in _records(part, asked, by, measure.key)]
+    reasons = letters(Value(value=None, note=str(one["note"])) for one in records if one["value"] is None)
+    spelt = any(str(one["low"]).startswith("-") for one in records)
+    headings = ("rows", "groups", *(plain(one.name) for one in panels[0].columns))
+    rows: list[TableRow] = []
+    few = []
+    for part in parts:
+        own = [one for one in records if one["part"] == part.name]
+        groups = np.unique(part.frame.group[part.rows]).size
+        # Of a part without an interval, nothing is to be said about one.
+        few.append(groups < FEW and any(one["low"] is not None for one in own))
+        counts = f"{int(part.rows.sum()):,}", Cell(f"{groups:,}", marks=("†",) if few[-1] else ())
+        rows.append(("", part.name, [*counts, *(_cell(one, column, reasons, spelt) for one in own)]))
+    warned = (Note("†", f"fewer than {FEW} groups: the interval may be too narrow, and moves with every group"),)
+    sheet = make_sheet(
+        panels[0],
+        parts[0].frame,
+        f"{protocol.name}-by-{safe_name(by)}",
+        f"{plain(protocol.title)}: {plain(measure.label)} by {_TITLES.get(by, plain(by))}",
+        {"protocol": protocol.name, **options, "by-part": by},
+        (plain(by), headings, rows),
+        records,
+        footnotes=(*(warned if any(few) else ()), *(Note(letter, reason) for reason, letter in reasons.items())),
+        data=Data.together([part.frame.summary for part in parts]) if by == "dataset" else None,
+        method=panels[0].config.interval.method,
+    )
+    return replace(sheet, footer=tuple(_own(note, panels[0]) for note in sheet.footer))
+
+
+def _own(note: Note, panel: Panel) -> Note:
+    """The note on resampling, of parts."""
+    interval = panel.config.interval
+    if note.label != "uncertainty" or not interval.resamples:
+        return note
+    made = intervals_of(Interval(**interval.model_dump()))
+    if interval.method == "t":
+        return Note(note.label, f"{made}, from each part's own groups")
+    resampled = f"{count(interval.resamples, 'resample')} of each part's own groups, seed {interval.seed}"
+    return Note(note.label, f"{made}, {resampled}")
+
+
+def _records(part: Subgroup, asked: Asked, by: str, key: str) -> list[Record]:
+    protocol, options = asked
+    records: list[Record] = []
+    for column in part.panel.columns:
+        rows = judged(part.frame, column).rows(part.rows)
+        nothing = protocol.measure(key).blind(rows)
+        outcome = protocol.evaluate(rows, part.panel.resampling, options)
+        missing = nothing or "not a measure of these data"
+        # Of two gold values, which a part may have alone, the concordance is called ROC-AUC.
+        names = (key, "auc") if key == "concordance" else (key,)
+        known = {} if nothing else outcome.estimates
+        estimate = next((known[name] for name in names if name in known), Estimate(None, note=missing))
+        records.append(
+            {
+                **{"protocol": protocol.name, "measure": key, "by": by, "part": part.name, "metric": column.name},
+                **{"value": estimate.value, "low": estimate.low, "high": estimate.high, "rows": rows.gold.size},
+                **{"scored": outcome.scored, "groups": np.unique(rows.group).size, "note": estimate.note},
+            }
+        )
+    return records
+
+
+def _cell(one: Record, column: Column, reasons: Mapping[str, str], spelt: bool) -> Cell:
+    value, low, high = (None if one[name] is None else float(str(one[name])) for name in ("value", "low", "high"))
+    letter = reasons.get(plain(str(one["note"])) or "undefined, no reason recorded", "") if value is None else ""
+    return cell(value, low, high, column, marks=(letter,) if letter else (), spelt=spelt)
+
+
+_NAMES = ("mean", "Hartung-Knapp", "a new data set")
+
+
+@dataclass(frozen=True)
+class Study:
+    """The difference of two metrics on one data set, on the rows that both scored: raw, with its cluster error."""
+
+    name: str
+    rows: int
+    groups: int
+    difference: float
+    error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Across:
+    """Two metrics under one measure over several data sets."""
+
+    one: str
+    other: str
+    column: Column
+    studies: Sequence[Study]
+    pooled: Pooled
+
+    @property
+    def title(self) -> str:
+        """What is subtracted from what."""
+        return f"{plain(self.one)} less {plain(self.other)}"
+
+
+def across(parts: Sequence[Subgroup], asked: Asked) -> tuple[list[Across], dict[str, str]]:
+    """Every two metrics over data sets, one a part; and of pairs that cannot be combined, why.
+
+    A data set on which the difference has no standard error is left out.
+    """
+    protocol, options = asked
+    measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
+    column = column_of(measure)
+    found: list[Across] = []
+    lacking: dict[str, str] = {}
+    for pair in combinations(range(len(parts[0].panel.columns)), 2):
+        one, other = (parts[0].panel.columns[number].name for number in pair)
+        studies = [study for part in parts if (study := _study(part, Task(protocol, options, measure.key), pair))]
+        if len(studies) < 2:
+            why = f"{count(len(studies), 'data set')} with a difference that has a standard error"
+            lacking[f"{one} less {other}"] = why
+            continue
+        level = parts[0].panel.config.interval.level
+        effects, errors = (np.array([getattr(one, name) for one in studies]) for name in ("difference", "error"))
+        found.append(Across(one, other, column, studies, pooled(effects, errors, level)))
+    return found, lacking
+
+
+def across_sheets(panels: Sequence[Panel]) -> list[tuple[Table, list[Across]]]:
+    """For each protocol that reads every data set, the meta-analyses of its headline; panels: one a data set."""
+    asked = readable_by(panels, "dataset")
+    found = (across_sheet(parts_of(panels, one[0], "dataset"), one) for one in asked)
+    return [one for one in found if one]
+
+
+def across_sheet(parts: Sequence[Subgroup], asked: Asked) -> tuple[Table, list[Across]] | None:
+    """The meta-analyses of a protocol's headline as a sheet, and what a forest plot is drawn of; None without any."""
+    protocol, options = asked
+    found, lacking = across(parts, asked)
+    if not found:
+        return None
+    left_out = tuple((plain(name), plain(why)) for name, why in lacking.items())
+    notes = (
+        Note("mean", "random effects: the variance between data sets is DerSimonian and Laird's, its interval normal"),
+        Note("Hartung-Knapp", "the same mean, with Student's t at one data set less: the interval to read for few"),
+        Note("a new data set", "prediction interval: where the true difference lies on a data set like these"),
+        Note("between", "standard deviation of the true differences; I²: share of the variance that is theirs"),
+        Note("left out", "", left_out),
+    )
+    sheet = make_sheet(
+        parts[0].panel,
+        parts[0].frame,
+        f"{protocol.name}-across-datasets",
+        f"{plain(protocol.title)}: differences of {plain(found[0].column.label)} over {count(len(parts), 'data set')}",
+        {"protocol": protocol.name, **options, "by-part": "dataset", "analysis": "meta-analysis"},
+        ("data set", ("difference", "p", "groups", "weight"), [row for one in found for row in _rows(one)]),
+        [record for one in found for record in _pooled_records(one, protocol.name)],
+        notes=notes,
+        data=Data.together([part.frame.summary for part in parts]),
+        method="t",
+    )
+    return sheet, found
+
+
+def write_forests(found: Sequence[Across], folder: Path) -> list[Path]:
+    """A forest plot of each pair; `UserError` without matplotlib."""
+    from metaeval.report.figures.drawing import save_figure
+    from metaeval.report.figures.forest import differences_forest
+
+    written: list[Path] = []
+    for one in found:
+        stem = folder / f"across-{one.column.key}-{safe_name(one.one)}-{safe_name(one.other)}".replace("@", "-")
+        rows = [(study.name, study.difference, (study.low, study.high)) for study in one.studies]
+        pooled_rows = [(name, one.pooled.mean, ends) for name, ends in _summary(one.pooled).items()]
+        written += save_figure(differences_forest(rows, pooled_rows, one.column, one.title), stem)
+    return written
+
+
+def _study(part: Subgroup, task: Task, pair: tuple[int, int]) -> Study | None:
+    one, other = (judged(part.frame, part.panel.columns[number]) for number in pair)
+    both = both_scored(one, other)
+    groups = np.unique(one.group[both])
+    if task.protocol.measure(task.key).blind(one) or groups.size < 2:
+        return None
+    apart = minus(*(influence_of_one(task, rows.rows(both), groups) for rows in (one, other)))
+    error = apart.standard_error if apart else 0.0
+    ends = t_interval(apart, part.panel.config.interval.level) if apart else None
+    if apart is None or ends is None or not error > 0:
+        return None
+    return Study(part.name, int(both.sum()), groups.size, apart.value, error, *ends)
+
+
+def _summary(found: Pooled) -> Mapping[str, tuple[float, float]]:
+    ends = (found.normal, found.hartung_knapp, found.prediction)
+    return {name: one for name, one in zip(_NAMES, ends, strict=True) if one is not None}
+
+
+def _rows(one: Across) -> Iterator[TableRow]:
+    for study, weight in zip(one.studies, one.pooled.weights, strict=True):
+        said = cell(study.difference, study.low, study.high, one.column, signed=True, spelt=True)
+        yield one.title, study.name, [said, "", f"{study.groups:,}", f"{100 * weight:.0f} %"]
+    found = one.pooled
+    p = {_NAMES[0]: chance(found.p), _NAMES[1]: chance(found.p_hartung_knapp)}
+    for name, ends in _summary(found).items():
+        said = cell(found.mean, *ends, one.column, signed=True, spelt=True)
+        yield one.title, name, [said, p.get(name, ""), "", ""]
+    between = f"{numeral(found.tau, one.column)}, I² {100 * found.between:.0f} %"
+    yield one.title, "between", [between, chance(found.heterogeneity), "", ""]
+
+
+def _pooled_records(one: Across, protocol: str) -> list[Record]:
+    shared = {"protocol": protocol, "measure": one.column.key, "one": one.one, "other": one.other}
+    fields = ("dataset", "difference", "low", "high", "standard_error", "p", "weight", "rows", "groups")
+    found, nothing = one.pooled, (None, None, None)
+    rows: list[tuple[Scalar, ...]] = []
+    for study, weight in zip(one.studies, found.weights, strict=True):
+        ends = study.low, study.high
+        rows.append((study.name, study.difference, *ends, study.error, None, weight, study.rows, study.groups))
+    p = {_NAMES[0]: found.p, _NAMES[1]: found.p_hartung_knapp}
+    rows += [(name, found.mean, *ends, None, p.get(name), *nothing) for name, ends in _summary(found).items()]
+    rows.append(("between", found.tau, *nothing, found.heterogeneity, *nothing))
+    return [{**shared, **dict(zip(fields, row, strict=True))} for row in rows]

@@ -1,0 +1,345 @@
+"""Explain: a signature field by field, in the words of the options that fields name, and the signatures of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from metaeval import registry
+from metaeval import signature as signatures
+from metaeval.citation.aliice.rewriting import RewriteOptions, prompt_of
+from metaeval.citation.chat import ChatOptions
+from metaeval.citation.citeeval.baselines import KINDS, LABEL
+from metaeval.citation.citeeval.judge import Asking, part_prompt
+from metaeval.citation.citeeval.judge import load_prompts as judging_prompts
+from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions
+from metaeval.citation.generation.generate import STRATEGIES, GenerationOptions
+from metaeval.citation.generation.generate import load_prompts as writing_prompts
+from metaeval.citation.human.model import MetaOptions
+from metaeval.citation.pipelines.pipeline import untyped_of
+from metaeval.citation.scifi.facts import fact_prompts
+from metaeval.citation.scifi.model import ScifiOptions
+from metaeval.citation.sentences import MarkStyles
+from metaeval.config import EARLIER_INTERVALS, RunConfig
+from metaeval.declared import flag_of, named_values, option_docs, option_of
+from metaeval.errors import UserError, unknown
+from metaeval.report.formats import SCHEMAS as TABLES
+from metaeval.report.formats import load_table
+from metaeval.report.result import SCHEMAS, Row, load_result, read_versioned
+from metaeval.report.table import Table
+from metaeval.runs.job_folder import installed
+from metaeval.signature import COMPOSITE, FACTS, OF_RUN, interval_parts, metric_parts, read_choices
+
+RUN, META, GENERATE, REFIT = "run", "cite meta", "generate", "citeeval-refit"
+"""Commands; and what the signature calls the pipeline of `cite refit`."""
+
+LABELLED = {"estimand": "estimate", "candidates": "gate fit", "gate": "gate check", "claim": "multiverse"}
+"""Commands on labels and claims, by a field that each alone has."""
+
+OWNERS: tuple[type, ...] = (
+    *(ScifiOptions, CiteEvalOptions, BaselineOptions, Asking, GenerationOptions, MetaOptions, MarkStyles),
+    *(ChatOptions, RewriteOptions),
+)
+"""Every class whose options signatures name."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a field means, and the option that changes it (empty: no option does)."""
+
+    text: str
+    setting: str = ""
+
+
+def command_of(fields: Mapping[str, str]) -> str:
+    """The command that makes a number with these fields, as it is typed behind `metaeval`: run, cite alce ..."""
+    pipeline = fields.get("pipeline", "")
+    if "questions" in fields:
+        return GENERATE
+    if labelled := next((command for name, command in LABELLED.items() if name in fields), ""):
+        return labelled
+    if {"none", "unrated", "responses"} <= fields.keys():
+        return META
+    for name, command in (("rewrite", "cite rewrite"), ("rounds", "cite improve")):
+        if name in fields:
+            return command
+    if pipeline == REFIT:
+        return "cite refit"
+    return f"cite {pipeline}" if pipeline else RUN
+
+
+def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
+    """What a field says in a signature of these fields; None for one that is not known here."""
+    command = command_of(fields)
+    if command == META and name in MetaOptions.__dataclass_fields__:
+        return Meaning(option_words(name, value), name)  # cite meta has no flag for it
+    if name == "protocol" and value in registry.names("protocol"):
+        protocol = registry.find("protocol", value)
+        measures = (f"{one.label}: {one.about}" for one in protocol.measures if one.about)
+        return Meaning("; ".join([protocol.about or value, *measures]), "protocols")
+    if name == "pipeline" and value in registry.names("pipeline"):
+        return Meaning(_sentence(registry.find("pipeline", value).help.partition("\n")[0]), FACTS[name][1])
+    if name == "measure":
+        pipelines = (registry.find("pipeline", one) for one in registry.names("pipeline"))
+        if text := next((one.meaning for each in pipelines for one in each.measures if one.key == value), ""):
+            return Meaning(text)
+    if found := _of_protocol(name, value, [fields.get("protocol", "")]):
+        return found
+    if name in COMPOSITE:
+        return Meaning(COMPOSITE[name])
+    if command != RUN and (flag := _of_command(name, command)):
+        return flag
+    if name in OF_RUN:
+        paths = OF_RUN[name].split()
+        words = [*map(_of_run, paths), *_earlier_interval(name, value)]
+        return Meaning("; ".join(words), ", ".join(paths))
+    if name in FACTS:
+        return Meaning(*FACTS[name])
+    if text := option_words(name, value):
+        return Meaning(text, f"--{name}" if name in ("model", "strategy") else name)
+    return _of_protocol(name, value, registry.names("protocol"))
+
+
+def _earlier_interval(name: str, value: str) -> Iterator[str]:
+    """What a method of intervals was that is no longer computed."""
+    method, _ = interval_parts(value)
+    if name == "interval" and method in EARLIER_INTERVALS:
+        yield f"{method}: {EARLIER_INTERVALS[method]}, of earlier versions"
+
+
+def choice_meaning(field: str, name: str, value: str, fields: Mapping[str, str]) -> Meaning:
+    """What one choice of a composite field means; empty for one that is not known."""
+    if text := prompt_words(name, value):
+        return Meaning(text, prompt_setting(name))
+    text = option_words(name, value, chat=field != "asking" or "questions" in fields)
+    setting = {"model": "--model", "base_url": "--base-url"}.get(name, name)
+    if field == "rewrite" and setting == name:
+        setting = f"rewrite.{name}"
+    if field == "asking" and name == "max_tokens" and fields.get("baseline"):
+        setting = "baseline_max_tokens"
+    return Meaning(text, setting if text else "")
+
+
+def _of_protocol(name: str, value: str, protocols: Sequence[str]) -> Meaning | None:
+    """What a value of an option means, in the words of the first of these protocols whose option has the value.
+
+    Where none has it, it is named as it is, with the first that has the option.
+    """
+    known = [owner for owner in protocols if owner in registry.names("protocol")]
+    options = {owner: registry.find("protocol", owner).options.get(name) for owner in known}
+    having = {owner: option.values.get(value, "") for owner, option in options.items() if option}
+    owner = next((owner for owner, text in having.items() if text), next(iter(having), None))
+    return Meaning(having[owner] or value, f"protocol_options.{owner}.{name}") if owner else None
+
+
+def _of_command(name: str, command: str) -> Meaning | None:
+    """The words of a pipeline's own option, or of that of another pipeline where the command is none of them."""
+    own = command.removeprefix("cite ")
+    for pipeline in sorted(registry.names("pipeline"), key=lambda one: one != own):
+        field = registry.find("pipeline", pipeline).options.model_fields.get(name)
+        if field is not None and field.description and not flag_of(field).argument:
+            rare = name in untyped_of(registry.find("pipeline", pipeline).options)
+            return Meaning(_sentence(field.description), name if rare else option_of(name, field))
+    return None
+
+
+def _of_run(path: str) -> str:
+    part, _, option = path.partition(".")
+    owner: Any = RunConfig.model_fields[part].annotation if option else RunConfig
+    return _sentence(option_docs(owner)[option or part])
+
+
+def option_words(name: str, value: str, chat: bool = False) -> str:
+    """What the option decides, and what else it could have been than this value; empty for one that is not known.
+
+    chat: of a command whose chat model is asked with `ChatOptions`.
+    """
+    for owner in (ChatOptions, *OWNERS) if chat else OWNERS:
+        if text := option_docs(owner).get(name):
+            kind = _kinds(owner)[name]
+            others = [str(value != "True")] if kind is bool else [one for one in named_values(kind) if one != value]
+            return _sentence(text) + (f" (else {' or '.join(others)})" if others else "")
+    return ""
+
+
+_kinds = cache(get_type_hints)
+"""The types of a class's options; to read them anew takes long."""
+
+
+def _sentence(text: str) -> str:
+    begin = text[0].lower() if text[1].islower() else text[0]  # "ALCE" stays as it is
+    return f"{begin}{' '.join(text[1:].split()).removesuffix('.')}"
+
+
+_ASKS: Mapping[str, str] = {
+    "attribution": "what each statement rests on",
+    "editing": "which citations are to go and to come, and for a rating",
+    "part": "about a part of a response (added to the other prompts)",
+    "lqac_recall": "whether a statement's passages support it",
+    "lqac_need": "whether a statement needs a citation",
+    "lqac_precision": "whether one passage is relevant to a statement",
+    "attrscore": "for a label of each citation",
+    "answer": "for the answer",
+    "summary": "for the summary of one document",
+    "selection": "which documents are needed",
+    "decomposition": "which facts a sentence states",
+    "mapping": "where in a sentence a fact stands",
+    "prompt": "for a claim as a whole sentence",
+}
+
+
+def prompt_words(name: str, value: str) -> str:
+    """What a prompt asks, and whether a wording with this hash is here; empty for a prompt that is not known.
+
+    value: the hash, behind `own@` or `file@` where the signature says so.
+    """
+    if name not in _ASKS:
+        return ""
+    wording = "a file's wording" if value.startswith("file@") else "another wording than metaeval has here"
+    if is_here(name, value):
+        wording = "in metaeval's own words"
+    return f"the prompt that asks {_ASKS[name]}, {wording}"
+
+
+def prompt_setting(name: str) -> str:
+    """The option that puts another prompt in the place of this one; empty where there is none."""
+    if name == "prompt":
+        return "rewrite.prompt_file"
+    return f"{name}_file" if any(f"{name}_file" in option_docs(owner) for owner in OWNERS) else ""
+
+
+def is_here(name: str, value: str) -> bool:
+    """Whether the prompt that comes with metaeval has this wording."""
+    return _shipped().get(name) == value.removeprefix("own@")
+
+
+@cache
+def _shipped() -> Mapping[str, str]:
+    """The hash of each wording, by the prompt's name."""
+    prompts = [*judging_prompts(Asking(model="")).items(), ("part", part_prompt())]
+    found = {str(name): prompt.fingerprint for name, prompt in prompts}
+    found |= {kind.name: kind.prompt().fingerprint for kind in (*KINDS, LABEL)}
+    for strategy in STRATEGIES:
+        stages = writing_prompts(GenerationOptions(strategy=strategy))
+        found |= {stage: prompt.fingerprint for stage, prompt in stages.items()}
+    scifi = ScifiOptions()
+    return {
+        **found,
+        **{name: prompt.fingerprint for name, prompt in fact_prompts(scifi).items()},
+        "prompt": prompt_of(RewriteOptions()).fingerprint,
+    }
+
+
+_PACKAGES = ("metaeval", "numpy", "scipy")
+_TOLD_APART = ("column", "metric", "backend", "aggregation", "model")
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One field of a signature; `text` and `setting` are empty for a field that is not known here.
+
+    parts: the choices of a field that holds several.
+    """
+
+    name: str
+    value: str
+    text: str
+    setting: str
+    parts: Sequence[Explained] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """What was given to be explained: a signature, or a file with the signatures of its rows.
+
+    kind: what it holds, in words; what holds the same can be compared. signatures: by the rows' names, "" where that
+    is all there is. rows: those of a result file. sheet: what another file is.
+    """
+
+    kind: str
+    signatures: Mapping[str, str]
+    rows: Mapping[str, Row] = field(default_factory=dict)
+    sheet: Table | None = None
+
+
+def read_signature(text: str) -> dict[str, str]:
+    """The fields of a signature; `UserError` for text that is none."""
+    try:
+        return signatures.parse(text)
+    except ValueError as error:
+        raise UserError(
+            f"Not a signature: {error}. A table's files (.txt, .md, .tex, .json) hold one; a result or a sheet "
+            "(.json) is taken too, and so is a job, by its hash ('metaeval results list') or as latest."
+        ) from error
+
+
+def explain(fields: Mapping[str, str]) -> list[Explained]:
+    """Every field in its order, with what it means and the setting that changes it."""
+    explained = []
+    for name, value in fields.items():
+        found = meaning(name, value, fields) or Meaning("")
+        text = found.text
+        if name in _PACKAGES and (here := installed(name)) != value:
+            text += f"; here it is {here}, and the last digits of a number may move" if here else "; not installed here"
+        choices = read_choices(value) if name in COMPOSITE and command_of(fields) != RUN else {}
+        said = {choice: choice_meaning(name, choice, own, fields) for choice, own in choices.items()}
+        parts = [Explained(choice, choices[choice], one.text, one.setting) for choice, one in said.items()]
+        explained.append(Explained(name, value, text, found.setting, parts))
+    return explained
+
+
+def is_file(text: str) -> bool:
+    """Whether this is meant as a result file's path: no signature ends in .json, or is a file that exists."""
+    return text.endswith(".json") or ("|" not in text and Path(text).is_file())
+
+
+def read_source(text: str, row: str | None = None) -> Source:
+    """A result file, a sheet, or a signature. row: the only row of the file to read.
+
+    Raises `UserError` for a file that is neither result nor sheet, and for a row that it has not.
+    """
+    if not is_file(text):
+        return Source("a signature", {"": text})
+    rows: dict[str, Row] = {}
+    if is_sheet(Path(text)):
+        sheet = load_table(Path(text))
+        kind, texts = f"the sheet {sheet.name}", dict(_named(sheet.signatures))
+    else:
+        sheet, result = None, load_result(Path(text))
+        rows = {one.metric: one for one in result.rows}
+        kind, texts = result.protocol, {name: one.signature for name, one in rows.items()}
+    if row is not None:
+        if row not in texts:
+            raise unknown(f"row of {text}:", row, texts)
+        texts, rows = {row: texts[row]}, {name: one for name, one in rows.items() if name == row}
+    return Source(kind, texts, rows, sheet)
+
+
+def holds_signatures(path: Path) -> bool:
+    """Whether a file is a result or a sheet."""
+    return path.suffix == ".json" and _schema(path) in (*SCHEMAS, *TABLES)
+
+
+def is_sheet(path: Path) -> bool:
+    """Whether a file is a sheet."""
+    return _schema(path) in TABLES
+
+
+def _schema(path: Path) -> object:
+    try:
+        return read_versioned(path)[1]
+    except (UserError, RecursionError):
+        return None  # what is wrong with it is said by whoever reads it as a result
+
+
+def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """A sheet's signatures by what tells them apart: the column, the metric, the way, the model; else a number."""
+    read = [read_signature(text) for text in texts]
+    key = next((name for name in _TOLD_APART if len({one.get(name, "") for one in read} - {""}) == len(read)), "")
+    for number, (fields, text) in enumerate(zip(read, texts, strict=True), start=1):
+        value = fields.get(key, "")
+        name = metric_parts(value).get("known_as", "") if key in ("metric", "backend") else value
+        yield name or str(number), text

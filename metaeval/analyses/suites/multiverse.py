@@ -1,0 +1,176 @@
+"""The multiverse: every metric's headline value and rank under each combination of choices that a paper leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, get_args
+
+from metaeval.config import RunConfig, load_run
+from metaeval.corpus.pairs import Rule
+from metaeval.errors import UserError, unknown
+from metaeval.report.multiverse import Multiverse, Outlook, by_protocol, ranks_of, specification, value_under
+from metaeval.report.result import Result
+from metaeval.runs.columns import named_metrics
+from metaeval.runs.evaluation import find_protocols, named_protocols
+from metaeval.runs.prepared_run import load_corpus
+from metaeval.runs.run import run
+from protocols.contract import Protocol
+
+TIES = "ties"
+DEFAULT_AXES: Mapping[str, tuple[str, ...]] = {
+    "chunk.size": ("100", "150", "250"),
+    "evidence.rule": get_args(Rule),
+    "evidence.threshold": ("0.3", "0.5", "0.7"),
+    "unit": ("chunk", "citation"),
+    "pool": ("own", "bm25:20"),
+    TIES: ("expected", "worst", "best"),
+}
+_POOL = "pool"
+_EARLIER = {"evidence_threshold": "evidence.threshold"}
+_PLAIN = ("controls=false", "interval.resamples=0", "comparison.permutations=0")  # values alone
+_RULE, _THRESHOLD = "evidence.rule", "evidence.threshold"
+_IDLE: Mapping[str, tuple[str, ...]] = {
+    "chunk": ("aggregate", "over_limit", "evidence.window"),
+    "citation": (_RULE, _THRESHOLD, "over_limit", "evidence.window"),  # a citation has its level without evidence
+    "page": (_RULE, _THRESHOLD, "evidence.window"),
+    "evidence": (_RULE, "chunk.size", "chunk.mode", "aggregate", "over_limit"),
+}
+"""Axes that make no difference with a unit; the pool makes one with chunks alone."""
+
+
+def read_axes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The default axes, with those of 'NAME=V1,V2' in their place or beside them; one value holds an axis fixed.
+
+    NAME is a setting of a run (chunk.size, metric_options.rouge.stem ...) or `ties`.
+    """
+    axes = dict(DEFAULT_AXES)
+    for text in given:
+        name, equals, values = text.partition("=")
+        parts = tuple(dict.fromkeys(part.strip() for part in values.split(",") if part.strip()))
+        if not equals or not name.strip() or not parts:
+            raise UserError(f"An axis is NAME=VALUE,VALUE, for example chunk.size=100,150; got {text!r}.")
+        axes[_EARLIER.get(name.strip(), name.strip())] = parts
+    for value in axes[TIES]:
+        if value not in DEFAULT_AXES[TIES]:
+            raise unknown("tie policy", value, DEFAULT_AXES[TIES])
+    return axes
+
+
+def explore(
+    config: RunConfig,
+    axes: Mapping[str, Sequence[str]],
+    tick: Callable[[int, int], None] | None = None,
+    measure: str = "",
+) -> Multiverse:
+    """Run every combination of the axes that makes a difference, without intervals; scores come from the store.
+
+    tick: called before each combination, with (combinations done, all of them). measure: the key of the measure that
+    metrics are ranked by, under the protocols that have it; "": each protocol's own.
+
+    A combination that the data do not allow (chunks without marked evidence) is skipped. Raises `UserError` for a
+    wrong axis or value before anything is scored, and when no combination can be run.
+    """
+    find_protocols(config)
+    protocols = named_protocols(config)
+    if measure:
+        keys = {name: [one.key for one in protocol.measures] for name, protocol in protocols.items()}
+        protocols = {name: protocol for name, protocol in protocols.items() if measure in keys[name]}
+        if not protocols:
+            raise unknown("measure", measure, sorted({key for of in keys.values() for key in of}))
+    for choices in _combinations(axes):
+        _configured(config, choices, protocols)
+    named_metrics(config)
+    corpus, name, split = load_corpus(config)
+    sets = [one for citation in corpus.citations for one in citation.evidence]
+    # The threshold places no sentence where all evidence is given as sentence indices.
+    idle = {_RULE: not sets, _THRESHOLD: not any(one.texts for one in sets)}
+    own = {_RULE: config.evidence.rule, _THRESHOLD: str(config.evidence.threshold)}
+    held = {axis: own[axis] for axis in axes if idle.get(axis)}
+    axes = {**axes, **{axis: (value,) for axis, value in held.items()}}
+    found = Multiverse(name, split, held, [], [], corpus.demo)
+    plan = list(_combinations(axes))
+    for number, choices in enumerate(plan):
+        if tick:
+            tick(number, len(plan))
+        chosen = _configured(config, choices, protocols)
+        # Pools beyond the first matter to some protocols alone.
+        first_pool = _POOL not in axes or choices[_POOL] == axes[_POOL][0]
+        wanted = {name: protocol for name, protocol in protocols.items() if protocol.uses_pool or first_pool}
+        if not wanted:
+            continue
+        try:
+            ran = run(chosen.model_copy(update={"protocols": tuple(wanted)}), corpus=corpus)
+        except UserError as error:
+            found.skipped.append((choices, str(error)))
+            continue
+        found.skipped.extend(({"protocol": name, **choices}, reason) for name, reason in ran.left_out.items())
+        told = [protocol for protocol in wanted.values() if protocol.name not in ran.left_out]
+        for protocol, result in zip(told, ran.results, strict=True):
+            by = measure or protocol.ranked_by([column.key for column in result.columns])
+            found.outlooks.extend(_outlooks(protocol, by, result, choices, axes))
+    if not found.outlooks:
+        raise UserError(f"No combination of choices can be run: {found.skipped[0][1] if found.skipped else 'none'}")
+    return found
+
+
+def write_rank_stability(found: Multiverse, folder: Path) -> list[Path]:
+    """How far each metric's rank moves, one figure for each protocol; specifications that rank all metrics."""
+    from metaeval.report.figures.cost import rank_stability
+    from metaeval.report.figures.drawing import save_figure
+
+    written: list[Path] = []
+    for protocol, outlooks in by_protocol(found.outlooks):
+        metrics = list(dict.fromkeys(outlook.metric for outlook in outlooks))
+        known = {(specification(one), one.metric): one.rank for one in outlooks}
+        whole = [
+            key
+            for key in dict.fromkeys(specification(one) for one in outlooks)
+            if all(known.get((key, metric)) is not None for metric in metrics)
+        ]
+        if whole:
+            ranks = {metric: [float(known[key, metric] or 0) for key in whole] for metric in metrics}
+            figure = rank_stability(ranks, f"{found.dataset}, {found.split}: {outlooks[0].measure}")
+            written += save_figure(figure, folder / f"rank-stability-{protocol}")
+    return written
+
+
+def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
+    """Each combination of settings once, without `ties`, which is read off one result."""
+    names = [name for name in axes if name != TIES]
+    for values in product(*(axes[name] for name in names)):
+        choices = dict(zip(names, values, strict=True))
+        unit = choices.get("unit", "chunk")
+        if unit != "chunk" and choices.get(_POOL, "own") != "own":
+            continue  # a pool adds chunks that nobody cites
+        if all(choices[name] == axes[name][0] for name in _IDLE.get(unit, ()) if name in axes):
+            yield choices
+
+
+def _configured(config: RunConfig, choices: Mapping[str, str], protocols: Mapping[str, Protocol]) -> RunConfig:
+    """The run under these choices; the orders of tied scores are all read from one result."""
+    values: dict[str, Any] = config.model_dump(mode="python", exclude={"controls", "interval", "comparison"})
+    values["trust_config"] = config.trust_config  # which no dump holds
+    overrides = [f"{name}={value}" for name, value in choices.items()]
+    held = [
+        f"protocol_options.{protocol.name}.{TIES}={protocol.options[TIES].default}"
+        for protocol in protocols.values()
+        if protocol.tie_orders and TIES in protocol.options
+    ]
+    return load_run(None, values, [*overrides, *_PLAIN, *held])
+
+
+def _outlooks(
+    protocol: Protocol, measure: str, result: Result, choices: Mapping[str, str], axes: Mapping[str, Sequence[str]]
+) -> Iterator[Outlook]:
+    said = {
+        name: value
+        for name, value in choices.items()
+        if (protocol.uses_pool or name != _POOL) and name not in _IDLE.get(choices.get("unit", "chunk"), ())
+    }
+    for policy in axes[TIES] if protocol.tie_orders else ("",):
+        values = {row.metric: value_under(row.values.get(measure), policy) for row in result.rows}
+        whole = {**said, TIES: policy} if policy else said
+        for metric, rank in ranks_of(values).items():
+            yield Outlook(result.protocol, measure, whole, metric, values[metric], rank)

@@ -1,0 +1,389 @@
+"""CiteEval as a pipeline: its options, the questions to the chat model, and how the model rates every answer.
+
+Then scores of systems with bounds, what could not be judged and what it cost, and rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from metaeval.citation.chat import Chat, ChatOptions, Spent, cost_of, estimate_for, reply_texts, spent_on, why_unread
+from metaeval.citation.citeeval.baselines import BASELINES, Baseline
+from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint, read_coefficients
+from metaeval.citation.citeeval.evaluate import (
+    SCENARIOS,
+    ResponseValues,
+    bounds,
+    counts,
+    estimates,
+    evaluate,
+    questions,
+    unread_marks,
+)
+from metaeval.citation.citeeval.evaluate import Measure as Key
+from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
+from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions, baseline_options, citeeval_options
+from metaeval.citation.model import Answer, answer_cells
+from metaeval.citation.pipelines.citeeval_baselines import (
+    CiteEvalJudge,
+    CiteEvalReading,
+    RatedAnswers,
+    ScoredBaseline,
+    baseline_questions,
+    baseline_sheets,
+    judge_baselines,
+)
+from metaeval.citation.pipelines.generating import MONEY, amount, taken
+from metaeval.citation.pipelines.layout import TableLines, interval_cell
+from metaeval.citation.pipelines.pipeline import (
+    AsksChat,
+    JudgedByMetrics,
+    Judges,
+    Layout,
+    MakeBackends,
+    Measure,
+    Names,
+    Pipeline,
+    Profile,
+    ReadsAnswers,
+    Run,
+    one_of,
+)
+from metaeval.citation.pipelines.pipeline import Scenario as ScenarioName
+from metaeval.citation.pipelines.provenance import Provenance, counted, data_of, judged, listed, uncertainty, warning
+from metaeval.citation.pipelines.result import RowTable
+from metaeval.citation.pipelines.verdicts import judge_of
+from metaeval.declared import Flag
+from metaeval.errors import UserError, unknown
+from metaeval.report.table import UNDEFINED, Note, Record, Scalar, Table, numeral, plain
+from metaeval.runs.evaluation import resampling_of
+from metaeval.runs.metrics import LoadedMetrics, load_metrics
+
+MEASURES: Mapping[Key, Measure] = {
+    "auto": Measure("auto", "CiteEval-Auto", "the mean of rating and edit distance"),
+    "rating": Measure("rating", "rating", "the judge's own rating of a statement's citations, from 0 to 1"),
+    "edits": Measure("edits", "edit distance", "the worth of the citations by the edits that the judge proposes"),
+}
+"""The measures in the order of the tables."""
+
+_BOUNDS = "least to most"
+_EXAMPLES = 3
+
+OWNERS: Mapping[str, type] = {
+    "asking": Asking,
+    "options": CiteEvalOptions,
+    "baselines": BaselineOptions,
+    "chat": ChatOptions,
+}
+"""The classes whose fields --set takes by name."""
+
+
+class CiteEvalCommand(ReadsAnswers, AsksChat, JudgedByMetrics):
+    """Options of CiteEval."""
+
+    untyped = frozenset({"calibration", "format"})
+
+    nli: Judges = Field(default=(), description="Metrics for AutoAIS of the same statements. Repeatable.")
+    profile: Profile = "paper"
+    scenario: Annotated[ScenarioName, one_of("scenario", SCENARIOS)] = "full"
+    coefficients: Annotated[Path | None, Flag("FILE")] = Field(
+        default=None, description="For the edit distance, from 'cite refit'."
+    )
+    baselines: Annotated[Names, Flag("NAMES", multiple=True)] = Field(
+        default=(), description="Of the same statements: lqac, attrscore (chat model), attrscore:METRIC."
+    )
+
+
+def read_judge(run: Run, **defaults: Any) -> CiteEvalJudge:
+    """The judge of a run. defaults: of fields of `Asking`, where the pipeline has its own.
+
+    Raises `UserError` for a wrong option, and for a prompt file that cannot be used.
+    """
+    options = citeeval_options(run.options.profile, **run.given["options"])
+    chat: Any = run.chat  # every pipeline of CiteEval asks a chat model
+    asking = Asking(**{**defaults, **run.given["asking"], "model": chat.model, "ask_again": chat.ask_again})
+    load_prompts(asking)
+    return CiteEvalJudge(run.options.profile, options, asking, chat)
+
+
+def check_edited(
+    answers: Sequence[Answer],
+    splits: Sequence[Split],
+    judge: CiteEvalJudge,
+    chat: Chat,
+    results: Sequence[ResponseValues],
+    refusal: str,
+) -> None:
+    """Raise `UserError` where nothing that the judge said of the citations can be read. refusal: how it begins."""
+    if any(result.judged.edits for result in results):
+        return
+    asked = questions_of(answers, splits, judge.asking)
+    said = [own for one, own in zip(asked, chat.heard, strict=True) if one.module == "editing"]
+    if said:
+        why = why_unread(said, judge.asking.max_tokens)
+        raise UserError(f"{refusal}: of {len(said):,} requests about their citations {why}.")
+
+
+def read_citeeval(run: Run) -> CiteEvalReading:
+    """The answers cut into statements; `UserError` for a wrong option, baseline, or file of coefficients."""
+    judge = read_judge(run)
+    by_model, labellers = _baselines(run)
+    file = run.options.coefficients
+    return CiteEvalReading(
+        run=run,
+        judge=judge,
+        splits=[split_response(answer, judge.options, run.splitter) for answer in run.answers],
+        coefficients=PUBLISHED if file is None else read_coefficients(file, judge.options.index_shift),
+        baseline_options=baseline_options(judge.profile, **run.given["baselines"]),
+        by_model=by_model,
+        labellers=labellers,
+    )
+
+
+def estimate_citeeval(reading: CiteEvalReading) -> str:
+    """One line on what asking would still cost."""
+    judge = reading.judge
+    asked = questions(reading.run.answers, reading.splits, judge.asking, reading.by_model, reading.baseline_options)
+    return str(estimate_for([one.request for one in asked], judge.chat))
+
+
+def ask_citeeval(reading: CiteEvalReading, chat: Chat) -> RatedAnswers:
+    """Ask the chat model, and rate the answers."""
+    found = evaluate(
+        reading.run.answers,
+        reading.splits,
+        chat.ask,
+        reading.judge.asking,
+        reading.judge.options,
+        reading.by_model,
+        reading.baseline_options,
+        reading.coefficients,
+    )
+    return RatedAnswers(reading, found, chat.models)
+
+
+def _baselines(run: Run) -> tuple[list[Baseline], LoadedMetrics]:
+    """The baselines by name: lqac and attrscore by the chat model, attrscore:METRIC by a metric.
+
+    Raises `UserError` for an unknown name, and for a metric that cannot be loaded or gives no three classes.
+    """
+    labellers: list[str] = []
+    for name in run.options.baselines:
+        base, colon, metric = name.partition(":")
+        if name in BASELINES:
+            continue
+        if base != "attrscore" or not colon:
+            raise unknown("baseline", name, [*BASELINES, "attrscore:METRIC"])
+        labellers.append(metric)
+    metrics = load_metrics(labellers, run.config)
+    for metric in metrics.names:
+        if not judge_of(metric, metrics).card.three_way:
+            raise UserError(
+                f"AttrScore needs three classes, and {metric!r} gives one score: name a metric with three (attrscore, "
+                "nli), or leave the labels to the chat model (--baselines attrscore)."
+            )
+    return [one for one in BASELINES if one in run.options.baselines], metrics
+
+
+def around(
+    run: Run,
+    judge: CiteEvalJudge,
+    splits: Sequence[Split],
+    fields: Mapping[str, Scalar],
+    notes: Sequence[Note],
+    more: str = "",
+) -> Provenance:
+    """What stands around the tables of answers that CiteEval's judge rates.
+
+    fields: what the numbers depend on, beside profile and options. notes: above those of a table. more: said of the
+    uncertainty.
+    """
+    statements = [one for split in splits for one in split.statements]
+    data = data_of(run.name, "citeeval", run.answers, len(statements), sum(len(one.citations) for one in statements))
+    said = judged(run.panel, data, (data.statements, "statement"), (data.citations, "citation"))
+    scenario = f"{run.options.scenario} scenario"
+    return Provenance(
+        data=data,
+        kind="CiteEval",
+        subtitle=f"{plain(data.name)}, CiteEval, profile {plain(judge.profile)}, {scenario}",
+        fields={"pipeline": "citeeval", "profile": judge.profile, "options": judge.changed, **fields},
+        interval=run.config.interval,
+        before=(warning(run.panel), said, *notes),
+        after=(uncertainty(run.config.interval, data.groups, more),),
+    )
+
+
+def _judge(rated: RatedAnswers, backends: MakeBackends) -> Layout:
+    reading, scored = rated.reading, judge_baselines(rated, backends)
+    made = {"scenario": reading.scenario, "splitter": reading.run.splitter.name}
+    whole = around(reading.run, reading.judge, reading.splits, made, ())
+    coefficients = reading.coefficients
+    # Whose coefficients the edit distance has, where they are not the published ones: no baseline depends on that.
+    refitted = {} if coefficients == PUBLISHED else {"coefficients": f"refitted@{fingerprint(coefficients)}"}
+    shown = {**whole.fields, **refitted}
+    fields = {**shown, **asked_fields(reading.judge.asking, rated.models)}
+    own = replace(whole, fields=fields, before=(*whole.before, _settings(shown)))
+    whole = replace(whole, before=(*whole.before, _settings(whole.fields)))
+    notes = _notes(rated, str(fields["prompts"]))
+    # A baseline's first judge tells by which wordings the chat model was asked.
+    first = {one.baseline: one.fields for one in reversed(scored)}
+    by_model = {name: _judge_note(rated, str(asked["prompts"])) for name, asked in first.items() if "prompts" in asked}
+    # What the judge said of each answer, in the order of asking.
+    replies = [
+        {"answer": answer.id, "system": answer.system, "reply": text}
+        for answer, own_replies in zip(reading.run.answers, rated.found.replies, strict=True)
+        for text in reply_texts(own_replies)
+    ]
+    return Layout(
+        [_scores(rated, own, notes), _judging(rated, own, notes), *baseline_sheets(rated, scored, whole, by_model)],
+        [
+            RowTable("answers", answer_rows(rated, scored)),
+            RowTable("statements", statement_rows(rated, scored)),
+            RowTable("replies", replies),
+        ],
+    )
+
+
+def _settings(fields: Mapping[str, Scalar]) -> Note:
+    return Note("settings", listed({key: value for key, value in fields.items() if key != "pipeline"}))
+
+
+def _judge_note(rated: RatedAnswers, prompts: str) -> Note:
+    """Which model judged, and by which wordings."""
+    wordings = prompts.replace(",", ", ")  # so that a line can end between them
+    model = plain(rated.reading.judge.asking.model)
+    return Note("judge", f"{model}, answered as {plain(rated.answered_as)}; {wordings}")
+
+
+def _scores(rated: RatedAnswers, made: Provenance, notes: Sequence[Note]) -> Table:
+    run, scenario, table = rated.reading.run, rated.reading.scenario, TableLines()
+    for place, system in enumerate(run.panel.systems):
+        numbers = run.panel.rows(place)
+        answers, results = [run.answers[n] for n in numbers], [rated.found.results[n] for n in numbers]
+        values = estimates(answers, results, scenario, resampling_of(run.config))
+        cells, ends = [], []
+        for key, measure in MEASURES.items():
+            value, (least, most), column = values[key], bounds(results, key, scenario), measure.column
+            cells.append(interval_cell((value.value, value.low, value.high), column))
+            known = least is not None and most is not None
+            ends.append(f"{numeral(least, column)} to {numeral(most, column)}" if known else UNDEFINED)
+            record = {"system": system, "measure": key, **asdict(value), "least": least, "most": most}
+            table.records.append(record)
+        table.add("", system, [*cells, f"{values['auto'].answers:,} of {len(answers):,}"])
+        if _incomplete(rated):
+            table.add(_BOUNDS, system, [*ends, ""])
+    headings = ["system", *(measure.label for measure in MEASURES.values()), "answers"]
+    title = "CiteEval: citations as a chat model rates and edits them, from 0 to 1"
+    return made.lines("citeeval", title, headings, table, notes)
+
+
+def _incomplete(rated: RatedAnswers) -> bool:
+    """Whether a judgement is missing that could move a mean."""
+    return any(result.values[key, rated.reading.scenario].missing for result in rated.found.results for key in MEASURES)
+
+
+def _judging(rated: RatedAnswers, made: Provenance, notes: Sequence[Note]) -> Table:
+    """What became of the questions, what is wrong inside the replies, and what they took."""
+    every: dict[str, dict[str, float | None]] = {}
+    panel, chat, table = rated.reading.run.panel, rated.reading.judge.chat, TableLines()
+    for place, system in enumerate(panel.systems):
+        numbers = panel.rows(place).tolist()
+        results, costs = [rated.found.results[n] for n in numbers], [cost_of(rated.spent(n), chat) for n in numbers]
+        every[system] = {
+            **counts(results),
+            **{f"marks: {why}": times for why, times in sorted(Counter(m.why for m in unread_marks(results)).items())},
+            **baseline_questions(rated, numbers),
+            **taken(spent_on(chain(*(rated.found.replies[n] for n in numbers))), chat),
+            # Prices, or counts of tokens, may not be known.
+            MONEY: None if None in costs else sum(cost for cost in costs if cost is not None),
+        }
+    # The counts that are not 0 of every system; what the replies took comes last.
+    names = {name for found in every.values() for name, value in found.items() if value != 0}
+    took = list(taken(Spent(), chat))
+    shown = [*sorted(names.difference(took)), *(name for name in took if name in names)]
+    for system, found in every.items():
+        records = [{"system": system, "count": name, "value": value} for name, value in found.items()]
+        table.add("", system, [amount(name, found.get(name, 0)) for name in shown], *records)
+    paid = Note("money", "what the replies cost when they were asked for; kept ones cost nothing again")
+    title = "What was asked, and what came of it"
+    return made.lines("judging", title, ["system", *shown], table, [paid, *notes])
+
+
+def _notes(rated: RatedAnswers, prompts: str) -> list[Note]:
+    weight = rated.reading.judge.options.weight
+    reading = (
+        f"CiteEval-Auto: {weight:g} of the rating and {1 - weight:g} of the edit distance, statement by statement; "
+        "answers: those with a CiteEval-Auto, of all"
+    )
+    if _incomplete(rated):
+        reading += f"; {_BOUNDS}: the mean over all answers, were no judgement missing (the mean above is of what was "
+        reading += "judged, and can lie outside)"
+    marks = unread_marks(rated.found.results)
+    wrong = counted(Counter(mark.why for mark in marks))
+    first = "; ".join(f"{plain(mark.answer)}, offset {mark.start}" for mark in marks[:_EXAMPLES])
+    return [
+        _judge_note(rated, prompts),
+        Note("reading", reading),
+        Note("marks", f"cite nothing: {wrong} (first: {first})" if marks else ""),
+    ]
+
+
+def answer_rows(rated: RatedAnswers, scored: Sequence[ScoredBaseline]) -> list[Record]:
+    """One row per answer: its values in the run's scenario, how far they are bounded, and what its replies took."""
+    rows: list[Record] = []
+    for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.found.results, strict=True)):
+        spent = rated.spent(number)
+        tokens = {"tokens_in": spent.tokens_in, "tokens_out": spent.tokens_out}
+        of_baselines = _merged([one.cells(one.answers[number]) for one in scored])
+        rows.append({**answer_cells(answer), **result.row(rated.reading.scenario), **tokens, **of_baselines})
+    return rows
+
+
+def statement_rows(rated: RatedAnswers, scored: Sequence[ScoredBaseline]) -> list[Record]:
+    """One row per statement: what it cites, what the judge said, and its values; the state says why one is missing."""
+    return [
+        {
+            **{"answer": answer.id, "system": answer.system, **one.row},
+            **_merged([own.of_statement(number, place) for own in scored]),
+        }
+        for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.found.results, strict=True))
+        for place, one in enumerate(result.statements)
+    ]
+
+
+def _merged(records: Sequence[Record]) -> Record:
+    return {name: value for record in records for name, value in record.items()}
+
+
+CITEEVAL = Pipeline(
+    name="citeeval",
+    title="CiteEval",
+    paper="Xu et al. 2025, CiteEval: Principle-Driven Citation Evaluation for Source Attribution",
+    help="""Citations as a chat model rates and edits them (CiteEval).
+
+    \b
+    Examples:
+      metaeval cite citeeval answers.json --replay judge.jsonl
+      metaeval cite citeeval answers.json --model NAME --record judge.jsonl
+      metaeval cite citeeval answers.json --model NAME --baselines lqac \\
+        --dry-run --budget 2 -s price_in=0.5 -s price_out=1.5
+    """,
+    options=CiteEvalCommand,
+    measures=tuple(MEASURES.values()),
+    owners=OWNERS,
+    backends="optional",
+    chat="always",
+    decides="AutoAIS is made of decisions",
+    read=read_citeeval,
+    estimate=estimate_citeeval,
+    ask=ask_citeeval,
+    judge=_judge,
+)

@@ -1,0 +1,308 @@
+"""ALCE and ALiiCE as pipelines: their options, tables, notes and rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, get_args
+
+from pydantic import Field
+
+from metaeval.citation.alce.correctness import MAUVE_MODEL, READER
+from metaeval.citation.judging import CLAIM_RECALL, MAUVE, UNITS, WITHIN, Judged, Reading, answer_rows, read_claims
+from metaeval.citation.panel import Panel, Rankings, panel_of, values_of
+from metaeval.citation.pipelines import provenance
+from metaeval.citation.pipelines.layout import Ends, Entry
+from metaeval.citation.pipelines.pipeline import (
+    JudgedByMetrics,
+    Layout,
+    MakeBackends,
+    Measure,
+    Names,
+    ParserName,
+    Pipeline,
+    ReadsAnswers,
+    Run,
+    one_of,
+)
+from metaeval.citation.pipelines.provenance import Provenance
+from metaeval.citation.pipelines.rankings import flip_sheets, ranking_sheets
+from metaeval.citation.pipelines.result import RowTable
+from metaeval.citation.pipelines.verdicts import Backend, Premise
+from metaeval.citation.table import Line, counts, sentence_rows, unjudged
+from metaeval.config import RunConfig
+from metaeval.declared import Flag
+from metaeval.report.result import Column
+from metaeval.report.table import Note, Table, count, numeral, plain
+from metaeval.runs.evaluation import resampling_of
+
+_TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
+_SOFT = "soft: recall is the mean score of claims, precision that of single citations"
+
+MEASURES = (
+    Measure("recall", "recall", "share of claims that their citations together support", 100, 1),
+    Measure("precision", "precision", "share of citations that support their claim and are needed", 100, 1),
+    Measure("f1", "F1", "harmonic mean of recall and precision", 100, 1),
+)
+HEADLINES = RECALL, PRECISION, F1 = tuple(measure.column for measure in MEASURES)
+
+_TEXT_MEASURES = (
+    Measure("str_em", "EM recall", "short answers of the reference that stand in the text", 100, 1),
+    Measure("str_hit", "hit", "answers in which every short answer stands", 100, 1),
+    Measure("rougeLsum", "ROUGE-Lsum", "longest common subsequence with the reference", 100, 1),
+    Measure(CLAIM_RECALL, "claim recall", "claims of the reference that the text entails", 100, 1),
+    Measure("num_preds", "items", "items of a list", 1, 1),
+    Measure("qampari_prec", "list precision", "items of the list that are right", 100, 1),
+    Measure("qampari_rec", "list recall", "right items that are in the list", 100, 1),
+    Measure("qampari_rec_top5", "list recall-5", "right items in the list, five being enough", 100, 1),
+    Measure("qampari_f1", "list F1", "harmonic mean of list precision and list recall", 100, 1),
+    Measure("qampari_f1_top5", "list F1-5", "harmonic mean of list precision and list recall-5", 100, 1),
+    Measure("length", "words", "words of the answer", 1, 1),
+    Measure("qa_em", "QA-EM", "short answers that a reader model finds word by word", 100, 1),
+    Measure("qa_f1", "QA-F1", "overlap of words between short answers and what a reader model finds", 100, 1),
+    Measure("qa_hit", "QA-hit", "answers of which a reader model finds every short answer", 100, 1),
+    Measure(MAUVE, "MAUVE", "how alike the answers and the references are as wholes", 100, 1),
+)
+_READ = (
+    Column(key="statements", label="sentences", digits=1),
+    Column(key="cvcp", label="CVCP"),
+    Column(key=WITHIN, label="within %", scale=100, digits=1),
+    Column(key="claims_per_sentence", label="claims/sentence", digits=2),
+    Column(key="fallbacks", label="fallback %", scale=100, digits=1),
+    Column(key="sentences", label="sentences", digits=1),
+)
+_SCORED = (*HEADLINES, *(measure.column for measure in _TEXT_MEASURES if measure.key == CLAIM_RECALL))
+
+
+class ClaimOptions(ReadsAnswers, JudgedByMetrics):
+    """Options of ALCE and ALiiCE."""
+
+    untyped = frozenset({"premise", "reader", "mauve_model"})
+
+    premise: Annotated[str, one_of("premise", get_args(Premise), chunks="max over chunks"), Flag("HOW")] = Field(
+        default="joint", description="joint: the passages as one text; chunks: their best chunk (--set chunk.size)."
+    )
+    profile: Annotated[str, Flag("NAME")] = Field(
+        default="paper", description="paper; released (as the published code computes); ALiiCE also expanded."
+    )
+    measures: Annotated[Names, Flag("NAMES", multiple=True)] = Field(
+        default=(), description="Measures of the text, with commas: str_em, rougeLsum, length ..., qa_em, qa_f1, mauve."
+    )
+    reader: Annotated[str, Flag("MODEL")] = Field(
+        default=READER, description="Model that answers for qa_em, qa_f1, qa_hit: hub id or folder."
+    )
+    mauve_model: Annotated[str, Flag("MODEL")] = Field(
+        default=MAUVE_MODEL, description="Model for mauve: id or folder."
+    )
+
+
+class AlceCommand(ClaimOptions):
+    """Options of ALCE."""
+
+    untyped = frozenset({"units"})
+
+    units: Annotated[str, one_of("units", UNITS, list="list items"), Flag("UNITS")] = Field(
+        default="sentences", description="sentences, or list (items between commas, as of QAMPARI)."
+    )
+
+
+class AliiceCommand(ClaimOptions):
+    """Options of ALiiCE."""
+
+    parser: ParserName = "small"
+
+
+@dataclass(frozen=True, eq=False)
+class CitedAnswers:
+    """Answers of one or more systems, judged by one or more backends; `judged` is in the order of `backends`."""
+
+    reading: Reading
+    config: RunConfig
+    panel: Panel
+    backends: Sequence[Backend]
+    judged: Sequence[Judged]
+
+    @property
+    def both(self) -> list[tuple[Backend, Judged]]:
+        """Each backend with its judgement."""
+        return list(zip(self.backends, self.judged, strict=True))
+
+
+def judge(reading: Reading, backends: Iterable[Backend], config: RunConfig) -> CitedAnswers:
+    """Judge the answers with each backend in turn."""
+    found = [(backend, reading.judge(backend.entails, backend.soft)) for backend in backends]
+    panel = panel_of(reading.answers, resampling_of(config))
+    return CitedAnswers(reading, config, panel, [backend for backend, _ in found], [judged for _, judged in found])
+
+
+def citation_sheets(cited: CitedAnswers, name: str) -> list[Table]:
+    """Every sheet of a run, in the order in which they are read. Rankings and flips need two backends and systems."""
+    around, found = provenance_of(cited, name), rankings(cited)
+    entries = [
+        Entry(system, backend.name, cited.panel.ends(judged.statistics, number))
+        for backend, judged in cited.both
+        for number, system in enumerate(cited.panel.systems)
+    ]
+    scores = around.scores("citation-scores", "Citation recall and precision (%)", _SCORED, entries)
+    ranked = ranking_sheets(found, around, "rankings", "ranking-agreement")
+    return [scores, _texts(cited, around), *ranked, *flip_sheets(found, around)]
+
+
+def rankings(cited: CitedAnswers) -> Rankings:
+    """The systems' values of recall, precision and F1 under every backend."""
+    return Rankings(
+        panel=cited.panel,
+        backends=[backend.name for backend in cited.backends],
+        values={
+            column.key: values_of(cited.panel, [one.statistics[column.key] for one in cited.judged])
+            for column in HEADLINES
+        },
+        labels={column.key: column.label for column in HEADLINES},
+        shares={key: [getattr(one, key) for one in cited.judged] for key in ("recall", "precision")},
+    )
+
+
+def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
+    """What stands around the tables: data, settings, backends, what they did not read or could not judge, problems."""
+    reading, panel, lines = cited.reading, cited.panel, cited.judged[0].lines
+    marks, kind = counts(lines), _TITLES[reading.name]
+    data = provenance.data_of(name, reading.name, reading.answers, marks["claims"], marks["marks"])
+    unread, missing = [(backend, one) for backend, one in cited.both if unjudged(one.lines)], []
+    for backend, one in unread:
+        without, of = unjudged(one.lines), f"{len(one.lines):,} lines"
+        first = [(line.answer, f"sentence {line.sentence}", line.claim) for line in without]
+        missing.append((backend, provenance.reasons(Counter(line.reason for line in without), of, first)))
+    # ALiiCE has nothing to cut where no citation stands within a sentence.
+    within, whole_sentences = reading.values.get(WITHIN), []
+    if within is not None and not any(within):
+        whole_sentences = [
+            "no citation stands within a sentence: every claim is a whole sentence, and ALiiCE is sentence-level here"
+        ]
+    notes = (
+        provenance.warning(panel, cited.backends, whole_sentences),
+        provenance.judged(panel, data, (data.statements, "claim"), (data.citations, "citation mark")),
+        Note("settings", provenance.listed(reading.fields)),
+        provenance.verdicts(cited.backends, _SOFT, "supported from {} on ({})"),
+        provenance.truncation(cited.backends),
+        provenance.by_backend("not judged", missing),
+        provenance.by_backend("could be", ((backend, _bounds(cited, one)) for backend, one in unread)),
+        Note("marks", _marks(lines)),
+        provenance.uncertainty(cited.config.interval, data.groups),
+    )
+    return Provenance(
+        data=data,
+        kind=kind,
+        subtitle=f"{plain(data.name)}, {kind}, profile {plain(reading.fields['profile'])}",
+        fields=reading.fields,
+        interval=cited.config.interval,
+        judges=[backend.fields for backend in cited.backends],
+        after=notes,
+    )
+
+
+def row_tables(cited: CitedAnswers) -> list[RowTable]:
+    """The rows of every backend: of answers, of sentences, and the citation table."""
+    return [
+        table
+        for backend, one in cited.both
+        for table in (
+            RowTable(f"answers:{backend.name}", answer_rows(cited.reading, one)),
+            RowTable(f"sentences:{backend.name}", sentence_rows(one.lines)),
+            RowTable(f"citations:{backend.name}", [asdict(line) for line in one.lines]),
+        )
+    ]
+
+
+def _texts(cited: CitedAnswers, around: Provenance) -> Table:
+    panel, reading, entries = cited.panel, cited.reading, []
+    for number, system in enumerate(panel.systems):
+        own = [reading.answers[row] for row in panel.rows(number)]
+        wholes: dict[str, Ends] = {key: (of(own), None, None) for key, of in reading.wholes.items()}
+        entries.append(Entry(system, "", {**panel.ends(reading.statistics, number), **wholes}))
+    statements, *others = _READ
+    if reading.fields.get("units") == "list items":
+        statements = statements.model_copy(update={"label": "items"})
+    columns = [statements, *others, *(measure.column for measure in _TEXT_MEASURES)]
+    return around.scores("answers", "The answers", columns, entries)
+
+
+def _bounds(cited: CitedAnswers, one: Judged) -> str:
+    """What recall and precision of each system could be, were all missing verdicts against it, or for it."""
+
+    def said(system: int) -> list[str]:
+        ends = cited.reading.bounds(one, cited.panel, system).items()
+        return [f"{key} {numeral(worst, RECALL)} to {numeral(best, RECALL)}" for key, (worst, best) in ends]
+
+    return provenance.by_system(cited.panel, said)
+
+
+def _marks(lines: Sequence[Line]) -> str:
+    """Marks that take no part as they stand, by what became of them and by what is wrong with them."""
+    found = counts(lines)
+    states, problems = (
+        {key.removeprefix(kind): value for key, value in found.items() if key.startswith(kind)}
+        for kind in ("marks: ", "problem: ")
+    )
+    wrong, first = provenance.counted(problems), next((line for line in lines if line.problem), None)
+    if first is not None:
+        wrong += f" (first: {first.answer}, offset {first.start})"
+    uncited = found["claims uncited"]
+    parts = (
+        f"uncited {uncited:,} of {count(found['claims'], 'claim')}" if uncited else "",
+        provenance.counted({key: value for key, value in states.items() if key not in ("judged", "unjudged")}),
+        f"problems: {wrong}" if wrong else "",
+    )
+    return "; ".join(part for part in parts if part)
+
+
+def _read(run: Run) -> tuple[Run, Reading]:
+    name = "aliice" if isinstance(run.options, AliiceCommand) else "alce"
+    others = {"files", "format", "premise", *JudgedByMetrics.model_fields}
+    return run, read_claims(name, run.answers, **run.options.model_dump(exclude=others))
+
+
+def _judge(read: tuple[Run, Reading], backends: MakeBackends) -> Layout:
+    run, reading = read
+    cited = judge(reading, backends(), run.config)
+    return Layout(citation_sheets(cited, run.name), row_tables(cited))
+
+
+ALCE = Pipeline(
+    name="alce",
+    title=_TITLES["alce"],
+    paper="Gao et al. 2023, Enabling Large Language Models to Generate Text with Citations",
+    options=AlceCommand,
+    help="""Citation recall and precision of whole sentences (ALCE).
+
+    \b
+    Examples:
+      metaeval cite alce answers.json
+      metaeval cite alce answers.json --nli autoais --profile released
+      metaeval cite alce one.json two.json --nli minilm-bertscore --nli overlap
+      metaeval cite alce answers.jsonl --nli nli --threshold 0.5
+    """,
+    measures=(*MEASURES, *_TEXT_MEASURES),
+    backends="many",
+    read=_read,
+    judge=_judge,
+)
+
+ALIICE = replace(
+    ALCE,
+    name="aliice",
+    title=_TITLES["aliice"],
+    paper="Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation",
+    options=AliiceCommand,
+    help="""Citation recall and precision within sentences (ALiiCE).
+
+    A sentence is cut into one claim for each of its citation groups, by the
+    place of the citations in its dependency tree.
+
+    \b
+    Examples:
+      metaeval cite aliice answers.json
+      metaeval cite aliice answers.json --parser spacy:en_core_web_sm
+      metaeval cite aliice answers.json --nli rouge,overlap --profile released
+    """,
+)

@@ -1,0 +1,256 @@
+"""The pipeline `improve`, CiteEval's application: a judge's edits done to the answers, which are judged again.
+
+The judge that proposes the edits also rates what comes of them: how much better the citations are for anybody else,
+the other pipelines can tell from the file of answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from metaeval.citation.chat import Spent, estimate_for, spent_on
+from metaeval.citation.citeeval.evaluate import SCENARIOS, bounds
+from metaeval.citation.citeeval.improving import Round, counts_of, further_rounds, judged_round
+from metaeval.citation.citeeval.judge import asked_fields, questions_of
+from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.citation.measures import means
+from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge
+from metaeval.citation.pipelines.citeeval_tables import MEASURES, OWNERS, around, check_edited, read_judge
+from metaeval.citation.pipelines.generating import amount, taken
+from metaeval.citation.pipelines.layout import TableLines, interval_cell
+from metaeval.citation.pipelines.pipeline import AsksChat, Layout, Pipeline, ReadsAnswers, Run, Scenario, one_of
+from metaeval.citation.pipelines.provenance import Provenance, listed
+from metaeval.citation.readers.jsonl import own_lines
+from metaeval.declared import Flag
+from metaeval.errors import UserError
+from metaeval.report.table import Note, Scalar, Table, count, plain
+from metaeval.stats.influence import SHARES, SIGNED
+
+
+class ImproveCommand(ReadsAnswers, AsksChat):
+    """Options of `improve`."""
+
+    untyped = frozenset({"format", "profile"})
+
+    files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
+        description="File of answers."
+    )
+    output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = Field(
+        default=None, description="File for the improved answers (JSONL)."
+    )
+    rounds: Annotated[int, Flag("N")] = Field(default=1, description="The most rounds of edits.")
+    profile: Annotated[str, Flag("NAME")] = Field(
+        default="paper", description="As for 'cite citeeval': paper or released."
+    )
+    scenario: Annotated[Scenario, one_of("scenario", SCENARIOS)] = "full"
+
+
+@dataclass(frozen=True, eq=False)
+class ImprovedRounds:
+    """Answers cut into statements, and the rounds, the last with the answers that are written; none before a judgement.
+
+    circling: numbers of the answers that an edit would have brought back to an earlier text, and that were left.
+    spent, models: of all replies, each counted once.
+    """
+
+    run: Run
+    judge: CiteEvalJudge
+    splits: Sequence[Split]
+    rounds: Sequence[Round] = ()
+    circling: frozenset[int] = frozenset()
+    spent: Spent = field(default_factory=Spent)
+    models: Sequence[str] = ()
+
+
+def read_improve(run: Run) -> ImprovedRounds:
+    """The answers cut into statements; `UserError` for a wrong option."""
+    if run.options.rounds < 1:
+        raise UserError(f"rounds is {run.options.rounds}; allowed: a whole number from 1.")
+    if len(run.options.files) > 1:
+        raise UserError(f"improve: one file is improved at a time, and {len(run.options.files)} are named.")
+    judge = read_judge(run)
+    return ImprovedRounds(run, judge, [split_response(answer, judge.options, run.splitter) for answer in run.answers])
+
+
+def estimate_improve(read: ImprovedRounds) -> str:
+    """Lines on what asking the judge would still cost."""
+    questions = list(questions_of(read.run.answers, read.splits, read.judge.asking))
+    requests = [one.request for one in questions]
+    editing = sum(one.module == "editing" for one in questions)
+    return (
+        f"{len(read.run.answers):,} answers, to judge before any edit: {estimate_for(requests, read.judge.chat)}\n"
+        f"then, in each of {read.run.options.rounds:,} rounds, at most {editing:,} requests of about the same size: "
+        "for every answer that was changed, about its citations alone (their contexts too, where an edit moved a "
+        "sentence's end)"
+    )
+
+
+def improve(read: ImprovedRounds, chat: Any) -> ImprovedRounds:
+    """Judge, edit and judge again. Raises `UserError` when nothing can be read of what the judge says of citations."""
+    run, judge = read.run, read.judge
+    heard: dict[bytes, Any] = {}
+
+    def ask(requests: Sequence[Any]) -> Sequence[Any]:
+        """Ask, and keep what came of each request once: later rounds ask some of the same."""
+        answers: Sequence[Any] = chat.ask(requests)
+        heard.update((request.key(""), answer) for request, answer in zip(requests, answers, strict=True))
+        return answers
+
+    first = judged_round(run.answers, read.splits, ask, judge.asking, judge.options)
+    refusal = f"None of {len(run.answers):,} answers was judged, and nothing is written"
+    check_edited(run.answers, read.splits, judge, chat, first.results, refusal)
+    rounds, circling = further_rounds(first, run.options.rounds, ask, judge.asking, judge.options, run.splitter)
+    spent = spent_on(heard.values())
+    return replace(read, rounds=rounds, circling=circling, spent=spent, models=chat.models)
+
+
+def _provenance(improved: ImprovedRounds) -> Provenance:
+    """What stands around the tables: the answers before any edit, settings, who judged, and what is missing."""
+    run, judge = improved.run, improved.judge
+    fields: dict[str, Scalar] = {
+        "scenario": run.options.scenario,
+        "rounds": run.options.rounds,
+        "splitter": run.splitter.name,
+        **asked_fields(judge.asking, improved.models, unset=True),
+    }
+    settings = {"profile": judge.profile, "options": judge.changed.replace(",", ", ")}
+    settings |= {"scenario": run.options.scenario, "splitter": run.splitter.name}
+    notes = (
+        Note("settings", listed(settings)),
+        Note("judge", f"{plain(judge.asking.model)}, answered as {plain(str(fields['answered_as']))}"),
+        Note(
+            "reading",
+            "the judge that proposes the edits rates what comes of them: another metric on the written answers tells "
+            f"what they are worth; at most {count(run.options.rounds, 'round')}, ended where no edit changes an answer",
+        ),
+        Note("could be", _could_be(improved)),
+    )
+    return around(run, judge, improved.splits, fields, notes, "; changes are of answers with both values")
+
+
+def _could_be(improved: ImprovedRounds) -> str:
+    """How far the last round's CiteEval-Auto of all answers is bounded, where a judgement is missing."""
+    results, scenario = improved.rounds[-1].results, improved.run.options.scenario
+    missing = sum(one.values["auto", scenario].missing for one in results)
+    least, most = bounds(results, "auto", scenario)
+    if not missing or least is None or most is None:
+        return ""
+    said = f"{count(missing, 'statement')} of the last round without a judgement"
+    ends = f"from {least:.3f} to {most:.3f}"
+    return f"{said}; with them, CiteEval-Auto over all answers is {ends} (the means above are of what was judged)"
+
+
+def _values(improved: ImprovedRounds, made: Provenance) -> Table:
+    """The values round by round, with what they changed by."""
+    table = TableLines()
+    panel, scenario = improved.run.panel, improved.run.options.scenario
+    first = improved.rounds[0]
+    for place, system in enumerate(panel.systems):
+        rows = panel.rows(place)
+        numbers = rows.tolist()
+        for turn, one in enumerate(improved.rounds):
+            title = f"round {turn}" if turn else "before"
+            cited, cited_first = (
+                sum(len(statement.citations) for n in numbers for statement in each.splits[n].statements)
+                for each in (one, first)
+            )
+            cells, changed = [], []
+            known = pairs = 0
+            for key, measure in MEASURES.items():
+                values, old = ([own.values[key, scenario].value for own in each.results] for each in (one, first))
+                moved = [None if a is None or b is None else b - a for a, b in zip(old, values, strict=True)]
+                own, change = (
+                    panel.interval_over(means(each, ends), rows) for each, ends in ((values, SHARES), (moved, SIGNED))
+                )
+                known, pairs = (sum(each[n] is not None for n in numbers) for each in (values, moved))
+                least, most = bounds([one.results[n] for n in numbers], key, scenario)
+                cells.append(interval_cell(own.ends, measure.column))
+                changed.append(interval_cell(change.ends, measure.column, signed=True))
+                ends = {f"change_{name}": end for name, end in asdict(change).items()}
+                table.records.append(
+                    {"system": system, "round": turn, "measure": key, **asdict(own), "answers": known}
+                    | {"least": least, "most": most, **ends, "pairs": pairs, "citations": cited}
+                )
+            table.add(plain(system), title, [*cells, f"{cited:,}", f"{known:,} of {len(numbers):,}"])
+            if turn:
+                counted = f"{cited - cited_first:+,}", f"{pairs:,}"
+                table.add(f"{plain(system)}: change", title, [*changed, *counted])
+    headings = ["round", *(measure.label for measure in MEASURES.values()), "citations", "answers"]
+    return made.lines("improving", "Citations before and after their judge's edits", headings, table)
+
+
+def _edits(improved: ImprovedRounds, made: Provenance) -> Table:
+    """What was done in each round, to whom, and what could not be done."""
+    panel, rounds, table = improved.run.panel, improved.rounds, TableLines()
+    turns = [f"round {turn}" for turn in range(1, len(rounds))] + ["not done"]
+    for place, system in enumerate(panel.systems):
+        numbers = panel.rows(place).tolist()
+        found = [counts_of(*pair, numbers) for pair in zip(rounds, [*rounds[1:], None], strict=True)]
+        names = [name for name in dict.fromkeys(chain(*found)) if any(own.get(name) for own in found)]
+        for name in names:
+            table.add(plain(system), name, [f"{own.get(name, 0):,}" for own in found])
+        table.records.extend(
+            {"system": system, "round": turn, "count": name, "value": own.get(name, 0)}
+            for turn, own in zip(turns, found, strict=True)
+            for name in names
+        )
+    took = taken(improved.spent, improved.judge.chat)
+    took["answers left, since edits would bring an earlier text back"] = len(improved.circling)
+    blank = [""] * (len(turns) - 1)
+    for name, value in took.items():
+        record = {"system": "", "round": "all", "count": name, "value": value}
+        table.add("all rounds", name, [*blank, amount(name, value)], record)
+    return made.lines("improving-edits", "The edits", ["count", *turns], table)
+
+
+def _lay_out(improved: ImprovedRounds) -> Layout:
+    made, run, changes = _provenance(improved), improved.run, []
+    for turn, (before, after) in enumerate(pairwise(improved.rounds), start=1):
+        for number in sorted(after.changed):
+            answer, old = after.answers[number], before.answers[number]
+            edits = [
+                f"{statement}: {' '.join(f'{edit.name}:{edit.citation}' for edit in own)}"
+                for statement, own in before.edits[number].done.items()
+                if own
+            ]
+            row = {"round": turn, "answer": answer.id, "system": answer.system, "edits": "; ".join(edits)}
+            changes.append(json.dumps({**row, "before": old.text, "after": answer.text}) + "\n")
+    # The system of what is written says that it was improved, and by which model.
+    model = improved.judge.asking.model
+    written = [replace(one, system=f"{one.system} improved by {model}") for one in improved.rounds[-1].answers]
+    files = {run.options.output: own_lines(written), run.folder / "changes.jsonl": "".join(changes)}
+    return Layout([_values(improved, made), _edits(improved, made)], files=files)
+
+
+IMPROVE = Pipeline(
+    name="improve",
+    title="CiteEval",
+    paper="Xu et al. 2025, CiteEval: Principle-Driven Citation Evaluation for Source Attribution",
+    help="""Answers with CiteEval's edits done, judged before and after.
+
+    Marks that a chat model would delete go, marks that it would add come;
+    nothing else in the text changes. Ends where no edit changes anything.
+
+    \b
+    Examples:
+      metaeval cite improve answers.jsonl --model NAME -o improved.jsonl
+      metaeval cite improve answers.jsonl --model NAME --rounds 3 --dry-run \\
+        -o improved.jsonl
+      metaeval cite alce answers.jsonl improved.jsonl
+    """,
+    options=ImproveCommand,
+    measures=tuple(MEASURES.values()),
+    owners=OWNERS,
+    chat="always",
+    read=read_improve,
+    estimate=estimate_improve,
+    ask=improve,
+    lay_out=_lay_out,
+)

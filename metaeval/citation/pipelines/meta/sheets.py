@@ -1,0 +1,330 @@
+"""A meta-evaluation as tables: those of the files, and what is printed of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import product
+
+from metaeval.citation.citeeval.evaluate import SCENARIOS, Measure
+from metaeval.citation.citeeval.values import Scenario
+from metaeval.citation.human.agreement import (
+    Agreement,
+    agreement,
+    agreement_of,
+    agreement_on_contexts,
+    alphas,
+    over_systems,
+    within_systems,
+)
+from metaeval.citation.human.model import Level
+from metaeval.citation.measures import Interval
+from metaeval.citation.pipelines.layout import TableLines, brief_grid, interval_cell, lines_grid
+from metaeval.citation.pipelines.meta.model import Measurement, MetaEvaluation
+from metaeval.citation.pipelines.provenance import Provenance, data_of, in_steps, uncertainty
+from metaeval.files import sha256_json
+from metaeval.report.cells import THREE, cell
+from metaeval.report.result import Column, Data
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, count, numeral, plain, share
+
+_JUDGED: Mapping[str, Measure] = {"citeeval:auto": "auto", "citeeval:rating": "rating", "citeeval:edits": "edits"}
+
+CORRELATIONS = (
+    Column(key="pearson", label="Pearson"),
+    Column(key="spearman", label="Spearman"),
+    Column(key="kendall", label="Kendall"),
+)
+RANKS_DIGITS = Column(key="tau", label="tau-b", digits=2)
+"""Two digits: systems have few rows."""
+
+_PEOPLE = "people"
+_LACKS = ("no_value", "missing", "valued_in_part", "sentences_outside_statements")
+
+
+def provenance(meta: MetaEvaluation) -> Provenance:
+    """Whose ratings, by which rules, what is left out, and how the numbers were made: a signature for each measure."""
+    read, answers = meta.read, meta.read.answers
+    ratings = [[[one.start, one.end, *one.ratings] for one in own.statements] for own in read.human.answers]
+    data = data_of(read.run.name, "people", answers, sum(map(len, ratings)), citations=0)
+    data = data.model_copy(update={"fingerprint": sha256_json([data.fingerprint, ratings])})
+    return Provenance(
+        data=data,
+        kind="meta",
+        subtitle=f"{plain(data.name)}, citation pipelines against people",
+        fields={**read.options.rules, "scenario": read.scenario},
+        interval=read.run.config.interval,
+        judges=[{"column": one.name, **one.fields} for one in meta.measured],
+        after=_notes(meta, data),
+    )
+
+
+def _notes(meta: MetaEvaluation, data: Data) -> tuple[Note, ...]:
+    """The footer: ratings, rules, what was left out, verdicts, truncation, resampling."""
+    read, human = meta.read, meta.read.human
+    rated = sum(rating is not None for own in human.answers for rating in own.ratings)
+    said = f"{count(len(human.answers), 'answer')}, {count(data.groups, 'group')}; "
+    said += f"{count(rated, 'rated statement')} of {data.statements:,}; {count(human.annotators, 'annotator')} each"
+    if human.annotators < 2:
+        said += ", so that no agreement between annotators is known"
+    dropped = [f"{plain(name)} {number:,}" for name, number in human.dropped.items()]
+    filled = "takes its response's, on each side by itself" if read.options.none == "response" else "is left out"
+    rules = f"a statement without a value {filled}; a response without any "
+    rules += "is left out" if read.options.unrated == "left out" else "has 1"
+    rules += "; a response's value is "
+    rules += "the pipeline's own" if read.options.responses == "own" else "the mean over its rated statements"
+    rules += "; correlations leave out rows without a value, and their bounds (§) give values to all of these: where a "
+    rules += "verdict is missing, and where the pipeline gives none"
+    if read.scenario == "cited":
+        rules += "; scenario cited: statements without citations have no rating, and CiteEval gives them no value"
+    verdicts, cut = [], []
+    for use, one in meta.backends:
+        label, source = f"{plain(one.name)}, {use}" if use else plain(one.name), one.cutoff.source
+        as_it_is = "scores as they are" + ("" if source == "as it is" else f" ({source})")
+        from_on = as_it_is if one.cutoff.value is None else f"supported from {one.cutoff.value:g} on ({source})"
+        verdicts.append((label, from_on))
+        if one.ledger.cut_pairs:
+            longer = share(one.ledger.cut_pairs, one.ledger.pairs)
+            cut.append((label, f"{longer} of pairs are longer than the metric reads"))
+    return (
+        Note("data", said),
+        Note("left out", ", ".join([*dropped, *(f"{unit}: {plain(why)}" for unit, why in meta.left_out)])),
+        Note("rules", rules),
+        Note("verdicts", "", tuple(verdicts)),
+        Note("truncation", "", tuple(cut)),
+        Note("could be", "", could_be(meta)),
+        uncertainty(read.run.config.interval),
+    )
+
+
+def could_be(meta: MetaEvaluation) -> tuple[tuple[str, str], ...]:
+    """Of each measure that lacks verdicts: its mean over responses, and between what that mean could be."""
+    said = []
+    assumed = {one.name: one.assumed for one in meta.measured}
+    for level, (name, open_) in ((one, own) for one in meta.levels for own in one.open.items()):
+        mean, least, most = level.mean_ends(name)
+        text = f"mean {numeral(mean, THREE)}; "
+        if least is None:
+            text += "how far it could move is not known"
+        else:
+            text += "with every missing verdict against it or for it "
+            text += f"{numeral(least, THREE)} to {numeral(most, THREE)}"
+            text += f", {assumed[name]}" if assumed[name] else ""
+        said.append((plain(name), f"{text} ({len(open_):,} of {len(level.ratings.rows):,} responses)"))
+    return tuple(said)
+
+
+def meta_sheets(meta: MetaEvaluation) -> dict[str, Table]:
+    """Every table in the order in which it is read, by its folder and name; those of the run's own folder are last."""
+    around, found = provenance(meta), dict[str, Table | None]()
+    for level in meta.levels:
+        # One system has nobody to be ranked against.
+        if len(level.systems) > 1:
+            found[f"{level.unit}/within-systems"] = _within(meta, around, level)
+            if level.unit == "responses":
+                found["responses/systems"] = _systems(meta, around, level)
+    found["responses/could-be"] = _open(meta, around)
+    if meta.read.human.people:
+        found["citebench"] = _agreements(meta, around)
+        found["citebench-contexts"] = _contexts(meta, around) if meta.rated else None
+    found["annotators"] = _annotators(meta, around)
+    found["measures"] = _measures(meta, around)
+    return {name: sheet for name, sheet in found.items() if sheet is not None}
+
+
+def _measures(meta: MetaEvaluation, around: Provenance) -> Table:
+    """Of how many rated statements and responses every measure has a value, and why not of the others."""
+    table = TableLines()
+    for level in meta.levels:
+        for name, values in level.values.items():
+            counted = Counter(one.state for one in values)
+            numbers = {
+                **{state.replace(" ", "_"): counted[state] for state in ("valued", "no value", "missing")},
+                "valued_in_part": sum(one.in_part for one in values),
+                "sentences_outside_statements": sum(own.outside for own in meta.aligned.get(name, {}).values()),
+            }
+            means = dict(zip(("mean", "mean_least", "mean_most"), level.mean_ends(name), strict=True))
+            cells = [f"{one:,}" for one in numbers.values()]
+            title = f"{len(level.ratings.rows):,} rated {level.unit}"
+            table.add(title, name, cells, {"level": level.unit, "measure": name, **numbers, **means})
+    reading = Note(
+        "reading",
+        "no value: the pipeline gives such a row none; missing: a verdict is; in part: the value, of the answer, "
+        "leaves out missing verdicts; outside: sentences of a pipeline that share no character with a statement",
+    )
+    headings = ("measure", "value", "no value", "missing", "in part", "outside")
+    return around.lines("measures", "What the pipelines give a value to", headings, table, [reading])
+
+
+def _annotators(meta: MetaEvaluation, around: Provenance) -> Table | None:
+    """Krippendorff's alpha among the annotators; None with one."""
+    table = TableLines()
+    for name, (one, number) in alphas(meta.read.human, meta.resampling).items():
+        alpha = interval_cell(one.ends, THREE, signed=True)
+        table.add("", name, [alpha, f"{number:,}"], {"what": name, **one.named("alpha"), "units": number})
+    title = "Agreement between annotators (Krippendorff's alpha)"
+    return around.lines("annotators", title, ("of", "alpha", "units"), table) if table.records else None
+
+
+def _open(meta: MetaEvaluation, around: Provenance) -> Table | None:
+    """Each rated response whose value lacks a verdict, and what the value could be; None where nothing is missing."""
+    table = TableLines()
+    for measure, open_ in (own for level in meta.levels for own in level.open.items()):
+        for answer, one in open_.items():
+            numbers = dict(zip(("value", "least", "most"), (one.value, *(one.ends or (None, None))), strict=True))
+            cells = [cell(number) for number in numbers.values()]
+            table.add(plain(measure), answer, cells, {"answer": answer, "measure": measure, **numbers})
+    title = "Responses whose value lacks a verdict, and what it could be"
+    return around.lines("could-be", title, ("response", "value", "least", "most"), table) if table.records else None
+
+
+def _within(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
+    """Correlations with people within each system."""
+    table = TableLines()
+    for one in within_systems(level, meta.resampling):
+        cells = [interval_cell(own.ends, RANKS_DIGITS, signed=True) for own in one.found.values()]
+        record: dict[str, Scalar] = {"system": one.system, "measure": one.measure, "rows": one.rows, "of": one.of}
+        for name, own in one.found.items():
+            record |= own.named(name)
+        table.add(f"{plain(one.system)}, {one.of:,} {level.unit}", one.measure, cells, record)
+    headings = ("measure", *(column.label for column in CORRELATIONS))
+    title = f"Agreement with people within each system, over {level.unit}"
+    return around.lines("within-systems", title, headings, table)
+
+
+def _systems(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
+    """Mean rating and mean values of the systems, and how far their rankings agree."""
+    found, systems, table = over_systems(level, meta.resampling), level.systems, TableLines()
+    for name, (own, tau) in {_PEOPLE: (found.people, None), **found.measures}.items():
+        agreed = "" if tau is None else interval_cell(tau.ends, RANKS_DIGITS, signed=True)
+        record = {"measure": name, **dict(zip(systems, own, strict=True)), **(tau or Interval(None)).named("tau")}
+        table.add("" if tau is None else "measures", name, [*map(cell, own), agreed], record)
+    pairs = len(systems) * (len(systems) - 1) // 2
+    reading = Note(
+        "reading",
+        f"means over {level.unit}; tau-b: Kendall's, of a measure's means with people's over the same {level.unit}; "
+        f"{count(len(systems), 'system')} make {count(pairs, 'pair')}, and no p-value is made of so few",
+    )
+    headings = ("mean of", *map(plain, systems), RANKS_DIGITS.label)
+    title = "Systems as people and as measures rate them"
+    return around.lines("systems", title, headings, table, [reading, in_steps(around.interval)])
+
+
+def _agreements(meta: MetaEvaluation, around: Provenance) -> Table:
+    table = TableLines()
+    for scenario, one in product(SCENARIOS, (one for one in meta.measured if one.name in meta.aligned)):
+        found = _found(meta, one, scenario)
+        cells: list[Cell] = []
+        for unit, values, rows, left_out in (
+            ("statements", found.statements, found.n_statements, found.statements_left_out),
+            ("responses", found.responses, found.n_responses, found.responses_left_out),
+        ):
+            record: dict[str, Scalar] = {"scenario": scenario, "measure": one.name, "level": unit}
+            for column in CORRELATIONS:
+                own = {str(name): value for name, value in values.items()}[column.key]
+                cells.append(interval_cell(own.ends, column, signed=True))
+                record |= own.named(column.key)
+            table.records.append({**record, "rows": rows, "left_out": left_out})
+        left = f"{found.statements_left_out:,}, {found.responses_left_out:,}"
+        table.add(f"scenario {scenario}", one.name, [*cells, left])
+    labels = [f"{column.label}, {unit}" for unit in ("statements", "responses") for column in CORRELATIONS]
+    reading = Note(
+        "reading",
+        "as CiteEval publishes: the statements of all responses together; one without a value takes its response's, on "
+        "each side by itself; a response is the mean over its statements, 1 without any; cited: the values of "
+        "statements without citations are masked, people's and CiteEval's own (those of other measures stay), and a "
+        "response that this leaves without a value is 0; left out: responses with a value that a judge left missing, "
+        "and the statements that would take it",
+    )
+    title = "Agreement with people, by CiteEval's procedure"
+    return around.lines("citebench", title, ("measure", *labels, "left out"), table, [reading])
+
+
+def _found(meta: MetaEvaluation, one: Measurement, scenario: Scenario) -> Agreement:
+    read, how = meta.read, (scenario, meta.resampling)
+    people, splits = read.human.people, [read.human.splits[answer.id].statements for answer in read.answers]
+    if one.name in _JUDGED:
+        return agreement(read.answers, meta.rated, people, _JUDGED[one.name], *how)
+    values = [meta.aligned[one.name][answer.id].values for answer in read.answers]
+    known = [[value.value for value in own] for own in values]
+    missing = [[value.state == "missing" for value in own] for own in values]
+    cited = [[bool(statement.citations) for statement in own] for own in splits]
+    return agreement_of(read.answers, known, missing, cited, people, *how)
+
+
+def _contexts(meta: MetaEvaluation, around: Provenance) -> Table:
+    table = TableLines()
+    for forced, name in ((True, "statements with citations need them, as published"), (False, "as the judge says")):
+        found = agreement_on_contexts(meta.rated, meta.read.human.people, forced)
+        shares = [cell(found[key]) for key in ("precision", "recall", "f1")]
+        table.add("", name, [*shares, f"{found['statements'] or 0:,.0f}"], {"forced": forced, **found})
+    title = "Does a statement need a citation? The judge against most people"
+    headings = ("judge", "precision", "recall", "F1", "statements")
+    return around.lines("citebench-contexts", title, headings, table)
+
+
+def brief_grids(meta: MetaEvaluation, sheets: Mapping[str, Table]) -> list[Table]:
+    """The tables to print, in the order in which they are read. sheets: all of the run, by folder and name."""
+    names = meta.read.tested(meta.measured)
+    grids: list[Table] = []
+    of_statements = any(level.unit == "statements" for level in meta.levels)
+    for level, results in zip(meta.levels, meta.results, strict=True):
+        # Correlations; other protocols where correlations were not asked for.
+        chosen = [one for one in results if one.protocol == "correlation"] or results
+        grids += [brief_grid(one, names, [own.key for own in CORRELATIONS]) for one in chosen]
+        within, systems = (sheets.get(f"{level.unit}/{name}") for name in ("within-systems", "systems"))
+        if within is not None and (level.unit == "statements" or not of_statements):
+            grids.append(_within_brief(within, names))
+        if systems is not None:
+            grids.append(_lines(systems, lambda one: one["measure"] in {_PEOPLE, *names}))
+    rest = {name: sheet for name, sheet in sheets.items() if "/" not in name}
+    measures = rest.pop("measures")
+    open_ = [any(one[name] for name in _LACKS) for one in measures.records]
+    grids += list(rest.values())
+    if any(open_):
+        grids.append(_lines(measures, lambda one: any(one[name] for name in _LACKS)))
+    rows = " and ".join(f"{len(level.ratings.rows):,} rated {level.unit}" for level in meta.levels)
+    valued = f"every measure has a value of each of the {rows}"
+    if any(open_):
+        others = f"measures that are not named in the last table have a value of each of the {rows}"
+        valued = "" if all(open_) else others
+    notes = (Note("values", valued), Note("more", _more(meta, names)))
+    known = [note for note in measures.footer if note.label != "reading"]
+    last = grids[-1]
+    footer = (*(note for note in last.footer if note not in known), *known, *(note for note in notes if note.text))
+    return [*grids[:-1], replace(last, footer=footer)]
+
+
+def _within_brief(sheet: Table, names: frozenset[str]) -> Table:
+    """One coefficient, with the systems side by side."""
+    grid, spearman = sheet, [column.key for column in CORRELATIONS].index("spearman")
+    rows: dict[str, list[Cell]] = {}
+    headings: dict[str, str] = {}
+    for one, line in zip(sheet.records, grid.lines, strict=True):
+        if one["measure"] in names:
+            system = str(one["system"])
+            headings[system] = f"{plain(system)} ({one['of']:,})"
+            rows.setdefault(str(one["measure"]), []).append(line.cells[spearman])
+    frame = Table(grid.key, f"{grid.title} (Spearman)", grid.subtitle, footer=grid.footer)
+    table = TableLines([("", name, cells) for name, cells in rows.items()])
+    return lines_grid(frame, "measure", list(headings.values()), table)
+
+
+def _lines(sheet: Table, kept: Callable[[Record], bool]) -> Table:
+    """The table with those of its lines, each of one record, that are kept."""
+    records = iter(sheet.records)
+    blocks = [
+        replace(block, lines=tuple(line for line in block.lines if kept(next(records)))) for block in sheet.blocks
+    ]
+    return replace(sheet, blocks=tuple(block for block in blocks if block.lines))
+
+
+def _more(meta: MetaEvaluation, names: frozenset[str]) -> str:
+    """What the files hold beside what is printed."""
+    left = sum(one.name not in names for one in meta.measured)
+    measures = f"{left} more measures (recall, precision and the like; -s tested=all prints and tests them)"
+    said = [*([measures] if left else []), "partial correlations, all controls, more within systems"]
+    protocols = dict.fromkeys(one.protocol for few in meta.results for one in few)
+    if "correlation" in protocols:
+        said += [f"the protocol {plain(name)}" for name in protocols if name != "correlation"]
+    return f"in the files: {', '.join(said)}"

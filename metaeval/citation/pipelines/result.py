@@ -1,0 +1,140 @@
+"""What a citation pipeline makes of its input: tables, rows and files. Every pipeline has this one result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from metaeval.config import RunConfig
+from metaeval.files import declare, inputs_protected, safe_name, sha256_file, write_texts
+from metaeval.report.formats import write_page, write_table
+from metaeval.report.frame import frame
+from metaeval.report.html_report import table_of
+from metaeval.report.result import Result, save_result
+from metaeval.report.table import Note, Record, Table
+from metaeval.report.terminal import text_of
+from metaeval.runs.job_folder import Command, close_job
+
+_ON_MISSING = ("not judged", "could be", "left out", "not read", "without facts")
+
+
+@dataclass(frozen=True)
+class RowTable:
+    """One record an answer, sentence, statement, fact or citation.
+
+    name: what the records are, and the backend, as in "answers:overlap". stem: name of the files (empty: made of the
+    name, per-answers-overlap).
+    """
+
+    name: str
+    records: Sequence[Record]
+    stem: str = ""
+
+    def write(self, folder: Path) -> Path:
+        """Write the records as JSON lines; the path. The same records give the same bytes."""
+        stem = self.stem or "-".join(["per", *map(safe_name, self.name.split(":", 1))])
+        lines = (json.dumps(row, allow_nan=False, separators=(",", ":")) for row in self.records)
+        return write_texts({folder / f"{stem}.jsonl": "".join(f"{line}\n" for line in lines)})[0]
+
+
+@dataclass(frozen=True, eq=False)
+class PipelineResult:
+    """What a pipeline makes of its input.
+
+    folder: where the files go. tables: by name, in the order in which they are read; each has `records`, one a line,
+    and `grid`, as it is printed. A name with a slash puts the table in a folder below. row_tables: what was judged,
+    record by record. files: further texts, by path. shown: the tables that the command prints; None: all of them.
+    results: of protocols, by the folder below that they go to. inputs: the files that were read, of the format `form`.
+    value: what the Python function returns (None: this). warnings: sentences about what is left out. recipe: what runs
+    it again; empty where answers were objects.
+    """
+
+    command: Command
+    pipeline: str
+    name: str
+    config: RunConfig
+    folder: Path
+    tables: Mapping[str, Table]
+    row_tables: Sequence[RowTable] = ()
+    files: Mapping[Path, str] = field(default_factory=dict)
+    shown: Sequence[Table] | None = None
+    results: Mapping[str, Sequence[Result]] = field(default_factory=dict)
+    inputs: Sequence[Path] = ()
+    form: str = "auto"
+    value: Any = None
+    warnings: Sequence[str] = ()
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """The tables as the command prints them."""
+        return "\n".join(text_of(grid) for grid in self.grids)
+
+    def __repr__(self) -> str:
+        """What it is of, in one line; `print` gives the tables."""
+        return f"<PipelineResult: {self.pipeline} of {self.name}; tables {', '.join(self.tables)}>"
+
+    def _repr_html_(self) -> str:
+        """The tables, for a notebook."""
+        return "".join(f"<div>{table_of(grid)}</div>" for grid in self.grids)
+
+    def to_frame(self, rows: str = "") -> Any:
+        """The estimates as a data frame; rows: in their place what was judged, under its name in `rows`."""
+        return frame(self.rows[rows] if rows else self.estimates)
+
+    @property
+    def grids(self) -> list[Table]:
+        """The tables that are printed."""
+        return list(self.tables.values()) if self.shown is None else list(self.shown)
+
+    @property
+    def rows(self) -> dict[str, Sequence[Record]]:
+        """The records of what was judged, under names such as "answers" and, by backend, "answers:overlap"."""
+        return {table.name: table.records for table in self.row_tables}
+
+    @property
+    def estimates(self) -> list[Record]:
+        """Every measure of every system, with its interval, under each backend."""
+        found = (record for sheet in self.tables.values() for record in sheet.records)
+        return [record for record in found if {"measure", "value"} <= record.keys()]
+
+    @property
+    def signatures(self) -> list[str]:
+        """What pins every choice that made the numbers, a line for each backend or judge."""
+        return list(dict.fromkeys(line for sheet in self.tables.values() for line in sheet.signatures))
+
+    @property
+    def notes(self) -> list[Note]:
+        """What stands below the tables, each note once."""
+        return list(dict.fromkeys(note for sheet in self.tables.values() for note in sheet.footer))
+
+    @property
+    def missing(self) -> list[Note]:
+        """The notes that say what has no verdict or was left out, and what the numbers could be with it."""
+        return [note for note in self.notes if note.label in _ON_MISSING]
+
+    def write(self, noted: Mapping[str, Any] | None = None) -> list[Path]:
+        """Write tables, rows, files and results; the paths. Same result, same bytes.
+
+        noted: further fields of the manifest (default: the recipe). The manifest in each folder holds time and machine;
+        it alone differs.
+        """
+        with inputs_protected():
+            declare("input", *self.inputs)
+            written = write_texts(self.files)
+        written += [table.write(self.folder) for table in self.row_tables]
+        for name, table in self.tables.items():
+            written += write_table(table, (self.folder / name).parent)
+        for place, results in self.results.items():
+            for result in results:
+                written.append(self.folder / place / f"{result.protocol}.json")
+                save_result(result, written[-1])
+        written += write_page(f"{self.command.name}: {self.name}", written, self.folder)
+        data = [sheet.data for sheet in self.tables.values()]
+        inputs = {str(path): sha256_file(path) for path in self.inputs if path.is_file()}
+        recipe = {"recipe": self.recipe} if self.recipe else {}
+        read = {"inputs": inputs, "format": self.form, **(recipe if noted is None else noted)}
+        close_job(self.config, self.command, self.folder, data, written, read)
+        return written

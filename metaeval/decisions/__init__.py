@@ -1,0 +1,1 @@
+"""Labels of people, the estimates that they support, and gates of releases."""

@@ -1,0 +1,1 @@
+"""The analyses of labels and gates, declared."""

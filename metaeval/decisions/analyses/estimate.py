@@ -1,0 +1,72 @@
+"""Citation quality from a metric's scores of all citations and people's labels of some."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from metaeval.analyses.analysis import Analysis, Done
+from metaeval.decisions.analyses.items import Answers, Columns, ItemOptions, Labels, MetricName, PipelineName
+from metaeval.declared import Flag
+
+if TYPE_CHECKING:
+    from metaeval.runs.metrics import MetricProgress
+
+
+class EstimateOptions(ItemOptions):
+    """Options of `estimate`."""
+
+    untyped = ItemOptions.untyped | {"assume_sample"}
+
+    answers: Answers
+    """Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table."""
+    labels: Labels = None
+    """People's labels of some items: .csv, .tsv, .xlsx or .jsonl (in Python also levels by id)."""
+    metric: MetricName = "overlap"
+    """Metric, score file, or column of the answers' file."""
+    other: Annotated[Answers, Flag("[OTHER]", argument=True)] = None
+    """Answers of another system: differences too."""
+    estimand: Annotated[Literal["set", "process"], Flag("NAME")] = "set"
+    """What the shares are of: set (these answers) or process (what makes such answers)."""
+    pipeline: PipelineName = ""
+    """Pipeline (alce or aliice) whose recall and precision are estimated, from labels of what it asks."""
+    columns: Columns = Field(default_factory=dict)
+    assume_sample: Annotated[bool, Flag()] = False
+    """Do not check that the labelled items can be a sample."""
+
+
+def _run(options: EstimateOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.decisions.estimate import estimate, estimate_sheet
+
+    run = options.run(metrics=(options.metric,))
+    estimates = estimate(
+        options.answers,
+        options.labels,
+        options.metric,
+        options.other,
+        options.estimand,
+        options.columns,
+        options.assume_sample,
+        run,
+        progress,
+        options.pipeline,
+    )
+    return Done(config=run, sheets=[estimate_sheet(estimates)], value=estimates)
+
+
+ESTIMATE = Analysis(
+    name="estimate",
+    summary="Estimate citation quality from a metric and some labels.",
+    about="""The metric scores every citation, people label some, and the intervals include the metric's errors
+(prediction-powered inference). Beside each share stand that of the labels alone, and that of the metric alone.""",
+    examples=[
+        "estimate answers.jsonl --labels labels.csv --metric minilm-bertscore",
+        "estimate answers.jsonl -l labels.xlsx --map level=Verdict --estimand process",
+        "estimate a.jsonl b.jsonl -l labels.csv -m overlap",
+        "estimate answers.jsonl -l labels.csv --pipeline aliice",
+        "estimate results/latest/pairs.jsonl -l labels.csv -m overlap",
+    ],
+    options=EstimateOptions,
+    run=_run,
+)

@@ -1,0 +1,237 @@
+"""Release gates: fit one on labels, check a release, and write the workflow that does so on every push."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrObject
+from metaeval.config import Names
+from metaeval.decisions.analyses.items import Answers, Columns, ItemOptions, Labels, Target, column_words
+from metaeval.declared import Flag
+from metaeval.errors import UserError
+
+if TYPE_CHECKING:
+    from metaeval.config import RunConfig
+    from metaeval.decisions.gate_fit import Fitted
+    from metaeval.runs.metrics import MetricProgress
+
+NEXT = 40
+"""Citations that are drawn where a gate takes more labels."""
+
+Share = Annotated[float, Flag("SHARE")]
+
+
+class FitOptions(ItemOptions):
+    """Options of `gate fit`."""
+
+    answers: Answers
+    """Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table."""
+    labels: Labels = None
+    """People's labels of some items: .csv, .tsv, .xlsx or .jsonl (in Python also levels by id)."""
+    metrics: Annotated[Names, Flag("NAMES", "-m", earlier="metric")] = ("overlap", "support-mini", "minilm-bertscore")
+    """Metrics, the cheapest first, with commas."""
+    output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = None
+    """The gate's file."""
+    max_missed: Share = 0.1
+    """Most unsupported citations that may be missed: the promise."""
+    max_flagged: Share = 0.5
+    """Most supported citations that may be flagged."""
+    max_unsupported: Share = 0.2
+    """Most unsupported citations that a release may have."""
+    alpha: Share = 0.05
+    """Chance at which the promise may fail."""
+    target: Target = "partial"
+    """Lowest human level that counts as supported: full or partial."""
+    promise: Annotated[Literal["confidence", "mean"], Flag("NAME")] = "confidence"
+    """What is promised: confidence, or mean, which is kept on average only, of one metric."""
+    columns: Columns = Field(default_factory=dict)
+
+
+def _fit(options: FitOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.decisions.gate_fit import fit, fit_sentences, fit_sheet
+    from metaeval.decisions.gate_model import Terms, write_gate
+    from metaeval.runs.metric_scores import as_metrics
+
+    metrics = as_metrics(options.metrics)
+    run = options.run(metrics=tuple(metrics))
+    terms = Terms(
+        max_missed=options.max_missed,
+        max_flagged=options.max_flagged,
+        max_unsupported=options.max_unsupported,
+        alpha=options.alpha,
+        target=options.target,
+        promise=options.promise,
+    )
+    fitted = fit(options.answers, options.labels, metrics, terms, options.columns, run, progress)
+    gate, output = fitted.gate, options.output
+    warnings: list[str] = []
+
+    def write_in_job(folder: Path) -> Sequence[Path]:
+        if gate:
+            write_gate(gate, folder / "gate.json")
+            return [folder / "gate.json"]
+        return _write_next(fitted, metrics[0], run, folder / "label-next.csv", warnings)
+
+    return Done(
+        config=run,
+        sheets=[fit_sheet(fitted)],
+        files=[write_in_job],
+        outputs={output: partial(write_gate, gate)} if gate and output else {},
+        verdict=fit_sentences(fitted),
+        warnings=warnings,
+        after=partial(_after_fit, options, bool(gate)),
+        value=fitted,
+        exit_code=0 if gate else 1,
+    )
+
+
+def _after_fit(options: FitOptions, is_fitted: bool, folder: Path) -> list[str]:
+    output = options.output
+    if is_fitted:
+        check = ["metaeval", "gate", "check", "FILE", str(output), *column_words(options.columns)]
+        return [f"Written: {output}", f"Next: {shlex.join(check)}"]
+    earlier = f": {output} is that of an earlier fit" if output and output.exists() else f" to {output}"
+    sheet = folder / "label-next.csv"
+    more = f"Next: fill in {sheet}, which holds your labels and {NEXT} citations more, and fit again with it."
+    return [f"No gate was written{earlier}.", *([more] if sheet.exists() else [])]
+
+
+def _write_next(fitted: Fitted, metric: str, run: RunConfig, path: Path, warnings: list[str]) -> Sequence[Path]:
+    """Write the citations to label next beside the existing labels, where more labels would help."""
+    from metaeval.decisions.label_sheet import draw, write_questions
+
+    left = len(fitted.items.rows) - len(fitted.labels.levels)
+    if not fitted.wanted or left < 2:
+        return []
+    try:
+        sample = draw(fitted.items, min(NEXT, left), "uncertain", "item", metric, 0, fitted.labels, run)
+    except UserError as error:
+        warnings.append(f"No citations to label next: {error}")
+        return []
+    if not path.exists():  # it may be half filled in
+        write_questions(sample, path, fitted.labels)
+    return [path]
+
+
+GATE_FIT = Analysis(
+    name="gate fit",
+    summary="Fit the cheapest metric and threshold as a release gate.",
+    about="""The promise: of unsupported citations at most --max-missed are not flagged, with confidence 1 - alpha, the
+choice of metric and threshold included. Without a metric that keeps it the exit code is 1, and the citations to label
+next are drawn.""",
+    examples=[
+        "gate fit answers.jsonl --labels labels.xlsx --max-missed 0.1 -o gate.json",
+        "gate fit answers.jsonl -l labels.csv -m overlap --max-unsupported 0.15 -o gate.json",
+    ],
+    options=FitOptions,
+    run=_fit,
+    folder="gate",
+)
+
+
+class CheckOptions(ItemOptions):
+    """Options of `gate check`."""
+
+    answers: Answers
+    """Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table."""
+    gate: Annotated[FileOrObject, Flag("GATE", argument=True)]
+    """Gate that was fitted: its file (in Python also the gate)."""
+    max_unsupported: Annotated[float | None, Flag("SHARE")] = None
+    """Most unsupported citations, in place of the gate's."""
+    fail_on_drift: Annotated[bool, Flag()] = False
+    """Fail where the release does not look like the fitting set."""
+    junit: Annotated[Path | None, Flag("FILE", output=True)] = None
+    """JUnit XML file to write."""
+    markdown: Annotated[Path | None, Flag("FILE", output=True)] = None
+    """Markdown file to write, for a pull request."""
+    columns: Columns = Field(default_factory=dict)
+
+
+def _check(options: CheckOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.decisions import gate_check as gates
+    from metaeval.decisions.gate_model import Gate
+    from metaeval.files import write_text
+    from metaeval.report.markdown import page_of
+
+    if not isinstance(options.gate, Gate | Path):
+        raise UserError(
+            f"{type(options.gate).__name__!r} is not a gate: give the .gate of what fit_gate returned (None where no "
+            "metric keeps the promise), or the file that 'metaeval gate fit -o' wrote."
+        )
+    gate = gates.read_gate(options.gate) if isinstance(options.gate, Path) else options.gate
+    run = options.run(metrics=(gate.metric,))
+    checked = gates.check(options.answers, gate, options.max_unsupported, options.columns, run, progress)
+    sheet, verdict = gates.check_sheet(checked), gates.verdict(checked, options.fail_on_drift)
+    outputs = {}
+    if options.junit:
+        outputs[options.junit] = lambda path: write_text(path, gates.junit(checked, options.fail_on_drift))
+    if options.markdown:
+        outputs[options.markdown] = lambda path: write_text(path, f"{verdict}\n\n{page_of(sheet)}")
+    return Done(
+        config=run,
+        sheets=[sheet],
+        outputs=outputs,
+        verdict=[verdict],
+        warnings=[
+            f"Drift: {drift.what}: median {drift.here:.3g}, at fitting {drift.fitted:.3g} (p {drift.p:.2g})."
+            for drift in checked.drift
+            if drift.drifted
+        ],
+        value=checked,
+        exit_code=int(not checked.passed or (checked.drifted and options.fail_on_drift)),
+    )
+
+
+GATE_CHECK = Analysis(
+    name="gate check",
+    summary="Estimate how much of a release is unsupported, by a gate.",
+    about="""The share is corrected for the metric's errors. The exit code is 1 where its lower bound is above what the
+gate allows, and 2 for bad input.""",
+    examples=[
+        "gate check release.jsonl gate.json",
+        "gate check release.jsonl gate.json --junit gate.xml --markdown pr.md",
+    ],
+    options=CheckOptions,
+    run=_check,
+)
+
+
+class ActionOptions(DeclaredOptions):
+    """Options of `gate action`."""
+
+    answers: Annotated[str, Flag("FILE", argument=True)]
+    """Release that the workflow checks."""
+    gate: Annotated[Path, Flag("GATE", argument=True)]
+    """Gate that was fitted."""
+    install: Annotated[str, Flag("ADDRESS")]
+    """Where to install metaeval from: an address that pip takes, or a path in the repository."""
+    columns: Columns = Field(default_factory=dict)
+
+
+def _action(options: ActionOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.decisions.gate_check import read_gate, workflow
+    from metaeval.report.notebook import Text
+
+    words = column_words(options.columns)
+    text = workflow(read_gate(options.gate), options.answers, options.gate.as_posix(), options.install, words)
+    return Done(value=Text(text))
+
+
+GATE_ACTION = Analysis(
+    name="gate action",
+    summary="Print a GitHub workflow that checks a release on every push.",
+    about="""It installs metaeval from --install, runs gate check, and keeps JUnit XML and the summary. No package index
+has metaeval: name a commit of a repository that you trust, or a copy in your own.""",
+    examples=[
+        "gate action release.jsonl gate.json --install git+https://HOST/OWNER/metaeval@COMMIT > citations.yml",
+        "gate action release.jsonl gate.json --install ./metaeval > citations.yml",
+    ],
+    options=ActionOptions,
+    run=_action,
+)

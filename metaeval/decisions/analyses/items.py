@@ -1,0 +1,54 @@
+"""Options of analyses of citations that people label: the answers, the columns of tables, and how they are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from metaeval.analyses.analysis import AnalysisOptions, FileOrObject
+from metaeval.config import MetricOptionSettings, OutputSettings, ScoringSettings, StatisticsSettings
+from metaeval.declared import Flag
+from metaeval.errors import as_value_error
+
+
+class ItemOptions(OutputSettings, ScoringSettings, StatisticsSettings, MetricOptionSettings, AnalysisOptions):
+    """Settings of an analysis of citations that people label."""
+
+    untyped = frozenset({"config", "trust_config", "executor", "store", "budget"})
+
+
+def _score_file(name: str) -> str:
+    from metaeval.runs.metric_scores import as_metrics
+
+    return as_metrics([name])[0]
+
+
+def _columns(value: Any) -> Any:
+    from metaeval.decisions.items import ROLES
+    from metaeval.decisions.labels import LABEL_ROLES
+    from metaeval.own_tables import read_mapping
+
+    if not isinstance(value, Sequence):
+        return value
+    with as_value_error():
+        return read_mapping(value, dict.fromkeys((*ROLES, "text", *LABEL_ROLES)))
+
+
+Answers = Annotated[FileOrObject, Flag("FILE", argument=True)]
+Labels = Annotated[FileOrObject, Flag("FILE", "-l")]
+MetricName = Annotated[str, AfterValidator(_score_file), Flag("NAME", "-m")]
+PipelineName = Annotated[Literal["", "alce", "aliice"], Flag("NAME")]
+Columns = Annotated[
+    Mapping[str, str],
+    BeforeValidator(_columns),
+    Flag("ROLE=COLUMN", name="map", multiple=True),
+    Field(description="Column of a role, where its heading does not say it. Repeatable."),
+]
+Target = Annotated[Literal["partial", "full"], Flag("LEVEL")]
+
+
+def column_words(columns: Mapping[str, str]) -> list[str]:
+    """The words of a command that name the columns."""
+    return [word for role, column in columns.items() for word in ("--map", f"{role}={column}")]

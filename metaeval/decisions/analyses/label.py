@@ -1,0 +1,96 @@
+"""A sample of citations for people to label."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from metaeval.analyses.analysis import Analysis, Done, FileOrObject
+from metaeval.decisions.analyses.items import Answers, Columns, ItemOptions, MetricName, PipelineName, column_words
+from metaeval.declared import Flag
+
+if TYPE_CHECKING:
+    from metaeval.runs.metrics import MetricProgress
+
+
+class LabelOptions(ItemOptions):
+    """Options of `label`."""
+
+    untyped = ItemOptions.untyped | {"seed"}
+
+    answers: Answers
+    """Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table."""
+    n: Annotated[int, Flag("NUMBER", "-n")] = 60
+    """Number of citations to label."""
+    design: Annotated[str, Flag("NAME")] = "random"
+    """Design of the sample: random, stratified (by the metric's scores) or uncertain (more of the middle)."""
+    sampling_unit: Annotated[str, Flag("NAME", "-u", earlier="unit")] = "item"
+    """Sampling unit: item (a citation) or answer (all citations of it)."""
+    metric: MetricName = "overlap"
+    """Metric of the designs that look at scores."""
+    seed: Annotated[int, Flag("NUMBER")] = 0
+    """Seed of the sample."""
+    output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = None
+    """File to fill in: .csv, .tsv, .xlsx, .jsonl, or .html."""
+    existing_labels: Annotated[FileOrObject, Flag("FILE", earlier="besides")] = None
+    """Existing labels of a random sample, to which the new sample is added."""
+    pipeline: PipelineName = ""
+    """Pipeline (alce or aliice) whose questions about claims are labelled, in place of citations."""
+    columns: Columns = Field(default_factory=dict)
+
+
+def _run(options: LabelOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.decisions.items import items_of
+    from metaeval.decisions.label_sheet import check_output, draw, write_questions
+    from metaeval.decisions.labels import labels_of
+    from metaeval.report.notebook import Records
+
+    output = options.output
+    if output:
+        check_output(output)
+    run = options.run(metrics=(options.metric,))
+    items = items_of(options.answers, options.columns, options.pipeline)
+    known = None if options.existing_labels is None else labels_of(options.existing_labels, items, options.columns)
+    design = options.n, options.design, options.sampling_unit, options.metric, options.seed
+    sample = draw(items, *design, known, run, progress)
+    answers = {items.rows[row].group for row in sample.rows}
+    whole = f" of {len(answers):,} whole answers" if options.sampling_unit == "answer" else ""
+    what = "questions" if options.pipeline else "citations"
+    counts = f"{sample.rows.size:,} of {len(items.rows):,} {what}{whole} to judge"
+    return Done(
+        config=run,
+        outputs={output: lambda path: write_questions(sample, path, known)} if output else {},
+        verdict=[f"Written: {output} ({counts})"],
+        after=lambda folder: [_next(options, output)] if output else [],
+        value=Records(sample.records),
+    )
+
+
+def _next(options: LabelOptions, output: Path) -> str:
+    page = output.suffix.lower() == ".html"
+    fill, file = ("label on it and save CSV", "SAVED.csv") if page else ("fill in its column 'level'", str(output))
+    words = ["metaeval", "estimate", str(options.answers), "--labels", file]
+    words += ["--metric", options.metric.removeprefix("scores:")]
+    words += [*(["--pipeline", options.pipeline] if options.pipeline else []), *column_words(options.columns)]
+    return f"Next: {fill}, then {shlex.join(words)}"
+
+
+LABEL = Analysis(
+    name="label",
+    summary="Draw citations for people to label.",
+    about="""The file has a row for each citation, with a blank level to fill in (full, partial or none) and the
+probability of being drawn, which estimate reads. Scores and systems are left out, so that annotators do not see
+them.""",
+    examples=[
+        "label answers.jsonl -n 60 -o to_label.xlsx",
+        "label answers.jsonl -n 60 --design stratified -m overlap -o to_label.csv",
+        "label answers.jsonl -n 100 --sampling-unit answer -o to_label.csv",
+        "label answers.jsonl -n 60 -o to_label.html    (in a browser)",
+        "label answers.jsonl -n 40 --existing-labels labels.csv -o more.csv",
+    ],
+    options=LabelOptions,
+    run=_run,
+)

@@ -1,0 +1,425 @@
+"""Labels: what people said of some items, how the items were drawn, and whether the labelled ones can be a sample."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from metaeval.corpus.model import SupportLevel
+from metaeval.data_tables import Row, TypedTable
+from metaeval.decisions.items import ROLES, Item, Items
+from metaeval.errors import UserError, did_you_mean, shown
+from metaeval.files import sha256_json
+from metaeval.own_tables import any_table
+from metaeval.stats.agreement import krippendorff_alpha
+from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.prediction_powered import Sample, share
+
+LABEL_ROLES: Mapping[str, Sequence[str]] = {
+    "id": ROLES["id"],
+    "level": (
+        *("level", "label", "support", "verdict", "judgement", "judgment", "annotation", "rating", "gold", "human"),
+        *("decision", "supported"),
+    ),
+    "probability": ("probability", "selection_probability", "p_selected", "inclusion_probability", "pi"),
+    "stratum": ("stratum", "strata"),
+    "unit": ("unit", "drawn"),
+    "annotator": ("annotator", "rater", "judge", "coder", "annotator_id", "labelled_by", "who"),
+}
+"""What the columns of a table of labels are for, with their usual names."""
+
+DrawnUnit = Literal["item", "answer"]
+
+WORDS: Mapping[str, SupportLevel] = {
+    word: level
+    for level, words in {
+        SupportLevel.FULL: "full fully fullysupported supported supports fullsupport complete entailed entailment yes "
+        "true correct y attributable",
+        SupportLevel.PARTIAL: "partial partially partiallysupported partialsupport partly incomplete some",
+        SupportLevel.NONE: "none no notsupported unsupported nosupport notatall contradicted contradiction "
+        "contradictory refuted irrelevant false wrong n notattributable",
+    }.items()
+    for word in words.split()
+}
+"""Words for levels, in small letters and without spaces."""
+
+_NUMBERS: Mapping[frozenset[float], Mapping[float, SupportLevel]] = {
+    frozenset({0.0, 1.0, 2.0}): {0.0: SupportLevel.NONE, 1.0: SupportLevel.PARTIAL, 2.0: SupportLevel.FULL},
+    frozenset({0.0, 0.5, 1.0}): {0.0: SupportLevel.NONE, 0.5: SupportLevel.PARTIAL, 1.0: SupportLevel.FULL},
+}
+_TWO = {0.0: SupportLevel.NONE, 1.0: SupportLevel.FULL}
+_CURE = "write full, partial or none (or 2, 1, 0; or yes, no), or leave it blank"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Levels by item id, one for each annotator, and the design as far as the file says it.
+
+    blank: rows that nobody has judged. notes: how the file was read. unit: what was drawn as one, where the file says.
+    """
+
+    name: str
+    levels: Mapping[str, tuple[int, ...]]
+    probability: Mapping[str, float]
+    stratum: Mapping[str, str]
+    unit: DrawnUnit | None = None
+    blank: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over the levels and the design."""
+        return sha256_json(
+            [sorted(self.levels.items()), sorted(self.probability.items()), sorted(self.stratum.items())]
+        )
+
+    @property
+    def three(self) -> bool:
+        """Whether anything is partial: without, the levels are two."""
+        return any(level == SupportLevel.PARTIAL for levels in self.levels.values() for level in levels)
+
+
+def labels_of(given: Any, items: Items, mapping: Mapping[str, str] | None = None) -> Labels:
+    """Labels from a file, a data frame, records, or a mapping of ids to levels; None: those that the items hold.
+
+    Raises `UserError` that names cell and cure for an unknown id, a level that is none, labels that contradict each
+    other (two annotators may: their mean counts), and a probability outside 0 .. 1.
+    """
+    if given is None:
+        own = {row.id: (row.level,) for row in items.rows if row.level is not None}
+        if not own:
+            raise UserError(
+                f"{items.name} holds no levels: give labels with --labels FILE ('metaeval label' draws them)."
+            )
+        return Labels(items.name, own, {}, {}, notes=("labels: the levels in the file of items",))
+    if isinstance(given, Labels):
+        return given
+    if isinstance(given, Mapping):
+        given = [{"id": name, "level": level} for name, level in given.items()]
+    return _read(any_table(given, "the labels"), items, mapping or {})
+
+
+def labels_of_each(files: Sequence[Items], labels: Any, mapping: Mapping[str, str] | None) -> list[Labels]:
+    """The labels of each file; one file of labels may hold those of both, whose ids must then be apart."""
+    if len(files) == 1:
+        return [labels_of(labels, files[0], mapping)]
+    if labels is None:
+        return [labels_of(None, one, mapping) for one in files]
+    both = set(files[0].numbers) & set(files[1].numbers)
+    names = [f"{one.name}/" if both else "" for one in files]
+    rows = tuple(replace(row, id=f"{name}{row.id}") for name, one in zip(names, files, strict=True) for row in one.rows)
+    try:
+        whole = labels_of(labels, Items(" and ".join(one.name for one in files), rows), mapping)
+    except UserError as error:
+        if both:
+            raise UserError(
+                f"{error} Both files have an item {min(both)!r}: write {names[0]}ID or {names[1]}ID in the labels."
+            ) from error
+        raise
+    found, parts = [], tuple[Mapping[str, Any], ...]((whole.levels, whole.probability, whole.stratum))
+    for name, one in zip(names, files, strict=True):
+        own = {f"{name}{row.id}": row.id for row in one.rows}
+        kept = [{own[key]: value for key, value in part.items() if key in own} for part in parts]
+        if not kept[0]:
+            raise UserError(f"{whole.name} labels no item of {one.name}: a difference takes labels of both.")
+        blank = tuple(own[key] for key in whole.blank if key in own)
+        found.append(replace(whole, levels=kept[0], probability=kept[1], stratum=kept[2], blank=blank))
+    return found
+
+
+def _read(table: TypedTable, items: Items, mapping: Mapping[str, str]) -> Labels:
+    given = {role: one for role, one in mapping.items() if role in LABEL_ROLES}
+    if "id" in table.headings and given.get("id") not in table.headings:
+        given.pop("id", None)  # it speaks of the items: a sheet that was drawn from them has a column of its own
+    columns = table.find(LABEL_ROLES, given, ["level"])
+    _check_header(table)
+    by_number = "id" not in columns
+    if by_number and len(table.rows) != len(items.rows):
+        table.find({"id": LABEL_ROLES["id"]}, {}, ["id"])
+    scale = _scale(table, columns["level"])
+    levels: dict[str, dict[str, tuple[int, Row]]] = {}
+    chances: dict[str, float] = {}
+    strata: dict[str, str] = {}
+    units: set[str] = set()
+    blank = []
+    for number, row in enumerate(table.rows):
+        own = items.rows[number].id if by_number else row.text(columns["id"])
+        if own not in items.numbers:
+            _refuse_id(row, columns["id"], own, items)
+        if "probability" in columns:
+            chances[own] = _probability(row, columns["probability"])
+        if "stratum" in columns:
+            strata[own] = row.text(columns["stratum"])
+        if "unit" in columns and row.text(columns["unit"]):
+            units.add(row.text(columns["unit"]))
+        text = row.text(columns["level"])
+        if not text:
+            blank.append(own)
+            continue
+        who = row.text(columns["annotator"]) if "annotator" in columns else ""
+        known = levels.setdefault(own, {})
+        if who in known and known[who][0] != scale[text]:
+            raise row.wrong(
+                columns["level"],
+                f"says {shown(text)}, and {known[who][1].place(columns['level'])} says "
+                f"{SupportLevel(known[who][0]).label} of the same item {shown(own)}: keep one of the two, or name who "
+                "judged in a column 'annotator'",
+            )
+        known[who] = int(scale[text]), row
+    if not levels:
+        raise UserError(
+            f"{table.name}: column {shown(columns['level'])} is blank in every row, so nothing is "
+            "judged yet: write full, partial or none (or 2, 1, 0; or yes, no) into some."
+        )
+    if units - {"item", "answer"} or len(units) > 1:
+        raise UserError(
+            f"{table.name}: column {shown(columns['unit'])} holds {', '.join(sorted(units))}; allowed: item or answer."
+        )
+    said = ", ".join(f"{role} in {shown(heading)}" for role, heading in columns.items())
+    meant = ", ".join(
+        f"{shown(text)} is {level.label}" for text, level in sorted(scale.items(), key=lambda one: -one[1])
+    )
+    rows = "; items by the order of rows" if by_number else ""
+    return Labels(
+        table.name,
+        {own: tuple(level for level, _ in known.values()) for own, known in levels.items()},
+        chances,
+        strata,
+        next(iter(units), None),  # type: ignore[arg-type]
+        tuple(own for own in dict.fromkeys(blank) if own not in levels),
+        (f"labels: {said}{rows}", f"levels: {meant}"),
+    )
+
+
+def _check_header(table: TypedTable) -> None:
+    usual = {name for names in LABEL_ROLES.values() for name in names}
+    cells = [
+        str(value).strip().casefold().replace(" ", "_") for value in table.rows[0].cells.values() if value is not None
+    ]
+    if len(cells) > 1 and sum(one in usual for one in cells) > 1 and not any(one in WORDS for one in cells):
+        raise UserError(
+            f"{table.rows[0].where} looks like a second header row ({', '.join(map(shown, cells[:3]))}): delete one."
+        )
+
+
+def _refuse_id(row: Row, heading: str, own: str, items: Items) -> None:
+    if not own:
+        raise row.wrong(heading, "is blank: write the item's id, or delete the row")
+    hint = did_you_mean(own, items.numbers)
+    raise UserError(
+        f"{row.place(heading)} names item {shown(own)}, which is not in {items.name} (an id there: "
+        f"{shown(items.rows[0].id)}): mend it, or delete the row.{hint}"
+    )
+
+
+def _probability(row: Row, heading: str) -> float:
+    text = row.text(heading)
+    try:
+        chance = float(text)
+    except ValueError:
+        chance = np.nan
+    if not 0 < chance <= 1:
+        found = f"is {shown(text)}" if text else "is blank"
+        raise row.wrong(heading, f"{found}: write the probability of being drawn, a number above 0 and at most 1")
+    return chance
+
+
+def _scale(table: TypedTable, heading: str) -> dict[str, SupportLevel]:
+    """What each text in the column of levels means. Words and numbers do not mix: 1 beside "none" could be either."""
+    texts = {row.text(heading): row for row in reversed(table.rows) if row.text(heading)}
+    words: dict[str, SupportLevel] = {}
+    numbers: dict[str, float] = {}
+    for text, row in texts.items():
+        # A question mark is a doubt: it is asked about, not read away.
+        word = "".join(letter for letter in text.casefold() if letter.isalnum() or letter == "?")
+        if word in WORDS:
+            words[text] = WORDS[word]
+            continue
+        try:
+            numbers[text] = float(text)
+        except ValueError:
+            raise row.wrong(heading, f"is {shown(text)}, which is no level: {_CURE}") from None
+    if words and numbers:
+        text = next(iter(numbers))
+        raise texts[text].wrong(
+            heading, f"is the number {text}, and other cells hold words ({next(iter(words))}): {_CURE}"
+        )
+    if not numbers:
+        return words
+    values = frozenset(numbers.values())
+    meaning = next((scale for known, scale in _NUMBERS.items() if values <= known and values - {0.0, 1.0}), None)
+    meaning = meaning or (_TWO if values <= {0.0, 1.0} else None)
+    if meaning is None:
+        text = max(numbers, key=lambda one: numbers[one] not in (0.0, 0.5, 1.0, 2.0))
+        raise texts[text].wrong(heading, f"is {text}, which is no level: {_CURE}")
+    return {text: meaning[value] for text, value in numbers.items()}
+
+
+def agreement(labels: Labels) -> str:
+    """How far the annotators agree, as a clause; empty where no item has two."""
+    twice = [levels for levels in labels.levels.values() if len(levels) > 1]
+    if not twice:
+        return ""
+    ratings = np.full((len(twice), max(map(len, twice))), np.nan)
+    for row, levels in zip(ratings, twice, strict=True):
+        row[: len(levels)] = levels
+    alike = sum(len(set(levels)) == 1 for levels in twice)
+    alpha = krippendorff_alpha(ratings, "interval")
+    beyond = "all of one level" if np.isnan(alpha) else f"Krippendorff's alpha {alpha:.2f} (levels 0, 1, 2)"
+    return f"{len(twice):,} items are judged twice or more, {alike:,} of them alike; {beyond}"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledItems:
+    """Labelled items as a sample. shares: (n, 3) the share of its annotators who say none, partial, full of each.
+
+    unit: what was drawn as one. said: how the design is known, for people. lost: items, or claims, that were drawn and
+    have no label.
+    """
+
+    sample: Sample
+    shares: Floats
+    unit: DrawnUnit
+    said: str
+    lost: int
+
+    def label(self, *levels: SupportLevel) -> Floats:
+        """(n,) of each item, the share of annotators who give it one of these levels."""
+        return np.asarray(self.shares[:, [int(level) for level in levels]].sum(axis=1))
+
+    @property
+    def level(self) -> Floats:
+        """(n,) the mean level of each item, 0 to 2."""
+        return np.asarray(self.shares @ np.array([0.0, 1.0, 2.0]))
+
+
+def judged(items: Items, labels: Labels) -> LabelledItems:
+    """The labelled items, with the design that the file gives, or the one that the labels look like.
+
+    Items that were drawn and not judged count as missing at random within their stratum: the probabilities of the
+    judged ones are lowered. Raises `UserError` for fewer than two labelled units.
+    """
+    rows = np.array(sorted(items.numbers[own] for own in labels.levels), dtype=np.int64)
+    ids = [items.rows[row].id for row in rows]
+    shares = np.array([[labels.levels[own].count(level) for level in (0, 1, 2)] for own in ids], dtype=np.float64)
+    shares /= shares.sum(axis=1, keepdims=True)
+    groups, singles = items.groups, items.singles
+    labelled = np.unique(singles[rows])
+    answer = np.zeros(int(singles.max()) + 1, dtype=np.int64)  # of each single
+    answer[singles] = groups
+    sizes, held = (np.bincount(one, minlength=int(groups.max()) + 1) for one in (answer, answer[labelled]))
+    whole = bool(((held == 0) | (held == sizes)).all()) and int(sizes[held > 0].max()) > 1
+    unit: DrawnUnit = labels.unit or ("answer" if whole else "item")
+    what = "whole answer" if unit == "answer" else items.what.removesuffix("s")
+    names = [labels.stratum.get(own, "") for own in ids]
+    stratum = np.unique(names, return_inverse=True)[1].astype(np.int64)
+    total, drawn = (sizes.size, int((held > 0).sum())) if unit == "answer" else (answer.size, labelled.size)
+    judged_ones = set(labelled.tolist())
+    blank = {int(singles[items.numbers[own]]): labels.stratum.get(own, "") for own in labels.blank}
+    lost = Counter(name for single, name in blank.items() if single not in judged_ones)
+    if labels.probability:
+        chance = np.array([labels.probability.get(own, np.nan) for own in ids])
+        kept = Counter(dict(zip(singles[rows].tolist(), names, strict=True)).values())
+        chance *= np.array([kept[name] / (kept[name] + lost[name]) for name in names])
+        said = f"probabilities of the file; {_counted(drawn, what)} drawn"
+    else:
+        chance = np.full(rows.size, drawn / total)
+        said = f"a simple random sample of {_counted(drawn, what)} of {total:,} (the file gives no probabilities)"
+        if unit == "answer" and labels.unit is None:
+            said += ": whole answers, since every labelled answer is labelled whole"
+    codes = groups[rows] if unit == "answer" else singles[rows]
+    if np.unique(codes).size < 2:
+        raise UserError(
+            f"{labels.name} labels one {what} only: an interval takes two at least, and says much from 20 on."
+        )
+    return LabelledItems(Sample(rows, chance, codes, stratum), shares, unit, said, lost.total())
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+ODDS = 1e-3
+"""The chance at which the labels of a real sample are taken for none."""
+
+
+def check_sample(items: Items, found: LabelledItems, scores: Mapping[str, Floats]) -> None:
+    """Refuse labels whose items cannot be a sample drawn as the design says; `UserError` says how that is seen.
+
+    The mean of what is known of every item is estimated from the labelled ones, and held against its true value:
+    each metric's score, the place in the file, the words of statement and source, the share of each system.
+    """
+    from scipy.special import stdtr
+
+    place = np.arange(len(items.rows)) / max(len(items.rows) - 1, 1)
+    known: dict[str, Floats] = {f"score of {name}": score for name, score in scores.items()}
+    known |= {"place in the file (0 first, 1 last)": place, "distance from the middle of the file": np.abs(place - 0.5)}
+    known |= {f"number of {name}": many for name, many in items.lengths.items()}
+    systems = Counter(row.system for row in items.rows)
+    for system, _ in systems.most_common(5) if len(systems) > 1 else ():
+        known[f"share of system {shown(system)}"] = np.array([float(row.system == system) for row in items.rows])
+    # Of a claim's items the first stands for all: which others have a label depends on what was said of it.
+    drawn, at = np.unique(items.singles[found.sample.rows], return_index=True)
+    first = np.unique(items.singles, return_index=True)[1]
+    sample = Sample(drawn, found.sample.probability[at], found.sample.unit[at], found.sample.stratum[at])
+    for name, every in known.items():
+        values = every[first]
+        if not values.std() > 0:
+            continue
+        guess = share(values[drawn], np.zeros(values.size), sample, np.arange(values.size), level=1 - ODDS / len(known))
+        error = abs(guess.value - values.mean())
+        p = 0.0 if guess.variance == 0 and error > 1e-9 else 1.0
+        if guess.variance > 0:
+            p = float(2 * stdtr(guess.df, -error / np.sqrt(guess.variance)))
+        if p < ODDS / len(known):
+            raise UserError(
+                f"The {drawn.size:,} labelled {items.what} are no random sample of the {values.size:,}: their mean "
+                f"{name} is {guess.value:.3g}, and that of all {items.what} {values.mean():.3g} (p {p:.1g}; design: "
+                f"{found.said}). Draw items with 'metaeval label', give each its chance of being drawn in a column "
+                "'probability', or set assume_sample=true if you know better."
+            )
+
+
+FIELDS = ("id", "answer", "statement", "passage", "level", "probability", "stratum", "unit")
+"""The columns of a sheet of questions. Neither scores nor systems: who judges is blind to both."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Drawn items, in the order in which they are to be judged.
+
+    rows: (n,) places among the items. probability, stratum: (n,) of each, stratum empty where there is none. known: the
+    probability of each item that has a label already, of this draw and the one before together.
+    """
+
+    items: Items
+    rows: Ints
+    probability: Floats
+    stratum: Sequence[str]
+    unit: DrawnUnit
+    known: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The questions, one mapping an item, with the level left blank."""
+        rows = (self.items.rows[place] for place in self.rows)
+        return [
+            self._record(row, "", float(chance), stratum)
+            for row, chance, stratum in zip(rows, self.probability, self.stratum, strict=True)
+        ]
+
+    def records_besides(self, besides: Labels) -> Iterator[dict[str, Any]]:
+        """The rows of the labels that there are already, one for each annotator: they may disagree."""
+        for own, levels in besides.levels.items():
+            row = self.items.rows[self.items.numbers[own]]
+            for number, level in enumerate(levels, start=1):
+                who = {"annotator": str(number)} if len(levels) > 1 else {}
+                yield {**self._record(row, SupportLevel(level).label, self.known[own], ""), **who}
+
+    def _record(self, row: Item, level: str, chance: float, stratum: str) -> dict[str, Any]:
+        values = row.id, row.group, row.statement, row.source, level, chance, stratum, self.unit
+        return dict(zip(FIELDS, values, strict=True))

@@ -1,0 +1,107 @@
+"""A gate in pytest: `assert_supported(statement, source)`, and `@pytest.mark.citations(FILE)`.
+
+    pytest --citation-gate gate.json
+
+    def test_the_answer_is_supported(assert_supported):
+        assert_supported("The bridge is from 1932.", source="The bridge was opened in 1932.")
+
+    @pytest.mark.citations("release.jsonl")
+    def test_the_release():
+        pass
+
+Without --citation-gate such tests are skipped. What one citation's score says is only that the gate flags it, or not; a
+release is judged with the metric's errors taken out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from metaeval.config import RunConfig
+    from metaeval.decisions.gate_model import Gate
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --citation-gate."""
+    group = parser.getgroup("metaeval gate", "metaeval: citations held against a gate")
+    group.addoption("--citation-gate", metavar="FILE", help="Gate that 'metaeval gate fit' wrote.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line("markers", "citations(file): hold a file of answers against --citation-gate")
+
+
+@pytest.fixture(scope="session")
+def citation_gate(request: pytest.FixtureRequest) -> Gate:
+    """The gate of --citation-gate; without that option the test is skipped."""
+    path = request.config.getoption("--citation-gate")
+    if not path:
+        pytest.skip("no gate: pytest --citation-gate gate.json")
+    from metaeval.decisions.gate_check import read_gate
+    from metaeval.errors import UserError
+
+    try:
+        return read_gate(Path(path))
+    except UserError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+@pytest.fixture(scope="session")
+def _gate_run(tmp_path_factory: pytest.TempPathFactory) -> RunConfig:
+    from metaeval.config import RunConfig
+
+    return RunConfig(results=tmp_path_factory.mktemp("citation-gate"))
+
+
+@pytest.fixture
+def assert_supported(citation_gate: Gate, _gate_run: RunConfig) -> Callable[..., float]:
+    """A function of (statement, source) that fails where the gate flags them; it returns the score."""
+    from metaeval.decisions.gate_check import score_one
+
+    def holds(statement: str, source: str) -> float:
+        __tracebackhide__ = True
+        score = score_one(citation_gate, statement, source, _gate_run)
+        if score is None or score < citation_gate.threshold:
+            found = "no score" if score is None else f"score {score:.4g}"
+            pytest.fail(
+                f"Not supported: {statement!r} ({citation_gate.metric}: {found}; supported from "
+                f"{citation_gate.threshold:.4g} on).",
+                pytrace=False,
+            )
+        return score
+
+    return holds
+
+
+@pytest.fixture(autouse=True)
+def _citations(request: pytest.FixtureRequest) -> None:
+    marker = request.node.get_closest_marker("citations")
+    if marker is None:
+        return
+    if len(marker.args) != 1:
+        raise pytest.UsageError("@pytest.mark.citations takes one file: @pytest.mark.citations('release.jsonl').")
+    from metaeval.decisions.gate_check import check, verdict
+    from metaeval.errors import UserError
+
+    gate, run = request.getfixturevalue("citation_gate"), request.getfixturevalue("_gate_run")
+    try:
+        found = check(request.config.rootpath / marker.args[0], gate, config=run)
+        request.node.stash[_SAID] = "" if found.passed else verdict(found)
+    except UserError as error:
+        request.node.stash[_SAID] = str(error)
+
+
+_SAID = pytest.StashKey[str]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Fail a test whose release does not pass, before its own lines run."""
+    if said := pyfuncitem.stash.get(_SAID, ""):
+        pytest.fail(said, pytrace=False)

@@ -1,1 +1,0 @@
-"""One run from settings to results: data to pairs, pairs to scores, scores to tables as data."""

@@ -1,1 +1,0 @@
-"""From people's labels of some citations to a decision: estimate, label, gate."""

@@ -1,0 +1,104 @@
+"""What the explorer shows of a citation pipeline's result: answers with their marks, and each backend's verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metaeval.citation.model import Answer
+from metaeval.citation.readers.answers import gather
+from metaeval.citation.sentences import find_marks
+from metaeval.errors import UserError
+from metaeval.explorer.cited_rows import SUPPORTED, rows_of, verdicts_of
+from metaeval.files import safe_name, sha256_file
+from metaeval.report.formats import printed
+from metaeval.runs.job_folder import NAME, read_manifest
+
+_FIELDS = (
+    *("claim", "sentence_start", "sentence_end", "citation", "start", "end"),
+    *("joint", "alone", "rest", "score", "recall", "precision", "state", "reason", "cut"),
+)
+
+
+def is_cited(folder: Path) -> bool:
+    """Whether the folder holds a citation pipeline's result."""
+    return str(read_manifest(folder).get("command", "")).startswith("cite ")
+
+
+def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
+    """The block of a result of `cite`: its answers, and for each backend its verdicts on their citations.
+
+    given: the file of answers, in place of those that the manifest names. most: answers of the page.
+
+    Raises `UserError` for a pipeline without verdicts on single citations, and where the answers cannot be read.
+    """
+    made = read_manifest(folder)
+    command = str(made.get("command"))
+    lines, degrees = verdicts_of(folder)
+    if not lines:
+        raise UserError(
+            f"{folder} holds no verdicts on single citations; 'cite alce', 'cite aliice', 'cite scifi' and 'cite "
+            "citeeval' write them."
+        )
+    answers, notes = judged_answers(folder, made, given)
+    if degrees:
+        notes.append(f"A value of {SUPPORTED} or more has the colour of support; the value itself stands beside it.")
+    judged = {line["answer"] for own in lines.values() for line in own}
+    known = {answer.id for answer in answers}
+    if not judged <= known:
+        raise UserError(f"{folder} judged the answer {min(judged - known)!r}, which the files of answers do not have.")
+    shown = [answer for answer in answers if answer.id in judged][:most]
+    if len(shown) < len(judged):
+        notes.append(f"{len(shown):,} of {len(judged):,} answers are shown, the first ones. The tables are of all.")
+    names = {safe_name(str(name)): str(name) for name in made["config"]["metrics"]}
+    passages = {(one.title, one.text): None for answer in shown for one in answer.passages}
+    numbers = {passage: number for number, passage in enumerate(passages)}
+    replies: dict[str, list[str]] = {}
+    for line in rows_of(folder / "per-replies.jsonl") if (folder / "per-replies.jsonl").is_file() else ():
+        replies.setdefault(str(line["answer"]), []).append(str(line["reply"]))
+    return {
+        "kind": "answers",
+        "title": f"{', '.join(dict.fromkeys(name.partition('/')[0] for name in made['data']))}: {command}",
+        "pairs": len(shown),
+        "of": len(judged),
+        "notes": notes,
+        "tables": [[path.stem, text] for path, text in printed(sorted(folder.iterdir())).items()],
+        "passages": [list(passage) for passage in passages],
+        "answers": [
+            {
+                **{"id": answer.id, "system": answer.system, "question": answer.question, "text": answer.text},
+                "passages": [numbers[one.title, one.text] for one in answer.passages],
+                "first": answer.first,
+                "marks": [[mark.start, mark.end, mark.number] for mark in find_marks(answer.text, first=answer.first)],
+                "replies": replies.get(answer.id, []),
+            }
+            for answer in shown
+        ],
+        "backends": [
+            {"name": names.get(name, name), "fields": _FIELDS, "lines": _by_answer(own, shown)}
+            for name, own in lines.items()
+        ],
+    }
+
+
+def judged_answers(folder: Path, made: Mapping[str, Any], given: Path | None) -> tuple[list[Answer], list[str]]:
+    """The answers that were judged, and a sentence where their files have changed since."""
+    inputs = made.get("inputs") or {}
+    named = {Path(name): str(digest) for name, digest in inputs.items()} if isinstance(inputs, dict) else {}
+    paths = [given] if given else list(named)
+    if not paths:
+        raise UserError(f"{folder / NAME} does not name the files of answers: give the file with --data.")
+    if gone := [path for path in paths if not path.is_file()]:
+        raise UserError(f"{gone[0]}, whose answers were judged, is not here: give the file with --data.")
+    changed = [path for path in paths if sha256_file(path) not in named.values()] if named else []
+    notes = [f"{path} has changed since it was judged: marks may stand in other places." for path in changed]
+    return gather(paths, str(made.get("format", "auto"))), notes
+
+
+def _by_answer(lines: Sequence[Mapping[str, Any]], answers: Sequence[Answer]) -> list[list[list[Any]]]:
+    of: dict[str, list[list[Any]]] = {answer.id: [] for answer in answers}
+    for line in lines:
+        if line["answer"] in of:
+            of[line["answer"]].append([line.get(field) for field in _FIELDS])
+    return list(of.values())

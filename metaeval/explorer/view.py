@@ -1,0 +1,63 @@
+"""A page to look at a job's pairs on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
+from metaeval.config import Names, OutputSettings
+from metaeval.declared import Flag
+from metaeval.files import write_text
+
+if TYPE_CHECKING:
+    from metaeval.runs.metrics import MetricProgress
+
+
+class ViewOptions(OutputSettings, DeclaredOptions):
+    """Options of `view`."""
+
+    jobs: Annotated[tuple[FileOrName, ...], Flag("RESULT", multiple=True, argument=True)] = ()
+    """Jobs as 'results list' names them, or their folders (default: latest)."""
+    output: Annotated[Path, Flag("FILE", "-o", output=True)] = Path("view.html")
+    """Page to write (default: view.html)."""
+    data: Annotated[Path | None, Flag("PATH")] = None
+    """Folder that holds the published files (jsonl, ratings: your file)."""
+    max_pairs: Annotated[int, Flag("N"), Field(ge=1)] = 5000
+    """Most pairs of a job on the page; above it statements are drawn."""
+    explain: Annotated[Names, Flag("NAMES")] = ()
+    """Metrics that read a model and are to explain their scores too."""
+    open: Annotated[bool, Flag()] = False
+    """Open the page in the browser."""
+
+
+def _run(options: ViewOptions, progress: MetricProgress | None) -> Done:
+    from metaeval.explorer.viewing import View, view_page
+
+    view = View(options.data, options.max_pairs, options.explain, options.trust_config, progress)
+    page, lines = view_page(options.jobs or ("latest",), options.results, options.output, view)
+
+    def write(path: Path) -> None:
+        write_text(path, page)
+        if options.open:
+            import webbrowser
+
+            webbrowser.open(path.resolve().as_uri())
+
+    size = f"{len(page.encode()) / 1e6:.1f} MB"
+    written = f"Written: {options.output} ({size}). The texts are in it: share it where you may share them."
+    return Done(outputs={options.output: write}, shown=[*lines, written], value=options.output)
+
+
+VIEW = Analysis(
+    name="view",
+    summary="Write a page to look at a job's pairs on: the explorer.",
+    about="""It is one HTML file that needs no network. It shows where two metrics disagree, what the human marked, and
+what a metric looked at; pairs can be labelled on it. The texts are read again from the data. A metric that reads a
+model explains its scores only where --explain names it.""",
+    examples=["view", "view wice-test-chunk -o wice.html --open", "view latest --explain minilm-bertscore"],
+    options=ViewOptions,
+    run=_run,
+)

@@ -1,0 +1,452 @@
+"""What the explorer shows of a job: its rows with their texts, scores, evidence, and what metrics say of themselves.
+
+The job's folder holds the scores and the settings; the texts are read again from the data that the settings name.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from metaeval.cells import NO_CELLS
+from metaeval.citation.pipelines.verdicts import find_cutoff
+from metaeval.config import RunConfig
+from metaeval.config_files import shown_settings
+from metaeval.corpus.chunks import Chunking
+from metaeval.corpus.model import SupportLevel
+from metaeval.corpus.pairs import PlacedEvidence, place_evidence
+from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.corpus.units import UnitRow
+from metaeval.data_tables import TEXT_ROLES, TypedTable
+from metaeval.errors import UserError, unknown
+from metaeval.explorer import Numbers, drawn, explorer_page
+from metaeval.explorer.shown_answers import is_cited, show_answers
+from metaeval.report.cautions import cautions
+from metaeval.report.cells import headline_grid, lay_out, units
+from metaeval.report.findings import findings
+from metaeval.report.formats import PAGE as REPORT
+from metaeval.report.result import SCHEMAS, load_result, read_versioned
+from metaeval.report.table import Cell, Table
+from metaeval.runs.columns import FILE_PREFIX
+from metaeval.runs.evaluation import named_protocols, readings_of
+from metaeval.runs.job_folder import NAME, PAIRS, Kept, check, completed_run, find_job, read_pairs, settings_of
+from metaeval.runs.metrics import MetricProgress, load_metric, plug_in
+from metaeval.runs.prepared_run import Job, RatedSet, prepare, prepare_ratings
+from metaeval.scoring.contract import Metric
+from metaeval.scoring.engine import context_of
+from metaeval.scoring.plan import longest_first
+
+
+def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of these rows of a job; texts, statements, documents, groups and systems stand once.
+
+    kept: what the pair file keeps of each row, by its id.
+    """
+    corpus, config = job.corpus, job.config
+    citations = {citation.id: citation for citation in corpus.citations}
+    texts, statements, documents, groups, systems = Numbers(), Numbers(), Numbers(), Numbers(), Numbers()
+
+    @cache
+    def placed(citation_id: str) -> PlacedEvidence:
+        citation = citations[citation_id]
+        chunking = Chunking(sys.maxsize) if config.unit == "page" else config.chunk.chunking()
+        own = None if config.unit == "evidence" else chunking
+        return place_evidence(corpus.documents[citation.document_id], citation, config.evidence.threshold, own)
+
+    made: list[dict[str, Any]] = []
+    for row in rows:
+        pairs, level = [job.pairs[number] for number in row.members], kept[row.id]["level"]
+        first = pairs[0]
+        evidence = placed(first.citation_id) if first.citation_id in citations else PlacedEvidence({}, [])
+        system = corpus.statements[row.statement_id].system
+        made.append(
+            {
+                **{"id": row.id, "statement": statements(row.statement_id), "document": documents(first.document_id)},
+                **{"chunk": first.chunk, "texts": [texts(pair.source) for pair in pairs], "group": groups(row.group)},
+                **{"system": systems(system), "level": -1 if level is None else int(level), "held": row.held},
+                **{"cited": int(row.cited), "words": row.words, "pool": statements(row.statement_id)},
+                **{"evidence": [evidence.spans(pair) for pair in pairs], "unplaced": evidence.unplaced},
+            }
+        )
+    shown = [corpus.documents[name] for name in documents.of]
+    return {
+        "rows": {key: [row[key] for row in made] for key in (made[0] if made else ())},
+        "levels": [level.label for level in sorted(SupportLevel)],
+        "texts": list(texts.of),
+        "statementIds": list(statements.of),
+        "statementTexts": [corpus.statements[name].text for name in statements.of],
+        "documents": [{"id": one.id, "title": one.title, "url": one.url} for one in shown],
+        "groups": list(groups.of),
+        "systems": list(systems.of),
+    }
+
+
+AGAINST = "human rating"
+"""The human's ratings as a column beside the metrics, which a scatter holds them against."""
+
+_WORDS = 12
+"""A group whose name has more words is the text that the ratings are of."""
+
+
+def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], int]]:
+    """The names of levels 0, 1 and 2, and which ratings are of which, in words; and the level of a rating.
+
+    Ratings on the three-level scale keep it. Of two values each is a level, and the middle one has no name; of more,
+    each third of the scale from the lowest rating to the highest.
+    """
+    values = sorted(set(ratings.columns.gold.tolist()))
+    low, high = values[0], values[-1]
+    if ratings.levels and {*values} <= {*map(float, SupportLevel)}:
+        return {"levels": [level.label for level in sorted(SupportLevel)], "cuts": ""}, int
+    if len(values) == 2:
+        return {"levels": [f"{low:g}", "", f"{high:g}"], "cuts": ""}, lambda gold: 2 if gold == high else 0
+    # A little slack: 1/3 as it is printed is still in the middle.
+    first, second = (low + (high - low) * (third + slack) / 3 for third, slack in ((1, -1e-6), (2, 1e-6)))
+    words = {"levels": ["low", "middle", "high"], "cuts": f"low: below {first:.3g}, high: above {second:.3g}"}
+    return words, lambda gold: 0 if gold < first else 2 if gold > second else 1
+
+
+def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
+    """The columns of these ratings, but for their levels; texts, groups and systems stand once.
+
+    The source and the rated text are in the fields that are named for them, as those of a pair are.
+    """
+    headings = list(dict.fromkeys(name for row in rows for name in row.fields))
+    mapped = {role: name for role, name in rated.config.columns.items() if role in TEXT_ROLES and name in headings}
+    roles = TypedTable(rated.name, dict.fromkeys(headings, NO_CELLS)).find(TEXT_ROLES, mapped)
+    texts, statements, groups, systems, pools = Numbers(), Numbers(), Numbers(), Numbers(), Numbers()
+    made: list[dict[str, Any]] = []
+    for row in rows:
+        source = row.fields.get(roles.get("source", ""), "") or (row.group if len(row.group.split()) > _WORDS else "")
+        statement = row.text or row.fields.get(roles.get("statement", ""), "")
+        others = {name: text for name, text in row.fields.items() if text not in ("", source, statement)}
+        votes = {name: f"{vote:g}" for name, vote in row.votes.items()}
+        made.append(
+            {
+                **{"id": row.id, "statement": statements(statement), "document": groups(row.group), "chunk": 0},
+                **{"texts": [texts(source)] if source else [], "group": groups(row.group)},
+                **{"system": systems(row.system), "rating": row.gold, "held": None, "cited": 1},
+                **{"words": len(source.split()), "pool": pools(f"{row.group}\0{row.pair}")},
+                **{"evidence": [[]] if source else [], "unplaced": [], "more": {**others, **votes}},
+            }
+        )
+    return {
+        "rows": {key: [row[key] for row in made] for key in (made[0] if made else ())},
+        "texts": list(texts.of),
+        "statementIds": list(statements.of),
+        "statementTexts": list(statements.of),
+        "documents": [{"id": name, "title": "", "url": ""} for name in groups.of],
+        "groups": list(groups.of),
+        "systems": list(systems.of),
+    }
+
+
+_log = logging.getLogger("metaeval")
+
+Source = TypeVar("Source", Job, RatedSet)
+
+_UNTOLD = frozenset({"constant", "oracle", "inverted oracle"})
+"""Controls that say nothing of single pairs."""
+
+_TOGETHER = 32  # pairs that a metric explains at a time
+_DIGITS = 6  # significant digits of a score on the page
+
+
+@dataclass(frozen=True)
+class View:
+    """What to show of a job, and where its data lie.
+
+    data: in place of the folder that the job's manifest names. most: pairs of a page, above which statements are drawn.
+    explain: metrics that explain their scores though it takes a model. trust: the manifest may name code and programs.
+    progress: is told how far they are.
+    """
+
+    data: Path | None = None
+    most: int = 5000
+    explain: tuple[str, ...] = ()
+    trust: bool = False
+    progress: MetricProgress | None = None
+
+
+def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tuple[str, list[str]]:
+    """The page of these jobs, and a line about each.
+
+    names: jobs as `results list` names them, or their folders. path: where the page will be written.
+
+    Raises `UserError` for a job whose pairs cannot be shown, and for data that are not those judged.
+    """
+    blocks: dict[str, Any] = {}
+    titles, said = [], []
+    for number, name in enumerate(names):
+        folder = _folder_of(name, results)
+        cited = is_cited(folder)
+        shown = {"job": show_answers(folder, view.data, view.most)} if cited else show_job(folder, view)
+        blocks |= {f"{key}-{number}": value for key, value in shown.items()}
+        about = shown["job"]
+        about["report"] = _report(folder, path)
+        titles.append(about["title"])
+        drawn = f" of {about['of']:,}" if about["of"] > about["pairs"] else ""
+        what = "answers" if cited else "ratings" if about["unit"] == "rating" else "pairs"
+        said.append(f"{about['title']}: {about['pairs']:,} {what}{drawn}")
+    return explorer_page("; ".join(titles), {"jobs": titles, **blocks}), said
+
+
+def _report(folder: Path, page: Path) -> str:
+    """The relative address of a job's report page, where it lies beside the page or below it; "" elsewhere.
+
+    A page that is moved away from its results would point to nothing, and a path upwards names folders of the machine.
+    """
+    report, top = (folder / REPORT).resolve(), page.resolve().parent
+    inside = report.is_file() and report.is_relative_to(top)
+    return f"./{quote(report.relative_to(top).as_posix())}" if inside else ""
+
+
+def _folder_of(name: str, results: Path) -> Path:
+    path = Path(name)
+    if path.is_dir() and (path / NAME).is_file():
+        return path
+    return path.parent if path.is_file() and (path.parent / NAME).is_file() else find_job(results, name).folder
+
+
+def show_job(folder: Path, view: View) -> dict[str, Any]:
+    """The blocks of a job: `job`, and under `spans-N` and `replies-N` what its N-th metric explains, and was replied.
+
+    Raises `UserError` as `view_page` does.
+    """
+    head, kept = _kept_pairs(folder)
+    names = [str(name) for name in head["columns"]]
+    if unasked := [name for name in view.explain if name not in names]:
+        raise unknown("metric of the job", unasked[0], names)
+    rated = head["job"].get("unit") == "rating"
+    shown = _shown_ratings(folder, view, kept) if rated else _shown_pairs(folder, view, head, kept)
+    source = shown.source
+    if shown.of < len(kept):
+        gone = min(kept.keys() - {row.id for row in (source.rows if isinstance(source, Job) else source.ratings.rows)})
+        raise UserError(f"{folder / PAIRS} has the pair {gone!r}, which the data do not have: run the job again.")
+    config, unit = source.config, "rating" if rated else source.config.unit
+    job = source if isinstance(source, Job) else None
+    files = [path for path in sorted(folder.glob("*.json")) if path.name != NAME]
+    tables = [load_result(path) for path in files if read_versioned(path)[1] in SCHEMAS]
+    readings = readings_of(named_protocols(config).values())
+    headline = [headline_grid(tables, readings)] if tables else []
+    metrics: list[dict[str, Any]] = []
+    spans: dict[str, Any] = {}
+    for number, name in enumerate(names):
+        if name in _UNTOLD:
+            continue
+        metric = _loaded(name, config, view)
+        explained = _explained(metric, name, job, shown.rows, view)
+        replied = _replied(metric, job, shown.rows)
+        metrics.append(
+            {
+                **_described(name, metric, name in head["controls"]),
+                "scores": [
+                    None if score is None or not math.isfinite(score) else float(f"{score:.{_DIGITS}g}")
+                    for score in (kept[row]["scores"][number] for row in shown.ids)
+                ],
+                "missing": _by_row(kept[row].get("missing", {}).get(name) for row in shown.ids),
+                "cut": _by_row(kept[row].get("cut", {}).get(name) for row in shown.ids),
+                "spans": explained is not None,
+                "replies": replied is not None,
+            }
+        )
+        if replied is not None:
+            spans[f"replies-{len(metrics) - 1}"] = replied
+        if explained is not None:
+            spans[f"spans-{len(metrics) - 1}"] = explained
+    if shown.ratings:
+        empty = {"missing": {}, "cut": {}, "spans": False, "replies": False}
+        metrics.append({**_described(AGAINST, None, True), "scores": shown.ratings, **empty})
+    about = {
+        "kind": "pairs",
+        "title": f"{source.name}, {source.split}, {units(unit)}",
+        "unit": unit,
+        "pairs": len(shown.ids),
+        "of": shown.of,
+        "fields": {key: str(value) for key, value in source.fields.items()},
+        "metrics": metrics,
+        "against": AGAINST if shown.ratings else "",
+        "tables": [_table(grid) for grid in (*headline, *map(lay_out, tables))],
+        "notes": _changed(source.fields, head),
+        "findings": findings(tables, readings) if tables else [],
+        "cautions": cautions(tables),
+        **shown.columns,
+    }
+    return {"job": about, **spans}
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The rows of a job that are on the page. of: how many there are; columns: theirs.
+
+    rows: what metrics explain their scores of; empty of a rated set, whose scores were made elsewhere. ratings: of a
+    rated set, what the human said.
+    """
+
+    source: Job | RatedSet
+    ids: Sequence[str]
+    of: int
+    columns: Mapping[str, Any]
+    rows: Sequence[UnitRow] = ()
+    ratings: Sequence[float] = ()
+
+
+def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mapping[str, Any]) -> _Shown:
+    job = _prepared(folder, view, prepare)
+    for key in ("unit", "chunks", "pool"):
+        if (judged := head["job"].get(key)) != str(job.fields[key]):
+            raise UserError(f"{folder} judged {key} {judged}, and here it is {job.fields[key]}: run the job again.")
+    rows = {row.id: row for row in job.rows if row.id in kept}
+    ids = drawn([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
+    chosen = [rows[name] for name in ids]
+    return _Shown(job, ids, len(rows), pair_columns(job, chosen, kept), chosen)
+
+
+def _shown_ratings(folder: Path, view: View, kept: Mapping[str, Any]) -> _Shown:
+    rated = _prepared(folder, view, prepare_ratings)
+    rows = {row.id: row for row in rated.ratings.rows if row.id in kept}
+    words, level = rating_levels(rated.ratings)
+    ids = drawn([(row.id, row.id, level(row.gold)) for row in rows.values()], view.most)
+    chosen = [rows[name] for name in ids]
+    columns = rating_columns(rated, chosen)
+    columns |= {**words, "rows": {**columns["rows"], "level": [level(row.gold) for row in chosen]}}
+    return _Shown(rated, ids, len(rows), columns, ratings=[row.gold for row in chosen])
+
+
+def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """The first line of a job's pair file, and its rows by id."""
+    path = folder / PAIRS
+    if not path.is_file():
+        raise UserError(f"{folder} holds no {PAIRS}: 'metaeval run' and 'metaeval evaluate' write it.")
+    if check(path) is not Kept.SAME:
+        _log.warning("%s: %s.", path, check(path))
+    head, lines = read_pairs(path)
+    return head, {row["id"]: row for row in lines}
+
+
+def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> Source:
+    """The job as it was judged, its data read again."""
+    settings = shown_settings(folder / NAME, settings_of(folder), view.trust)
+    if view.data:
+        settings["data"] = str(view.data)
+    config = completed_run(settings, str(folder / NAME), view.trust)
+    try:
+        return read(config)
+    except UserError as error:
+        if view.data or config.data is None:
+            raise
+        raise UserError(f"{error} The job was judged on {config.data}: name where the data are now with --data.") from (
+            error
+        )
+
+
+def _loaded(name: str, config: RunConfig, view: View) -> Metric | None:
+    """The metric of a column; None for a control, for scores made elsewhere, and where it cannot be loaded here."""
+    if name not in config.metrics or name.startswith(FILE_PREFIX):
+        return None
+    try:
+        return load_metric(name, config)
+    except UserError:
+        if name in view.explain:
+            raise
+        return None
+
+
+def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]:
+    """A sentence where the data are not, byte for byte, what was judged: other files, or read by another version."""
+    judged, here = str(head["job"].get("data")), str(fields["data"])
+    if judged.rpartition("@")[2] == here.rpartition("@")[2]:  # a file may have another name now
+        return []
+    said = f"What was judged is {judged}, and what the page shows is {here}: texts and evidence may differ."
+    _log.warning("%s", said)
+    return [said]
+
+
+def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any]:
+    """A column's name, scale and threshold. Scores are turned so that higher is more support; so are these."""
+    about: dict[str, Any] = {"name": name, "control": control, "low": None, "high": None}
+    about |= {"threshold": None, "from": "", "summary": ""}
+    if metric is None:
+        return about
+    card = metric.card
+    low, high = card.low, card.high
+    if card.direction == -1:
+        low, high = (None if end is None else -end for end in (high, low))
+    about |= {"low": low, "high": high, "summary": card.summary}
+    try:
+        cutoff = find_cutoff(name, metric, {})
+    except UserError:  # there is none, or the model is not here to say with which weights it would hold
+        return about
+    return about | {"threshold": None if cutoff.value is None else card.direction * cutoff.value, "from": cutoff.source}
+
+
+def _explained(
+    metric: Metric | None, name: str, job: Job | None, rows: Sequence[UnitRow], view: View
+) -> list[list[list[int]]] | None:
+    """Of each row and each of its chunks, spans as side (0 statement, 1 source), start, length, weight in %, link."""
+    if job is None or metric is None or not metric.explains():
+        if name in view.explain:
+            raise UserError(f"{name} does not explain its scores: 'metaeval metrics show {name}' says what it is.")
+        return None
+    if metric.card.modules and name not in view.explain:  # it takes a model
+        return None
+    shown = [job.texts[number] for row in rows for number in row.members]
+    context = context_of(set(job.texts if metric.corpus_dependent else shown))
+    found: dict[tuple[str, str], list[int]] = {}
+    pairs = sorted(dict.fromkeys(shown), key=lambda pair: longest_first(pair[0]))  # those of a source together
+    tell = view.progress if metric.card.modules else None
+    with plug_in(name):
+        metric.prepare(context.sources, context.statements)
+        for first in range(0, len(pairs), _TOGETHER):
+            if tell:
+                tell(f"explaining {name}", first, len(pairs))
+            some = pairs[first : first + _TOGETHER]
+            for pair, spans in zip(some, metric.explain_all(some), strict=True):
+                found[pair] = []
+                for span in spans:
+                    found[pair] += [int(span.side == "source"), span.start, span.end - span.start]
+                    found[pair] += [round(100 * span.weight), -1 if span.link is None else span.link]
+    if tell:
+        tell(f"explaining {name}", len(pairs), len(pairs))
+    return [[found[job.texts[number]] for number in row.members] for row in rows]
+
+
+def _replied(metric: Metric | None, job: Job | None, rows: Sequence[UnitRow]) -> list[list[str]] | None:
+    """Of each row, what a model replied about its chunks; None where no reply is kept."""
+    if job is None or metric is None or type(metric).replies is Metric.replies:
+        return None
+    texts = [[job.texts[number] for number in row.members] for row in rows]
+    found = {pair: metric.replies(*pair) for pair in dict.fromkeys(pair for own in texts for pair in own)}
+    return [[reply for pair in own for reply in found[pair]] for own in texts] if any(found.values()) else None
+
+
+def _by_row(values: Iterable[Any]) -> dict[int, Any]:
+    return {row: value for row, value in enumerate(values) if value}
+
+
+def _table(grid: Table) -> dict[str, Any]:
+    def shown(cell: Cell) -> dict[str, Any]:
+        return {"number": cell.number, "interval": cell.interval, "marks": list(cell.marks), "rank": cell.rank}
+
+    blocks = [
+        {
+            "title": block.title,
+            "lines": [{"name": one.name, "cells": list(map(shown, one.cells))} for one in block.lines],
+        }
+        for block in grid.blocks
+    ]
+    notes = [[note.label, "; ".join([note.text, *map(" ".join, note.items)])] for note in grid.footnotes]
+    return {
+        "title": grid.title,
+        "headings": list(grid.headings),
+        "blocks": blocks,
+        "notes": notes,
+        "legend": grid.legend,
+    }

@@ -1,0 +1,240 @@
+"""The doctor: what each metric still needs before it can score here, this machine, and the traps of its packages."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from metaeval import registry
+from metaeval.config_files import UntrustedError, variants
+from metaeval.errors import UserError
+from metaeval.files import cache_folder
+from metaeval.runs.job_folder import installed
+from metaeval.runs.metrics import load_metric
+from metaeval.scoring.backends import minilm
+from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
+from metaeval.scoring.backends.model_metric import ModelMetric
+from metaeval.scoring.backends.models import Device, devices, model_bytes
+from metaeval.scoring.backends.sentences import find_splitter
+from metaeval.scoring.backends.version_traps import TrapHere, traps_here
+from metaeval.scoring.contract import Metric, MetricCard
+from metaeval.variants import metric_variant
+
+
+class ReadinessState(StrEnum):
+    """What stands between a metric and its first score."""
+
+    READY = "ready"
+    PACKAGE = "needs package"
+    DOWNLOAD = "needs download"
+    KEY = "needs key"
+    NAME = "needs a name"
+    TRUST = "needs trust"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """A metric and its state; `detail` says what is needed, in a few words."""
+
+    name: str
+    card: MetricCard | None
+    state: ReadinessState
+    detail: str = ""
+
+    def __str__(self) -> str:
+        if self.state in (ReadinessState.READY, ReadinessState.BROKEN):
+            return str(self.state)
+        # Of a download the size alone: its licence stands on the metric's card.
+        return f"{self.state}: {self.detail.split(', ')[0] if self.state is ReadinessState.DOWNLOAD else self.detail}"
+
+
+def registered() -> list[Readiness]:
+    """The state of every registered metric, with default options. Imports no torch, downloads nothing."""
+    return [_of_name(name, name) for name in registry.names("metric")]
+
+
+def variant_states() -> list[tuple[str, str, Readiness]]:
+    """Every variant: its name, what it is, and the state of its metric with the variant's options."""
+    read = {name: metric_variant(path) for name, path in variants("metrics").items()}
+    return [(name, f"{one.metric}: {one.note}", _of_name(name, one.metric)) for name, one in read.items()]
+
+
+def judges_keys() -> list[str]:
+    """The environment variables that registered judges take their keys from, by default."""
+    found = set()
+    for name in registry.names("metric"):
+        try:
+            options = registry.find("metric", name).Options
+        except (UserError, AttributeError):
+            continue
+        if field := options.model_fields.get("api_key_env"):
+            found.add(str(field.default))
+    return sorted(found)
+
+
+def readiness(name: str, metric: Metric) -> Readiness:
+    """The state of a metric with its options.
+
+    Raises `UserError` when a folder that the options name is not there or lacks files.
+    """
+    card = metric.card
+    if missing := [module for module in card.modules if find_spec(module) is None]:
+        detail = f"extra {card.extra!r}" if card.extra else ", ".join(missing)
+        return Readiness(name, card, ReadinessState.PACKAGE, detail)
+    if key := _missing_key(metric.options):
+        return Readiness(name, card, ReadinessState.KEY, key)
+    if download := _lacking(metric):
+        return Readiness(name, card, ReadinessState.DOWNLOAD, download)
+    return Readiness(name, card, ReadinessState.READY)
+
+
+def _of_name(name: str, registered_as: str) -> Readiness:
+    kind: Any = None
+    try:
+        kind = registry.find("metric", registered_as) if registered_as in registry.names("metric") else None
+        return readiness(name, load_metric(name, None))
+    except UntrustedError:
+        return Readiness(name, None, ReadinessState.TRUST, "--trust-config")
+    except UserError as error:
+        card = getattr(kind, "card", None)
+        # A metric that refuses to be made without its argument is not broken.
+        if isinstance(card, MetricCard) and card.argument:
+            return Readiness(name, card, ReadinessState.NAME, f"{name}:{card.argument.upper()}")
+        return Readiness(name, card if isinstance(card, MetricCard) else None, ReadinessState.BROKEN, str(error))
+
+
+def _missing_key(options: Any) -> str:
+    """The environment variable of a judge's key, where it is not set and the judge asks its default endpoint."""
+    variable = getattr(options, "api_key_env", "")
+    defaults = {name: field.default for name, field in type(options).model_fields.items()}
+    asks_default = getattr(options, "base_url", "") == defaults.get("base_url")
+    needed = variable and (asks_default or variable != defaults["api_key_env"])
+    return str(variable) if needed and not os.environ.get(variable, "").strip() else ""
+
+
+def _lacking(metric: Metric) -> str:
+    """What would be downloaded, in words; empty for nothing."""
+    card = metric.card
+    if isinstance(metric, ModelMetric):
+        return metric.lacking
+    if card.download in ("", "none") or getattr(metric.options, "folder", None) is not None:
+        return ""
+    if card.checkpoint == minilm.FILES.hub_id:
+        return "" if minilm.is_here(minilm.FILES) else card.download
+    if "/" not in card.checkpoint:  # a plug-in's own way of finding its files
+        return ""
+    try:
+        find_model(Checkpoint(card.checkpoint, card.download, card.revision or "main"), fetch=False)
+    except UserError:
+        return card.download
+    return ""
+
+
+_PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "huggingface-hub", "nltk", "openai")
+_TRAPPED = ("setuptools", "minicheck")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A cache folder: where, why there, and the free bytes of its disk."""
+
+    path: str
+    because: str
+    free: int
+
+
+@dataclass(frozen=True)
+class MetricCheck:
+    """A metric's state; bytes of its model in float32 (None: no model, or not known), and whether they fit here."""
+
+    name: str
+    state: str
+    detail: str
+    download: str
+    licence: str
+    parameters: str
+    model_bytes: int | None
+    fits: bool | None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Everything that the doctor saw."""
+
+    metaeval: str
+    python: str
+    system: str
+    packages: Mapping[str, str | None]
+    devices: list[Device]
+    cores: int
+    caches: Mapping[str, Folder]
+    splitter: str
+    keys: Mapping[str, bool]
+    metrics: list[MetricCheck]
+    traps: list[TrapHere]
+
+    def __repr__(self) -> str:
+        ready = sum(one.state == ReadinessState.READY for one in self.metrics)
+        counted = f"{ready} of {len(self.metrics)} metrics ready"
+        return f"<Diagnosis: metaeval {self.metaeval} on Python {self.python}, {counted}>"
+
+
+def examine() -> Diagnosis:
+    """Look at the machine and every registered metric. Downloads nothing; torch is imported to see its devices."""
+    packages = {name: installed(name) for name in _PACKAGES}
+    versions = {name: installed(name) for name in (*_PACKAGES, *_TRAPPED)}
+    states, machine = registered(), devices()
+    room = max((device.free or 0 for device in machine), default=0)
+    return Diagnosis(
+        metaeval=version("metaeval"),
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.machine()}",
+        packages=packages,
+        devices=machine,
+        cores=len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1,
+        caches={
+            "metaeval": _cache(cache_folder(), "METAEVAL_CACHE", "METAEVAL_CACHE", "XDG_CACHE_HOME"),
+            "hub": _hub_cache(),
+        },
+        splitter=find_splitter("auto").name,
+        keys={name: bool(os.environ.get(name, "").strip()) for name in judges_keys()},
+        metrics=[_check(state, room) for state in states],
+        traps=list(traps_here({name: found for name, found in versions.items() if found})),
+    )
+
+
+def _check(state: Readiness, room: int) -> MetricCheck:
+    card = state.card
+    if card is None:
+        return MetricCheck(state.name, state.state, state.detail, "", "", "", None, None)
+    size = model_bytes(card.parameters)
+    fits = size < room if size and room else None
+    return MetricCheck(state.name, state.state, state.detail, card.download, card.licence, card.parameters, size, fits)
+
+
+def _hub_cache() -> Folder:
+    if find_spec("huggingface_hub") is None:
+        return replace(
+            _cache(Path("~/.cache/huggingface/hub").expanduser(), ""), because="huggingface-hub is not installed"
+        )
+    from huggingface_hub import constants
+
+    return _cache(Path(constants.HF_HUB_CACHE), "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
+
+
+def _cache(path: Path, usual: str, *variables: str) -> Folder:
+    """A cache folder; variables: those that may name it, in their order; usual: the one to set."""
+    named = [name for name in variables if os.environ.get(name)]
+    there = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
+    because = f"by {named[0]}" if named else f"{usual} is not set"
+    return Folder(str(path), because, shutil.disk_usage(there).free)

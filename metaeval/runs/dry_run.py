@@ -1,0 +1,160 @@
+"""What a run would still have to do: pairs to score, what they cost and take, and the requests that would be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from metaeval.config import ExecutorConfig, RunConfig
+from metaeval.errors import UserError
+from metaeval.llm.batch import write_batch
+from metaeval.runs.columns import expected_texts, named_metrics, reading
+from metaeval.runs.doctor import Readiness, ReadinessState, readiness
+from metaeval.runs.evaluation import find_protocols, readable_protocols
+from metaeval.runs.metrics import NOT_ASKING, plug_in
+from metaeval.runs.prepared_run import pair_file, prepare
+from metaeval.scoring.contract import Metric
+from metaeval.scoring.engine import job_identity
+from metaeval.scoring.executors.local import devices_of
+from metaeval.scoring.pace import ScoringPace, known_pace, tokens_of
+from metaeval.scoring.plan import Texts, make_plan
+from metaeval.scoring.store import ScoreStore, pair_key
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One metric's part of a run: its state, the job's unique pairs, how many are stored, and what the rest costs.
+
+    stored is None where it cannot be told (the checkpoint is not here); estimate is empty where it is only time.
+    blocks: those of the plan that lack a score. tokens: of the texts of what is left; four characters count as one.
+    time: what that takes, if it was measured here, and what the estimate rests on; empty for what costs more than time.
+    """
+
+    name: str
+    state: Readiness
+    pairs: int
+    stored: int | None
+    estimate: str
+    blocks: int
+    tokens: int
+    time: str
+
+
+def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
+    """What each metric of a run would still have to do; nothing is scored, fetched or asked.
+
+    tables: whether the data may be a table of pairs, as they may where pairs are scored and not evaluated. Raises
+    `UserError` for everything that the run itself would refuse before it scores.
+    """
+    devices = len(devices_of(config.executor.devices))
+    found: dict[str, Planned] = {}  # of a table, its windows so far
+    for left in _left(config, tables):
+        with plug_in(left.name):
+            cost = left.metric.estimate(*left.texts)
+            pace = None if left.stored is None or cost is not None else known_pace(left.metric)
+        before = found.get(left.name) or Planned(left.name, left.state, 0, 0, "", 0, 0, "")
+        stored = None if left.stored is None else left.stored + (before.stored or 0)
+        blocks, tokens = before.blocks + left.blocks, before.tokens + tokens_of(*left.texts)
+        said, time = "" if cost is None else str(cost), ""
+        if pace and blocks:
+            time = told(pace, tokens, blocks, config.executor, devices)
+        elif blocks and cost is None and not config.executor.alone:
+            shipped = f"score some pairs first, as 'metaeval score -m {left.name}' does with the shipped corpus"
+            time = f"not known here: {shipped}"
+        pairs = before.pairs + left.pairs
+        found[left.name] = Planned(left.name, left.state, pairs, stored, said, blocks, tokens, time)
+    yield from found.values()
+
+
+def told(pace: ScoringPace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:
+    """How long so many tokens take, what that rests on, and what it takes for granted of several workers.
+
+    devices: that the executor uses; 0 for one, or none.
+    """
+    seconds = tokens * pace.seconds / pace.tokens
+    rests = (
+        f"{pace.tokens / pace.seconds:,.0f} tokens a second, measured here in {duration(pace.seconds)} ({pace.device})"
+    )
+    if not devices and executor.name == "local":
+        shared = "" if executor.alone else "; the workers share this machine's cores"
+        return f"about {duration(seconds)}: {rests}{shared}"
+    count = min(devices or max(executor.workers, 1), max(blocks, 1))
+    each = f"each of {count} workers" if count > 1 else "one worker"
+    return f"about {duration(seconds / count)}, if {each} is as fast as what was measured: {rests}"
+
+
+def duration(seconds: float) -> str:
+    """A time in words, to two digits."""
+    for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.{0 if seconds >= 10 * size else 1}f} {unit}"
+    return f"{seconds:.{0 if seconds >= 10 else 1}f} s"
+
+
+def requests_of(config: RunConfig, path: Path, tables: bool = False) -> str:
+    """Write the requests that the metrics of a run would send to a batch file; a sentence about it. Nothing is asked.
+
+    tables: as of `plan`. Raises `UserError` as `plan` does, and where no metric asks for anything.
+    """
+    bodies: dict[str, bytes] = {}
+    asking = []
+    for left in _left(config, tables):
+        if type(left.metric).requests is not Metric.requests:
+            asking.append(left.name)
+            with plug_in(left.name):
+                bodies.update(left.metric.requests(*left.texts))
+    if not asking:
+        raise UserError(NOT_ASKING.format(", ".join(config.metrics), "--requests"))
+    return write_batch(path, bodies)
+
+
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """What one metric of a run has still to score. texts: the sources and the statements of its pairs.
+
+    blocks: of its plan that lack a score.
+    """
+
+    name: str
+    metric: Metric
+    state: Readiness
+    pairs: int
+    stored: int | None
+    texts: tuple[list[str], list[str]]
+    blocks: int
+
+
+def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
+    """What is left of each metric; of a table, for each window."""
+    metrics = named_metrics(config)
+    table = pair_file(config) if tables else None
+    if table:
+        metrics.check_windows(table)
+        with ScoreStore(config.store_path) as store:
+            for window in table.windows():
+                for name in metrics.single:
+                    yield _left_of(name, metrics[name], window.texts, window.texts, store)
+        return
+    protocols = find_protocols(config)
+    job = prepare(config)
+    readable_protocols(protocols, job)
+    with ScoreStore(config.store_path) as store:
+        for name in metrics.single:
+            expected = expected_texts(job, name, metrics)
+            yield _left_of(name, metrics[name], expected, reading(job, name, metrics).texts, store)
+
+
+def _left_of(name: str, metric: Metric, expected: Sequence[Texts], whole: Sequence[Texts], store: ScoreStore) -> _Left:
+    """What is left of a metric in one job. expected: the texts that it would read; whole: those of the job."""
+    state = readiness(name, metric)
+    unique = {pair_key(*pair): pair for pair in expected}
+    with plug_in(name):
+        known = state.state is not ReadinessState.DOWNLOAD
+        # The identity holds the hash of the model's files: it is not known before they are here.
+        answers = store.find(job_identity(metric, whole), list(unique)) if known else {}
+    left = [pair for key, pair in unique.items() if key not in answers]
+    texts = [source for source, _ in left], [statement for _, statement in left]
+    cut = make_plan(unique, metric.block_tokens).blocks
+    blocks = sum(any(key not in answers for key in block.keys) for block in cut)
+    return _Left(name, metric, state, len(unique), len(answers) if known else None, texts, blocks)

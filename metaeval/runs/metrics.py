@@ -1,0 +1,365 @@
+"""Metrics by name: found, checked before any work; where a run scores; and a job scored with several."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import logging
+import os
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from metaeval import registry
+from metaeval.config import RunConfig
+from metaeval.config_files import check_file
+from metaeval.declared import validated
+from metaeval.errors import UserError, install_extra
+from metaeval.files import canonical_json, sha256_file, sha256_json
+from metaeval.runs.prepared_run import variant_path
+from metaeval.scoring.contract import Combination, Metric, MetricCard, TwoStepMetric
+from metaeval.scoring.engine import Scored, score_jointly
+from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
+from metaeval.scoring.executors.local import ProcessPool, devices_of, places
+from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.large_tables import WINDOW_ROWS, PairFile
+from metaeval.scoring.pace import timed
+from metaeval.scoring.plan import Texts
+from metaeval.scoring.scorefile import ScoreFile
+from metaeval.scoring.store import ScoreStore
+from metaeval.variants import MetricVariant, metric_variant
+
+_VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
+
+
+@contextmanager
+def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
+    """The processes in which the run scores, started when they are needed; None where this one does."""
+    if config.executor.name == "ray":
+        from metaeval.scoring.executors.ray import RayPool
+
+        asked = config.executor
+        with closing(RayPool(asked.address, asked.workers, asked.most)) as actors:
+            yield actors
+        return
+    if config.executor.alone:
+        yield None
+        return
+    workers, devices = config.executor.workers, devices_of(config.executor.devices)
+    if devices and workers not in (0, len(devices)):
+        raise UserError(
+            f"executor.workers is {workers} and executor.devices names {len(devices)}: one process runs on "
+            "each device, so leave executor.workers out."
+        )
+    if os.name != "posix":
+        raise UserError("Several processes need Linux or macOS: leave executor.workers and executor.devices out.")
+    with closing(ProcessPool(places(workers or len(devices), devices))) as processes:
+        yield processes
+
+
+def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute:
+    """Where metrics that share a job are scored: in the pool, but for a metric that one process alone may run.
+
+    How fast they are is kept.
+    """
+    if pool is None or any(metric.where == "driver" for metric in metrics):
+        return timed(Work(metrics).run, metrics)
+    asked = partial(pool.run, recipe_of(names, metrics, config))
+    if config.executor.name == "ray":  # its workers may be on other machines
+        return asked
+    return timed(asked, metrics, pool.size, pool.size if config.executor.devices else 1)
+
+
+def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> WorkerRecipe:
+    """What another process makes these metrics from."""
+    settings = config.model_dump(mode="json", include={"metric_options", "budget"})
+    identities = tuple(sha256_json(metric.identity()) for metric in metrics)
+    return WorkerRecipe(tuple(names), {**settings, "trust_config": config.trust_config}, identities, package_versions())
+
+
+def package_versions() -> Mapping[str, str]:
+    """The versions of the packages that scores depend on."""
+    return {name: version(name) if importlib.util.find_spec(name) else "none" for name in _VERSIONED}
+
+
+_log = logging.getLogger("metaeval")
+
+
+def load_metric(name: str, config: RunConfig | None) -> Metric:
+    """A metric by its registered name, a variant's, 'name:argument' or 'module:Class', with the run's options.
+
+    config: the run that asks for it. None: the name stands in data (a signature, a file of another folder), which
+    load nothing but what is registered.
+
+    Raises `UserError` for a wrong name, option or value, and for code that is not to be run.
+    """
+    path = variant_path("metric", name)
+    variant = metric_variant(path) if path else _by_argument(name) or MetricVariant(metric=name)
+    trusted = bool(config and (path is None or config.trust_config))
+    if path and not trusted:
+        check_file(path, {"metric": variant.metric, "metric_options": {variant.metric: variant.options}})
+    if config is None:
+        registry.check_typed("metric", name)
+        config = RunConfig()
+    kind = registry.find("metric", variant.metric, path, code=trusted)
+    _check_class(name, kind)
+    owners = [name] if path else dict.fromkeys((variant.metric, name))  # options of `nli` hold for every `nli:MODEL_ID`
+    options = {**variant.options}
+    if config.budget is not None and "budget" in kind.Options.model_fields:
+        options["budget"] = config.budget
+    if config.batch is not None and "batch" in kind.Options.model_fields:
+        options["batch"] = config.batch
+    for owner in owners:
+        options.update(config.metric_options.get(owner, {}))
+    with plug_in(name):
+        metric: Metric = kind(validated(kind.Options, options, f"the options of metric {name!r}"))
+    if variant.metric not in registry.names("metric"):
+        # Where its code stands, and its hash: edited code is never served what it scored before.
+        file = inspect.getsourcefile(kind)
+        metric.origin = f"{variant.metric}@sha256:{sha256_file(Path(file))[:12]}" if file else variant.metric
+    return metric
+
+
+def _by_argument(name: str) -> MetricVariant | None:
+    """A registered metric with what follows the colon as one of its options: `nli:MODEL_ID`."""
+    base, colon, argument = name.partition(":")
+    if not colon or base not in registry.names("metric"):
+        return None
+    option = registry.find("metric", base).card.argument
+    return MetricVariant(metric=base, options={option: argument}) if option else None
+
+
+def _check_class(name: str, kind: Any) -> None:
+    """Refuse what is no metric, or is not finished."""
+    if not (isinstance(kind, type) and issubclass(kind, Metric)):
+        raise UserError(f"{name!r} is not a metric: it should be a subclass of metaeval.scoring.contract.Metric.")
+    if inspect.isabstract(kind):
+        raise UserError(f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}().")
+    card = getattr(kind, "card", None)
+    if not isinstance(card, MetricCard):
+        raise UserError(f"Metric {name!r} has no card: set card = MetricCard(name=..., ...) on its class.")
+
+
+@contextmanager
+def plug_in(name: str) -> Iterator[None]:
+    """Say in one sentence what a plug-in's own code stopped with, and where."""
+    try:
+        yield
+    except (UserError, BrokenPipeError):  # a broken pipe is of who reads the progress
+        raise
+    except Exception as error:  # code of others raises what it will
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        at = f"{Path(frame.filename).name}, line {frame.lineno}"
+        raise UserError(
+            f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}). What was scored before is stored: "
+            "mend the metric and run the same command again."
+        ) from error
+
+
+def _missing(card: MetricCard) -> list[str]:
+    return [module for module in card.modules if importlib.util.find_spec(module) is None]
+
+
+def able_defaults(config: RunConfig) -> RunConfig:
+    """The run; where it names no metric itself, without those whose packages are not installed, which is said."""
+    if "metrics" in config.model_fields_set:
+        return config
+    lacking = {name: card for name in config.metrics if _missing(card := registry.find("metric", name).card)}
+    extras = ",".join(dict.fromkeys(card.extra for card in lacking.values()))
+    if lacking:
+        _log.warning("Not run: %s. To add them, type %s.", ", ".join(lacking), install_extra(extras))
+    able = tuple(name for name in config.metrics if name not in lacking)
+    return config.model_copy(update={"metrics": able})
+
+
+NOT_ASKING = "None of {} asks a chat model: {} is for judges (llm-discrete)."
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedMetrics:
+    """The metrics of a run and those that they combine, each found and checked once, before anything is scored.
+
+    They say what they are, and hold no model: what scores is made afresh of each, and let go of when it has scored.
+    names: the metrics asked for, each once. by_name: these and the members of combinations. files: what the score files
+    hold that stand among the run's metrics, by the names that they are asked for under.
+    """
+
+    config: RunConfig
+    names: tuple[str, ...]
+    by_name: Mapping[str, Metric]
+    files: Mapping[str, Sequence[ScoreFile]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Metric:
+        return self.by_name[name]
+
+    def only(self, names: Iterable[str]) -> LoadedMetrics:
+        """Some of the metrics."""
+        return replace(self, names=tuple(names))
+
+    @property
+    def combinations(self) -> dict[str, Combination]:
+        """Those asked for that combine others."""
+        return {name: metric for name in self.names if isinstance(metric := self[name], Combination)}
+
+    @property
+    def single(self) -> list[str]:
+        """The names of metrics that read texts: those asked for, and members of combinations."""
+        members = [member for metric in self.combinations.values() for member in metric.members]
+        return [name for name in dict.fromkeys([*self.names, *members]) if name not in self.combinations]
+
+    def fresh(self, name: str) -> Metric:
+        """A metric with the options of this one, to be prepared: its model goes with it."""
+        loaded = self[name]
+        with plug_in(name):
+            metric = type(loaded)(loaded.options)
+        metric.origin = loaded.origin
+        return metric
+
+    def groups(self) -> list[list[str]]:
+        """The single metrics in groups that share an observation; most are alone in theirs."""
+        groups: dict[str, list[str]] = {}
+        for name in self.single:
+            metric = self[name]
+            with plug_in(name):
+                identity = metric.identity()
+                key = canonical_json(metric.observed() if isinstance(metric, TwoStepMetric) else {name: identity})
+            groups.setdefault(key, []).append(name)
+        return list(groups.values())
+
+    def check_asking(self, option: str) -> None:
+        """Refuse an option of batches where none of these metrics, nor of those they combine, asks a chat model."""
+        if not any("batch" in metric.Options.model_fields for metric in self.by_name.values()):
+            raise UserError(NOT_ASKING.format(", ".join(self.names), option))
+
+    def check_windows(self, table: PairFile) -> None:
+        """Refuse metrics whose scores, or whose cost, depend on the job as a whole, where it is cut into windows."""
+        if len(table.starts) < 2:
+            return
+        for name in self.names:
+            metric = self[name]
+            if isinstance(metric, Combination):
+                why = "combines the scores of all pairs"
+            elif metric.card.corpus_dependent:
+                why = "depends on all sources of a job"
+            elif "budget" in metric.Options.model_fields:
+                why = "would spend its budget in each window"
+            else:
+                continue
+            raise UserError(
+                f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} windows of at most "
+                f"{WINDOW_ROWS:,} rows: leave it out, or cut the file."
+            )
+
+
+def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
+    """Load metrics of a run, and those that they combine.
+
+    Raises `UserError` for a wrong name, option or value, missing packages, and a combination of combinations.
+    """
+    by_name: dict[str, Metric] = {}
+
+    def load(name: str) -> Metric:
+        if name not in by_name:
+            by_name[name] = load_metric(name, config)
+            check_modules(name, by_name[name].card)
+        return by_name[name]
+
+    names = tuple(dict.fromkeys(wanted))
+    for name in names:
+        metric = load(name)
+        for member in metric.members if isinstance(metric, Combination) else ():
+            if isinstance(load(member), Combination):
+                raise UserError(f"{name!r} combines {member!r}, itself a combination: name the single metrics instead.")
+    return LoadedMetrics(config, names, by_name)
+
+
+def check_modules(name: str, card: MetricCard) -> None:
+    """Refuse a metric whose packages are not installed, with the command that installs them."""
+    if missing := _missing(card):
+        install = install_extra(card.extra) if card.extra else f'"pip install {" ".join(missing)}"'
+        raise UserError(
+            f"Metric {name!r} needs {', '.join(missing)}, not installed here: type {install}, "
+            "or ask for other metrics (the ones without a model: overlap, rouge, bm25, support-mini)."
+        )
+
+
+MetricProgress = Callable[[str, int, int], None]
+"""Called with (metric, pairs done, pairs in all)."""
+
+
+def score_metrics(
+    texts: Sequence[Texts],
+    names: Sequence[str],
+    config: RunConfig,
+    store: ScoreStore | None = None,
+    progress: MetricProgress | None = None,
+) -> Iterator[tuple[str, Metric, Scored]]:
+    """Score (source, statement) texts with each metric, in an order of its own.
+
+    Every metric's checkpoint is found (or fetched) before the first of them scores. A group's models are let go
+    before the next group's are loaded.
+    """
+    with worker_pool(config) as pool:
+        yield from score_in(pool, texts, load_metrics(names, config), store, progress)
+
+
+def score_in(
+    pool: Pool | None,
+    texts: Sequence[Texts],
+    metrics: LoadedMetrics,
+    store: ScoreStore | None,
+    progress: MetricProgress | None,
+) -> Iterator[tuple[str, Metric, Scored]]:
+    """Do as `score_metrics`, with workers that are there already: a command has one pool, however often it scores."""
+    combinations = metrics.combinations
+    members = {member for metric in combinations.values() for member in metric.members}
+    found: dict[str, tuple[int, Scored]] = {}
+    for group in metrics.groups():
+        for name, metric, scored in _score_group(group, texts, metrics, store, progress, pool):
+            if name in members:
+                found[name] = metric.card.direction, scored
+            if name in metrics.names:
+                yield name, metric, scored
+        del metric
+    for name, combination in combinations.items():
+        parts = [found[member] for member in combination.members]
+        yield name, combination, _combine(name, combination, parts, texts)
+
+
+def _score_group(
+    group: Sequence[str],
+    texts: Sequence[Texts],
+    loaded: LoadedMetrics,
+    store: ScoreStore | None,
+    progress: MetricProgress | None,
+    pool: Pool | None,
+) -> Iterator[tuple[str, Metric, Scored]]:
+    label = " + ".join(group)
+    metrics = [loaded.fresh(name) for name in group]
+    with plug_in(label):
+        report = partial(progress, label) if progress else None
+        scored = score_jointly(metrics, texts, store, report, executed(pool, group, metrics, loaded.config))
+    for name, metric in zip(group, metrics, strict=True):
+        if note := metric.note():
+            _log.info("%s: %s", name, note)
+    yield from zip(group, metrics, scored, strict=True)
+
+
+def _combine(name: str, metric: Combination, parts: Sequence[tuple[int, Scored]], texts: Sequence[Texts]) -> Scored:
+    # Unique pairs only: a pair that the job holds twice would weigh twice in the scale.
+    first = {pair: number for number, pair in reversed(list(enumerate(texts)))}
+    numbers = sorted(first.values())
+    answers = [[scored.answers[number].oriented(direction) for number in numbers] for direction, scored in parts]
+    with plug_in(name):
+        unique = dict(zip((texts[number] for number in numbers), metric.combine(answers), strict=True))
+    identity = {
+        **metric.identity(),
+        "members": [scored.identity for _, scored in parts],
+        "corpus": sha256_json(sorted(set(texts))),
+    }
+    return Scored([unique[pair] for pair in texts], identity, len(unique), 0)

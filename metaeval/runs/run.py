@@ -1,0 +1,337 @@
+"""A run: from settings to results, their files and their page; pairs and scores as files."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from metaeval.config import RunConfig
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.pairs import Pair
+from metaeval.corpus.ratings import Ratings
+from metaeval.errors import UserError
+from metaeval.files import atomic_write, declare, safe_name, write_text
+from metaeval.reading import parquet_library
+from metaeval.report.formats import PAGE
+from metaeval.report.html_report import Picture, explorer_line, judged, page
+from metaeval.report.measures import metrics_of
+from metaeval.report.result import Result, save_result
+from metaeval.report.table import plain
+from metaeval.runs.columns import (
+    Column,
+    answer_rows,
+    control_columns,
+    named_metrics,
+    rated_columns,
+    reading,
+    scored_columns,
+    unscored_metrics,
+)
+from metaeval.runs.evaluation import Asked, evaluate, find_protocols, readable_protocols, readings_of
+from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
+from metaeval.runs.metrics import LoadedMetrics, MetricProgress, score_in, worker_pool
+from metaeval.runs.prepared_run import Job, RatedSet, find_dataset, pair_file, prepare, prepare_ratings
+from metaeval.runs.significance import as_one_family
+from metaeval.scoring.large_tables import PairFile
+from metaeval.scoring.scorefile import score_writer, write_manifest, write_scores
+from metaeval.scoring.store import ScoreStore
+from protocols.contract import Protocol
+
+if TYPE_CHECKING:
+    from metaeval.report.figures.drawing import Look
+
+EXPLORER = "view.html"
+
+_log = logging.getLogger("metaeval")
+
+
+def write_report(
+    results: Sequence[Result],
+    protocols: Mapping[str, Protocol],
+    folder: Path,
+    title: str = "",
+    pairs: bool = False,
+    bars: bool = False,
+) -> Path:
+    """Write the page of results into their folder; its path.
+
+    protocols: by name. pairs: the folder is a job's, whose pairs the explorer can show. bars: with the bars that
+    protocols declare, where matplotlib, which takes its time, is installed.
+    """
+    pictures = {}
+    try:
+        pictures = pictures_of(results, protocols) if bars else {}
+    except UserError as error:
+        _log.info("The page has no bars: %s", error)
+    code = folder.name.rpartition("-")[2]
+    link = EXPLORER if (folder / EXPLORER).is_file() else ""
+    shown = explorer_line(f"metaeval view {code}", link) if pairs else ""
+    path = folder / PAGE
+    write_text(path, page(results, pictures, title, readings_of(protocols.values()), shown))
+    return path
+
+
+def pictures_of(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> dict[str, list[Picture]]:
+    """What protocols draw of results, by data set as a page names it."""
+    from metaeval.report.figures.bars import measure_bars
+    from metaeval.report.figures.drawing import image
+
+    found: dict[str, list[Picture]] = {}
+    looks = metric_looks(results)
+    for protocol, result in drawn(results, protocols):
+        ties = " Bars are expectations over the orders of tied scores." if protocol.tie_orders else ""
+        drawing = image(measure_bars(result, looks), "svg").decode("utf-8")
+        found.setdefault(judged(result), []).append(Picture(f"{plain(result.title)}.{ties}", drawing))
+    return found
+
+
+def metric_looks(results: Sequence[Result]) -> dict[str, Look]:
+    """How each metric of the results looks, in all of their figures."""
+    from metaeval.report.figures.drawing import looks_of
+
+    return looks_of(row.metric for result in results for row in metrics_of(result))
+
+
+def drawn(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> Iterator[tuple[Protocol, Result]]:
+    """The results that their protocols draw."""
+    for result in results:
+        protocol = protocols.get(result.protocol)
+        if protocol and protocol.figure and metrics_of(result):
+            yield protocol, result
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """One result a protocol, of columns over the rows of a job or of a rated set.
+
+    protocols: those of the run, by name. left_out: of each protocol that tells no metrics apart there, why.
+    """
+
+    source: Job | RatedSet
+    columns: Sequence[Column]
+    results: list[Result]
+    protocols: Mapping[str, Protocol]
+    left_out: Mapping[str, str]
+
+
+def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpus | None = None) -> Evaluated:
+    """Score the data with every metric and evaluate it under every protocol; nothing is written but the score store.
+
+    corpus: judged data to take in place of the run's data set.
+
+    Raises `UserError` for anything wrong in the settings or the data, before any scoring where that can be told.
+    """
+    protocols = _checked_protocols(config)
+    metrics = named_metrics(config)
+    _check_batch(metrics)
+    job = prepare(config, corpus)
+    readable_protocols(protocols, job)
+    return evaluate_columns(job, scored_columns(job, metrics, progress), protocols)
+
+
+def run_scores(config: RunConfig, progress: MetricProgress | None = None, ratings: Ratings | None = None) -> Evaluated:
+    """Evaluate the run's score files; on a rated set, beside the scores that were published with it.
+
+    ratings: in place of the run's data set. Raises `UserError` as `run` does.
+    """
+    if ratings is None and find_dataset(config.dataset, config)[0].kind == "corpus":
+        return run(config, progress)
+    protocols = _checked_protocols(config)
+    rated = prepare_ratings(config, ratings)
+    names = [*rated.ratings.scores, *dict.fromkeys(config.metrics)]
+    return evaluate_rated(rated, rated_columns(rated, names), protocols)
+
+
+def _checked_protocols(config: RunConfig) -> list[Asked]:
+    """The run's protocols; refuses what can be refused before hours of scoring, and a certificate that cannot be."""
+    protocols = find_protocols(config)
+    if config.interval.certify:
+        from metaeval.runs.certifying import check_certificate
+
+        check_certificate(config)
+    return protocols
+
+
+def evaluate_columns(
+    source: Job | RatedSet,
+    columns: Sequence[Column],
+    protocols: Sequence[Asked] = (),
+    tested: Collection[str] | None = None,
+) -> Evaluated:
+    """Evaluate columns, and the controls if the run wants them, under every protocol that distinguishes them.
+
+    protocols: those of the run, where they are known already. tested: the metrics that are tested against each other;
+    None for all. Raises `UserError` where no protocol distinguishes metrics.
+    """
+    config = source.config
+    protocols = protocols or _checked_protocols(config)
+    whole = [*columns, *control_columns(source, columns)] if config.controls else columns
+    readable, left_out = readable_protocols(protocols, source)
+    results = [evaluate(frame, whole, *protocol, config, tested, len(readable)) for protocol, frame in readable]
+    if config.comparison.family == "suite":
+        results = as_one_family(results)
+    if config.interval.certify:
+        from metaeval.runs.certifying import certified
+
+        made = zip(results, readable, strict=True)
+        results = [certified(result, protocol, frame, whole, config) for result, (protocol, frame) in made]
+    return Evaluated(source, whole, results, {protocol.name: protocol for protocol, _ in protocols}, left_out)
+
+
+def evaluate_rated(
+    rated: RatedSet, columns: Sequence[Column], protocols: Sequence[Asked] = (), tested: Collection[str] | None = None
+) -> Evaluated:
+    """Evaluate columns of a rated set, and its controls, as `evaluate_columns`; `UserError` for no column."""
+    if not columns:
+        own = ", or the table a column of numbers for each metric" if rated.config.dataset == "ratings" else ""
+        raise UserError(f"{rated.name} comes without published scores: give a score file, with its ratings' ids{own}.")
+    return evaluate_columns(rated, columns, protocols, tested=tested)
+
+
+def are_decided(found: Evaluated) -> bool:
+    """Whether the scores of every metric are levels, 0, 1 and 2."""
+    scores = [column.score[~np.isnan(column.score)] for column in found.columns if column.kind == "metric"]
+    return all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)
+
+
+def write_run(
+    config: RunConfig, run: Evaluated, command: str = "run", more: Mapping[str, Any] | None = None
+) -> list[Path]:
+    """Write each result as JSON, their page, the judged rows, and a manifest; the paths.
+
+    They stand in RESULTS/DATASET-SPLIT-UNIT-HASH, with the pool before the hash where it is not `own`; the hash is of
+    all signatures. The files hold no time and no machine: the same run gives the same bytes. The manifest holds both.
+    more: what the manifest says besides.
+    """
+    folder = run_folder(config, run.results)
+    written = []
+    if run.source is not None:
+        written.append(folder / PAIRS)
+        write_pairs(run.source, run.columns, folder / PAIRS)
+    for result in run.results:
+        save_result(result, folder / f"{result.protocol}.json")
+        written.append(folder / f"{result.protocol}.json")
+    pairs = isinstance(run.source, Job)
+    written.append(write_report(run.results, run.protocols, folder, pairs=pairs))
+    close_job(config, Command(command), folder, [result.data for result in run.results], written, more)
+    return written
+
+
+def run_folder(config: RunConfig, results: Sequence[Result]) -> Path:
+    """The folder of a run's results."""
+    first = results[0]
+    parts = [first.data.name, first.data.split, first.unit, *([config.pool] if config.pool != "own" else [])]
+    signatures = [row.signature for result in results for row in result.rows]
+    return job_folder(config.results, parts, signatures, Command("run"), config)
+
+
+def _check_batch(metrics: LoadedMetrics) -> None:
+    """Refuse a batch's output that no metric of the run takes."""
+    if metrics.config.batch is not None:
+        metrics.check_asking("--replies")
+
+
+def check_pair_file(path: Path) -> None:
+    """Refuse a file that pairs cannot be written to."""
+    if path.suffix not in (".jsonl", ".parquet"):
+        raise UserError(f"Pairs are written as .jsonl or .parquet; {path.name!r} is neither.")
+    if path.suffix == ".parquet":
+        parquet_library()
+
+
+def write_pair_file(pairs: Iterable[Pair], path: Path) -> None:
+    """Write pairs as .jsonl or .parquet, one row each."""
+    rows = []
+    for pair in pairs:
+        levels = {"level": pair.level, "citation_level": pair.citation_level}
+        named = {key: None if level is None else level.label for key, level in levels.items()}
+        rows.append({**pair._asdict(), **named})
+    if path.suffix == ".parquet":
+        pyarrow = parquet_library()
+        with atomic_write(path) as file:
+            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), file)
+    else:
+        write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+@dataclass(frozen=True)
+class ScoreFileWritten:
+    """A score file of one metric: the number of its pairs, and of those without a score."""
+
+    metric: str
+    path: Path
+    pairs: int
+    unscored: int
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.pairs:,} pairs, {self.unscored:,} without a score"
+
+
+def export_scores(
+    config: RunConfig, folder: Path, suffix: str, progress: MetricProgress | None = None
+) -> Iterator[ScoreFileWritten]:
+    """Score the job with each metric of the run and write FOLDER/METRIC.suffix; yields what was written of each."""
+    metrics = unscored_metrics(config)
+    _check_batch(metrics)
+    if suffix == "parquet":
+        parquet_library()  # refused here, before hours of scoring
+    if table := pair_file(config):
+        yield from _export_table(table, metrics, folder, suffix, progress)
+        return
+    declare("output", *(_score_path(folder, name, suffix) for name in metrics.names))
+    job = prepare(config)
+    with ScoreStore(config.store_path) as store:
+        for name, metric, found in answer_rows(job, metrics, store, progress):
+            path = _score_path(folder, name, suffix)
+            # Rows, where they hold what the scores of the job's pairs do not: joined chunks, or chunks of a page.
+            by_row = found.joined is not None or reading(job, name, metrics) is not job
+            ids = [row.id for row in job.rows] if by_row else [pair.pair_id for pair in job.pairs]
+            answers = found.rows if by_row else found.pairs
+            manifest = {
+                "metric": name,
+                "direction": 1 if by_row else metric.card.direction,
+                "identity": found.identity,
+                "pairs": len(ids),
+                "job": {key: str(value) for key, value in job.fields.items()},
+            }
+            write_scores(path, ids, answers, manifest)
+            missing = sum(answer.score is None for answer in answers)
+            yield ScoreFileWritten(name, path, len(answers), missing)
+
+
+def _score_path(folder: Path, name: str, suffix: str) -> Path:
+    return folder / (safe_name(name.replace(":", ".")) + f".{suffix}")
+
+
+def _export_table(
+    table: PairFile, metrics: LoadedMetrics, folder: Path, suffix: str, progress: MetricProgress | None
+) -> Iterator[ScoreFileWritten]:
+    """Score a table window by window into score files, which appear when all of it is scored."""
+    metrics.check_windows(table)
+    config = metrics.config
+    paths = {name: _score_path(folder, name, suffix) for name in metrics.names}
+    missing, manifests = Counter[str](), dict[str, dict[str, Any]]()
+    fields = {"data": f"{table.path.stem}/all@{table.fingerprint[:12]}", "unit": "rating"}
+    fields |= {"windows": str(len(table.starts))} if len(table.starts) > 1 else {}
+    with ScoreStore(config.store_path) as store, worker_pool(config) as pool, ExitStack() as stack:
+        add = {name: stack.enter_context(score_writer(path)) for name, path in paths.items()}
+        for window in table.windows():
+            report = table.shifted(progress, window.number)
+            for name, metric, scored in score_in(pool, window.texts, metrics, store, report):
+                add[name](window.ids, scored.answers)
+                missing[name] += sum(answer.score is None for answer in scored.answers)
+                manifests[name] = {"direction": metric.card.direction, "identity": scored.identity}
+            del window, metric, scored  # before the next window is read
+            if pool:
+                pool.forget()
+    for name, path in paths.items():
+        write_manifest(path, {"metric": name, **manifests[name], "pairs": table.rows, "job": fields})
+        yield ScoreFileWritten(name, path, table.rows, missing[name])

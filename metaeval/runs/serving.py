@@ -1,0 +1,55 @@
+"""Serve a metric to the metric `worker`: read pairs as JSON lines from standard input, write scores to the output."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from itertools import takewhile
+from typing import Any
+
+from metaeval import __version__
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.runs.metrics import check_modules, load_metric, plug_in
+
+PROTOCOL = "metaeval-worker/1"
+
+
+def serve(name: str, config: RunConfig) -> None:
+    """Score what standard input asks for until it ends; an error's sentence is sent too, and raised."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # what a model's packages print is no answer
+
+    def send(*lines: dict[str, Any]) -> None:
+        answers.writelines(json.dumps(fields) + "\n" for fields in lines)
+        answers.flush()
+
+    try:
+        _serve(name, config, send)
+    except UserError as error:
+        send({"error": str(error)})
+        raise
+    finally:
+        sys.stdout = answers
+
+
+def _serve(name: str, config: RunConfig, send: Callable[..., None]) -> None:
+    metric = load_metric(name, config)
+    check_modules(name, metric.card)
+    if metric.corpus_dependent:
+        raise UserError(f"{name!r} depends on all sources of a job, and a worker sees one block at a time.")
+    try:
+        expected = json.loads(sys.stdin.readline())["protocol"] == PROTOCOL
+    except (ValueError, TypeError, KeyError):
+        expected = False
+    if not expected:
+        raise UserError("This is a worker: its first line should come from metaeval (metric='worker:COMMAND').")
+    with plug_in(name):
+        card = metric.card
+        scale = {"direction": card.direction, "low": card.low, "high": card.high, "identity": metric.identity()}
+        send({"protocol": PROTOCOL, "name": name, "version": f"metaeval-{__version__}", **scale})
+        while block := [json.loads(line) for line in takewhile(str.strip, sys.stdin)]:
+            sources, statements = ([pair[side] for pair in block] for side in ("source", "statement"))
+            metric.prepare(list(dict.fromkeys(sources)), list(dict.fromkeys(statements)))
+            scored = zip(block, metric.score(sources, statements), strict=True)
+            send(*({"id": pair["id"], **answer._asdict()} for pair, answer in scored))

@@ -1,0 +1,401 @@
+"""A job cut into shards: tasks that share nothing but a folder score every n-th block; and its Slurm batch file."""
+
+from __future__ import annotations
+
+import random
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metaeval.config import ExecutorConfig, RunConfig, changed_settings
+from metaeval.config_files import check_file
+from metaeval.errors import UserError
+from metaeval.files import sha256_json
+from metaeval.reading import parquet_library
+from metaeval.runs.columns import reading, unscored_metrics
+from metaeval.runs.metrics import (
+    LoadedMetrics,
+    MetricProgress,
+    executed,
+    load_metrics,
+    package_versions,
+    plug_in,
+    worker_pool,
+)
+from metaeval.runs.prepared_run import Job, pair_file, prepare
+from metaeval.scoring.contract import Combination, Metric
+from metaeval.scoring.engine import context_of, job_identity
+from metaeval.scoring.executors.contract import Task
+from metaeval.scoring.executors.notice import Notice, noticed
+from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.pace import device_of
+from metaeval.scoring.plan import Plan, TextBlock, Texts, make_plan
+from metaeval.scoring.shards import (
+    PartNote,
+    PartWriter,
+    PlanNote,
+    Shard,
+    WindowNote,
+    part_notes,
+    plan_folder,
+    plans,
+    read_note,
+    read_part,
+    write_note,
+)
+from metaeval.scoring.store import pair_key
+
+TOLERANCE = 1e-5
+"""Largest difference of a score that another model of device may give."""
+
+
+@dataclass(frozen=True)
+class _Sharded:
+    """A job of metrics that share it, as tasks see it: their identities, unique pairs by key, and the plan.
+
+    window: of a table of several.
+    """
+
+    identities: Sequence[Mapping[str, Any]]
+    unique: Mapping[bytes, Texts]
+    plan: Plan
+    window: WindowNote | None
+
+    def task(self, block: TextBlock, wanted: Sequence[int]) -> Task:
+        return Task(block.number, block.keys, [self.unique[key] for key in block.keys], wanted)
+
+
+@dataclass(frozen=True)
+class ShardWritten:
+    """A shard of one metric's plan, in its folder: the number of its blocks, and of all. window: of a table."""
+
+    metric: str
+    path: Path
+    shard: Shard
+    blocks: int
+    all_blocks: int
+    window: WindowNote | None
+
+    def __str__(self) -> str:
+        window = f"{self.window}, " if self.window else ""
+        count = f"{self.blocks:,} of {self.all_blocks:,} blocks"
+        return f"{self.path}: {self.metric}, {window}shard {self.shard.index} of {self.shard.count}: {count}"
+
+
+def export_shard(
+    config: RunConfig, shard: Shard, folder: Path, progress: MetricProgress | None = None
+) -> Iterator[ShardWritten]:
+    """Score a shard of the run's blocks with each metric, into parts; yields what was written of each metric.
+
+    Blocks that a part in the folder has are not scored again. An interrupted task keeps every finished block. Raises
+    `UserError` for a metric that cannot be sharded, before anything is scored, and `EndedError` where SIGTERM came.
+    """
+    parquet_library()
+    metrics = shardable(config)
+    with noticed() as notice, worker_pool(config) as pool:
+        for part in _parts(metrics, progress):
+            for group in metrics.groups():
+                yield from _export_group(group, part, metrics, shard, folder, pool, notice)
+                if notice.given:
+                    return
+            del part  # before the next window is read
+            if pool:
+                pool.forget()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What is planned as one job: the whole of a run, or (texts) a table of pairs, or a window of it."""
+
+    whole: Job | None
+    texts: Sequence[Texts] = ()
+    window: WindowNote | None = None
+    progress: MetricProgress | None = None
+
+    def job(self, group: Sequence[str], loaded: LoadedMetrics, metrics: Sequence[Metric]) -> _Sharded:
+        """The pairs that these metrics score. group: their names among those that are loaded."""
+        read = reading(self.whole, group[0], loaded).texts if self.whole else self.texts
+        unique = {pair_key(*pair): pair for pair in read}
+        identities = [job_identity(metric, unique.values()) for metric in metrics]
+        return _Sharded(identities, unique, make_plan(unique, metrics[0].block_tokens), self.window)
+
+
+def _parts(metrics: LoadedMetrics, progress: MetricProgress | None = None) -> Iterator[_Part]:
+    table = pair_file(metrics.config)
+    if table is None:
+        yield _Part(prepare(metrics.config), progress=progress)
+        return
+    metrics.check_windows(table)
+    count = len(table.starts)
+    for window in table.windows():
+        note = WindowNote(table=table.fingerprint, numbers=[window.number], of=count) if count > 1 else None
+        part = _Part(None, window.texts, note, table.shifted(progress, window.number))
+        del window
+        yield part
+        del part
+
+
+def shardable(config: RunConfig) -> LoadedMetrics:
+    """The run's metrics; `UserError` for one that cannot be scored in shards."""
+    metrics = unscored_metrics(config)
+    for name in metrics.names:
+        metric = metrics[name]
+        if isinstance(metric, Combination):
+            what = f"{name!r} combines {', '.join(metric.members)}"
+            raise UserError(f"{what}: score these in shards, merge them, and run it with that store.")
+        if "budget" in metric.Options.model_fields:
+            raise UserError(
+                f"{name!r} asks a chat model, and each task would spend the budget anew: score it in one process, "
+                "which keeps many requests in flight."
+            )
+    return metrics
+
+
+def _export_group(
+    group: Sequence[str],
+    part: _Part,
+    loaded: LoadedMetrics,
+    shard: Shard,
+    folder: Path,
+    pool: Pool | None,
+    notice: Notice,
+) -> Iterator[ShardWritten]:
+    label, progress, config = " + ".join(group), part.progress, loaded.config
+    metrics = [loaded.fresh(name) for name in group]
+    with plug_in(label):
+        job = part.job(group, loaded, metrics)
+        own, device = shard.blocks(job.plan), device_of(metrics[0])
+        places = [plan_folder(folder, identity, job.plan) for identity in job.identities]
+        lacking: dict[int, list[int]] = {block.number: [] for block in own}
+        for number, (name, place, identity) in enumerate(zip(group, places, job.identities, strict=True)):
+            planned = PlanNote(
+                metric=name,
+                identity=dict(identity),
+                plan=job.plan.id,
+                block_tokens=job.plan.block_tokens,
+                blocks=len(job.plan.blocks),
+                pairs=len(job.unique),
+                shards=shard.count,
+                run=config.model_dump(mode="json"),
+                windows=[job.window] if job.window else [],
+            )
+            write_note(place, planned)
+            done = {block.number for note in part_notes(place).values() for block in note.blocks}
+            for block in lacking.keys() - done:
+                lacking[block].append(number)
+        left = [block for block in own if lacking[block.number]]
+        total = sum(len(block.keys) for block in own)
+        scored = total - sum(len(block.keys) for block in left)
+        if progress:
+            progress(label, scored, total)
+        execute = executed(pool, group, metrics, config)
+        with ExitStack() as stack:
+            writers: list[PartWriter] = []
+            for place, identity in zip(places, job.identities, strict=True):
+                of, versions = sha256_json(dict(identity)), dict(package_versions())
+                note = PartNote(identity=of, plan=job.plan.id, blocks=[], versions=versions, device=device)
+                writers.append(PartWriter(place, note))
+                stack.callback(writers[-1].close)  # whatever ends the task
+
+            def keep() -> None:
+                for writer in writers:
+                    writer.close()
+
+            notice.keep = keep
+            tasks = (job.task(block, lacking[block.number]) for block in left)
+            for task, answers in execute(context_of(job.unique.values()), notice.until(tasks)):
+                with notice.writing(task):
+                    for number, found in zip(task.wanted, answers, strict=True):
+                        writers[number].add(job.plan.blocks[task.block], found)
+                scored += len(task.keys)
+                if progress:
+                    progress(label, scored, total)
+    for name, place in zip(group, places, strict=True) if not notice.given else ():
+        yield ShardWritten(name, place, shard, len(own), len(job.plan.blocks), job.window)
+
+
+@dataclass(frozen=True)
+class VerifiedShards:
+    """Blocks of a plan that were scored again here. differing: pairs; largest: difference of their scores.
+
+    same_device: whether a part was computed by the model of device that is here: then no digit may differ.
+    """
+
+    metric: str
+    blocks: int
+    pairs: int
+    differing: int
+    largest: float
+    same_device: bool
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the scores are what they should be."""
+        return not self.differing if self.same_device else self.largest <= TOLERANCE
+
+
+def verify_shards(
+    folder: Path, settings: Mapping[str, Any], count: int, seed: int, progress: MetricProgress | None = None
+) -> Iterator[VerifiedShards]:
+    """Score `count` random blocks of each plan again, and hold them against the parts. A table is read once a metric.
+
+    settings: in place of those that plan.json holds. Where the tasks were executed is not taken from it. Raises
+    `UserError` where the data, the metric or the plan are not to be had here as they were.
+    """
+    if count < 1:
+        raise UserError(f"blocks is {count}; it should be 1 or more.")
+    jobs: dict[str, tuple[RunConfig, dict[Path, PlanNote]]] = {}
+    for place in plans(folder):
+        note = read_note(place)
+        noted = {**note.run, "metrics": (note.metric,)}
+        noted.pop("executor", None)
+        if not settings.get("trust_config"):
+            check_file(place, {key: value for key, value in noted.items() if key not in settings})
+        config = changed_settings(RunConfig, noted, settings, (), str(place))
+        jobs.setdefault(config.model_dump_json(), (config, {}))[1][place] = note
+    for config, notes in jobs.values():
+        metrics = load_metrics(config.metrics, config)
+        for part in _parts(metrics):
+            for place, note in list(notes.items()):
+                if note.holds(part.window):
+                    del notes[place]
+                    yield _verify_plan(place, note, part, metrics, count, seed, progress)
+            del part  # before the next window is read
+        for place, note in notes.items():
+            raise _made_of_others(place, note)
+
+
+def _made_of_others(place: Path, note: PlanNote) -> UserError:
+    return UserError(
+        f"{place} is not what this machine makes of {note.metric!r}: the data, the code or the model's files are "
+        "others here."
+    )
+
+
+def _verify_plan(
+    place: Path,
+    note: PlanNote,
+    part: _Part,
+    loaded: LoadedMetrics,
+    count: int,
+    seed: int,
+    progress: MetricProgress | None,
+) -> VerifiedShards:
+    metric, config = loaded.fresh(note.metric), loaded.config
+    with plug_in(note.metric):
+        job, device = part.job([note.metric], loaded, [metric]), device_of(metric)
+    if plan_folder(place.parents[1], job.identities[0], job.plan) != place:
+        raise _made_of_others(place, note)
+    ids = {block.number: block.id for block in job.plan.blocks}
+    known = {}
+    if not (parts := part_notes(place)):
+        raise UserError(
+            f"{place} ({note.metric}) has no part yet, so there is nothing to compare: score a shard first."
+        )
+    for path, scored in parts.items():
+        for block, rows in read_part(path, scored):
+            if ids.get(block.number) != block.id:
+                raise UserError(f"{path} holds a block that its plan does not have: delete it, and score it again.")
+            known[block.number] = scored.device, rows
+    chosen = sorted(random.Random(seed).sample(sorted(known), min(count, len(known))))
+    differing, largest, pairs = 0, 0.0, 0
+    with worker_pool(config) as pool, plug_in(note.metric):
+        execute = executed(pool, [note.metric], [metric], config)
+        tasks = (job.task(job.plan.blocks[number], (0,)) for number in chosen)
+        for task, (answers,) in execute(context_of(job.unique.values()), tasks):
+            for answer, row in zip(answers, known[task.block][1], strict=True):
+                pairs += 1
+                if tuple(answer) != row[1:]:
+                    differing += 1
+                    both = answer.score is not None and row[1] is not None
+                    largest = max(largest, abs((answer.score or 0) - (row[1] or 0)) if both else float("inf"))
+            if progress:
+                progress(note.metric, pairs, sum(len(job.plan.blocks[number].keys) for number in chosen))
+    same = all(known[number][0] == device for number in chosen)
+    return VerifiedShards(note.metric, len(chosen), pairs, differing, largest, same)
+
+
+_TIME = re.compile(r"(\d+-)?\d+(:\d+){0,2}")
+
+
+def batch_file(
+    config: RunConfig,
+    words: Sequence[str],
+    tasks: int,
+    folder: Path,
+    cpus: int,
+    gpus: int,
+    time: str,
+    ray: bool = False,
+) -> str:
+    """A Slurm batch file; `UserError` as `export_shard` before it scores.
+
+    One task of an array for each shard; with `ray`, one allocation of so many nodes, and a cluster of Ray on them that
+    scores the whole plan. words: what was typed for the run's settings. gpus: of a task, each with a process of its own
+    where there are several.
+    """
+    for name, value, least in (("tasks", tasks, 1), ("cpus", cpus, 1), ("gpus", gpus, 0)):
+        if value < least:
+            raise UserError(f"{name} is {value}; it should be {least} or more.")
+    if not _TIME.fullmatch(time):
+        raise UserError(f"time is {time!r}; it should be as Slurm reads it: 90, 04:00:00 or 2-12:00:00.")
+    if ray and config.executor != ExecutorConfig():
+        raise UserError("ray sets the executor by itself: leave the settings of the executor out.")
+    shardable(config)
+    if ray:
+        more = ["--executor", "ray", "--set", "executor.address=auto"]
+    else:
+        more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
+    command = shlex.join(["metaeval", "score", *words, *more, "--output", str(folder)])
+    where = [f"--nodes={tasks}", "--ntasks-per-node=1"] if ray else [f"--array=0-{tasks - 1}"]
+    asked = [
+        "--job-name=metaeval",
+        *where,
+        f"--cpus-per-task={cpus}",
+        *([f"--gpus-per-task={gpus}"] if gpus else []),
+        f"--time={time}",
+        "--signal=B:TERM@120",
+        "--requeue",
+    ]
+    shards = shlex.quote(str(folder))
+    return "".join(
+        f"{line}\n"
+        for line in (
+            "#!/bin/bash",
+            *(f"#SBATCH {one}" for one in asked),
+            "",
+            "# Whole blocks are written into the folder of shards, and what is there is skipped when this runs again.",
+            f"# What is left:   metaeval shards status {shards}",
+            f"# When all is:    metaeval shards merge {shards}",
+            *(
+                _on_ray(command, tasks, cpus, gpus)
+                if ray
+                else [f'exec {command} --shard "$SLURM_ARRAY_TASK_ID/{tasks}"']
+            ),
+        )
+    )
+
+
+def _on_ray(command: str, nodes: int, cpus: int, gpus: int) -> list[str]:
+    """Start Ray on every node, run the command on the first, and let it alone have the signal before the end.
+
+    The file of the command's process id stands on the first node, which is where the batch file runs.
+    """
+    given = f"--min-nodes {nodes} --num-cpus {cpus}" + (f" --num-gpus {gpus}" if gpus else "")
+    return [
+        "export RAY_USAGE_STATS_ENABLED=0 RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT=300",
+        "# Whoever reaches a cluster runs code on it: this one is for processes of this job alone.",
+        'RAY_AUTH_TOKEN=$(od -An -N32 -tx1 /dev/urandom | tr -d " \\n")',
+        "export RAY_AUTH_MODE=token RAY_AUTH_TOKEN",
+        'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
+        "process=$(mktemp)",
+        """trap 'kill -TERM "$(cat "$process")"' TERM""",
+        f'srun --nodes={nodes} --ntasks={nodes} ray symmetric-run --address "$head:6379" {given} -- \\',
+        f'  bash -c \'echo $$ > "$0"; exec "$@"\' "$process" {command} --shard 0/1 &',
+        "wait $!",
+        "wait $!  # a signal has ended the first one; the status is the command's",
+    ]

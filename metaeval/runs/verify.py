@@ -1,0 +1,213 @@
+"""Verify a metric here; official packages: an environment of its own for each, and how options are said to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
+from metaeval.files import cache_folder, sha256_json, write_text
+from metaeval.runs.metrics import load_metric, load_metrics, plug_in
+from metaeval.scoring.backends.model_metric import ModelMetric
+from metaeval.scoring.canaries import OfficialComparison, Verified, compared, verified
+from metaeval.scoring.contract import Combination, Metric
+
+Say = Callable[[str], None]
+"""Told what is being done, in a few words."""
+
+
+def verify(name: str, config: RunConfig) -> Verified:
+    """Score the canary pairs with a metric, together and one by one.
+
+    Raises `UserError` for what the metric itself refuses: a wrong option, a missing package, a model not to be had.
+    """
+    metric = load_metrics([name], config)[name]
+    if isinstance(metric, Combination):
+        raise UserError(f"{name!r} combines other metrics: verify these, {', '.join(metric.members)}, one at a time.")
+    with plug_in(name):
+        return verified(name, metric)
+
+
+def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
+    """The official package's scorer for a metric with the run's options; its environment is made if need be.
+
+    Raises `UserError` for a metric without an official package that can be installed, and for options that the
+    package does not have.
+    """
+    metric = load_metrics([name], config)[name]
+    with plug_in(name):
+        recipe = RECIPES.get(metric.card.name)
+        if recipe is None or not isinstance(metric, ModelMetric):
+            raise UserError(
+                f"There is no official package for {name!r} that can be installed here: --official compares "
+                f"{', '.join(RECIPES)}. Leave it out for the other checks."
+            )
+        if metric.options.dtype != "float32":
+            raise UserError("The official package computes in float32: leave dtype out.")
+        settings = {"folder": str(metric.model_folder.folder.resolve()), "device": "cpu", **recipe.settings(metric)}
+        recipe.environment.build(say)
+        script = Path(__file__).parent / "official" / "worker.py"
+        command = shlex.join([str(recipe.environment.python), "-I", str(script), json.dumps(settings)])
+        return load_metric("worker", RunConfig(metric_options={"worker": {"command": command, "timeout": 3600}}))
+
+
+def compare(found: Verified, official: Metric) -> OfficialComparison:
+    """Score the canary pairs with the official package."""
+    return compared(found, official, RECIPES[found.metric.card.name].title)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A package and what it needs, both pinned exactly.
+
+    The package itself is installed without its own list of needs: that of summac asks for a huggingface-hub (<= 0.17)
+    which no transformers of the last years runs with.
+    """
+
+    package: str
+    needs: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies: named after the package, with a hash of all pins and of the Python."""
+        pins = sha256_json([self.package, self.needs, sys.version_info[:2]])[:12]
+        return cache_folder() / "official" / f"{self.package.replace('==', '-')}-{pins}"
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return _python(self.folder)
+
+    def build(self, say: Say) -> None:
+        """Make it, if it is not there. Raises `UserError` when it cannot be made; nothing half made is left."""
+        if (self.folder / _MARK).is_file() and self.python.exists():
+            return
+        building = self.folder.with_name(f".{self.folder.name}.{os.getpid()}")
+        try:
+            building.parent.mkdir(parents=True, exist_ok=True)
+            say(f"Making an environment for {self.package} in {self.folder}")
+            say("(once; it takes minutes, and 1 GB or more) ...")
+            made, installed = f"The environment for {self.package}", f"The official package {self.package}"
+            _step([sys.executable, "-m", "venv", str(building)], made, _NO_VENV)
+            pip = [str(_python(building)), "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            for what in (self.needs, ("--no-deps", self.package)):
+                _step([*pip, *what], installed, _NO_INSTALL)
+            write_text(building / _MARK, "\n".join([self.package, *self.needs, ""]))
+            shutil.rmtree(self.folder, ignore_errors=True)
+            building.rename(self.folder)
+        except OSError as error:
+            raise UserError(
+                f"Cannot make {self.folder}: {error.strerror or error}. Free space there, or name another cache folder "
+                "with METAEVAL_CACHE."
+            ) from error
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+
+
+_MARK = "metaeval-pins.txt"
+_NO_VENV = "Python's own venv is needed (on Debian and Ubuntu: apt install python3-venv)"
+_NO_INSTALL = "A network and a package index are needed, this once"
+
+
+def _python(folder: Path) -> Path:
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def _step(command: Sequence[str], what: str, advice: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, check=False)
+    if done.returncode:
+        said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        errors = [line for line in said if line.startswith("ERROR")] or said
+        reason = errors[-1][:300] if errors else f"exit code {done.returncode}"
+        raise UserError(f"{what} could not be installed ({reason.rstrip('.')}). {advice}.")
+
+
+# The newest transformers that summac runs on, and what goes with it on Python 3.11 to 3.13.
+_STACK = (
+    "torch==2.13.0",
+    "transformers==4.51.3",
+    "tokenizers==0.21.4",
+    "huggingface-hub==0.36.2",
+    "safetensors==0.8.0",
+    "numpy==2.4.6",
+)
+_SUMMAC = Environment(
+    "summac==0.0.4", (*_STACK, "nltk==3.10.4", "sentencepiece==0.2.1", "protobuf==6.33.6", "requests", "tqdm")
+)
+_BERTSCORE = Environment(
+    "bert-score==0.3.13", (*_STACK, "pandas==2.3.3", "matplotlib==3.10.9", "packaging", "requests", "tqdm")
+)
+
+
+class OfficialRecipe(NamedTuple):
+    """An official package for a metric: its environment, and the worker's arguments for a metric's options."""
+
+    environment: Environment
+    settings: Callable[[ModelMetric], Mapping[str, Any]]
+
+    @property
+    def title(self) -> str:
+        """The package, and the transformers that it runs on."""
+        return f"{self.environment.package} on {self.environment.needs[1]}"
+
+
+def _summac(metric: ModelMetric, kind: str, names: tuple[str, ...]) -> dict[str, Any]:
+    options = metric.options
+    splitter = metric.splitter.name  # type: ignore[attr-defined]
+    if splitter.startswith("rules"):
+        raise UserError(
+            f"The official package splits sentences with NLTK, and this metric would use {splitter}: type "
+            "'python -m nltk.downloader punkt_tab', or set NLTK_DATA to a folder that holds punkt_tab."
+        )
+    if options.model is not None and "/" in options.model:
+        raise UserError(f"The official package knows no model {options.model!r}: name one of its table, such as vitc.")
+    import nltk
+
+    return {
+        "package": "summac",
+        "kind": kind,
+        "model": options.model or "vitc",
+        "options": {name: getattr(options, name) for name in names},
+        "nltk_data": [str(Path(folder).absolute()) for folder in nltk.data.path],
+    }
+
+
+def _summac_conv(metric: ModelMetric) -> dict[str, Any]:
+    settings = _summac(metric, "conv", ("granularity", "nli_labels", "bins", "agg"))
+    sha256 = metric.convolution.sha256  # type: ignore[attr-defined]
+    given = metric.options.conv_weights or next((cache_folder() / "files" / sha256[:16]).iterdir())
+    settings["options"]["start_file"] = str(given.resolve())
+    return settings
+
+
+def _bertscore(metric: ModelMetric) -> dict[str, Any]:
+    options = metric.options
+    if options.idf or options.baseline:
+        raise UserError("--official compares bertscore without idf and without a baseline of your own: leave both out.")
+    return {
+        "package": "bert-score",
+        "layer": metric.layer,  # type: ignore[attr-defined]
+        "measure": ("precision", "recall", "f1").index(options.side),
+        "baseline": metric.wanted.hub_id if options.rescale else None,
+    }
+
+
+RECIPES: dict[str, OfficialRecipe] = {
+    "bertscore": OfficialRecipe(_BERTSCORE, _bertscore),
+    "summac-conv": OfficialRecipe(_SUMMAC, _summac_conv),
+    "summac-zs": OfficialRecipe(
+        _SUMMAC, partial(_summac, kind="zs", names=("granularity", "op1", "op2", "use_ent", "use_con"))
+    ),
+}
+"""By the name on the metric's card."""
