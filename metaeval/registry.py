@@ -22,10 +22,11 @@ _GROUPS: dict[Kind, str] = {
     "pipeline": "metaeval.pipelines",
     "analysis": "metaeval.analyses",
 }
-_ADAPTED: dict[Kind, tuple[str, Kind, str]] = {
-    "analysis": ("cite.", "pipeline", "metaeval.citation.pipelines.analyses:analysis_of"),
-}
-"""A kind whose things are also made of those of another kind: the prefix of their names, that kind, and the adapter."""
+_ADAPTED: dict[Kind, tuple[str, Kind]] = {"analysis": ("cite.", "pipeline")}
+"""A kind whose things are also made of those of another kind: the prefix of their names, and that kind.
+
+The entry point of the prefix and a star is the adapter.
+"""
 LIST_COMMAND: dict[Kind, str] = {
     "metric": "Type 'metaeval metrics list'.",
     "dataset": "Type 'metaeval data list'.",
@@ -39,8 +40,9 @@ _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 def names(kind: Kind) -> list[str]:
     """Every registered name of a kind, sorted, without importing what they stand for."""
-    prefix, other, _ = _ADAPTED.get(kind, ("", None, ""))
-    return sorted({*_entries(kind), *(f"{prefix}{name}" for name in (_entries(other) if other else ()))})
+    prefix, other = _ADAPTED.get(kind, ("", None))
+    registered = {name for name in _entries(kind) if not name.endswith("*")}
+    return sorted({*registered, *(f"{prefix}{name}" for name in (_entries(other) if other else ()))})
 
 
 def is_code(kind: Kind, name: str) -> bool:
@@ -79,10 +81,9 @@ def check_typed(kind: Kind, name: str) -> None:
 
 def _find(kind: Kind, name: str, code: bool) -> Any:
     entry = _entries(kind).get(name)
-    prefix, other, adapter = _ADAPTED.get(kind, ("", None, ""))
-    if entry is None and other and name.startswith(prefix) and name in names(kind):
-        module, _, function = adapter.partition(":")
-        return getattr(importlib.import_module(module), function)(_find(other, name.removeprefix(prefix), code))
+    prefix, other = _ADAPTED.get(kind, ("", None))
+    if entry is None and other and name.startswith(prefix) and (code or name in names(kind)):
+        return _find(kind, f"{prefix}*", code).adapt(_find(other, name.removeprefix(prefix), code))
     if entry is None and _OBJECT.fullmatch(name):
         if not code:
             check_typed(kind, name)

@@ -326,7 +326,7 @@ def readers() -> list[Reader]:
     from metaeval.scoring.backends.checkpoint import _unmet
     from metaeval.scoring.scorefile import read_scores
     from metaeval.variants import dataset_variant, metric_variant
-    from tests.experiment.suites import read_suite
+    from tests.analyses.suites import read_suite
 
     def loader(module: Any, split: str, *names: str) -> Callable[[Path], Any]:
         options = {name: option.default for name, option in module.DATASET.options.items()}

@@ -14,8 +14,8 @@ FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("
 
 READS = "errors files reading"
 TABLES = "own_tables data_tables"
-PYTHON = f"variants config config_files declared corpus scoring experiment labelling report {READS} {TABLES}"
-"""What the Python interface imports."""
+SETTINGS = f"cells shown registry declared config config_files variants {READS} {TABLES}"
+PROTOCOL = "protocols.contract protocols.comparison protocols.contrasts protocols.simulation"
 
 # What each room may import of ours; "metaeval." is left out. A module belongs to the longest room that it starts with.
 ROOMS = {
@@ -36,30 +36,33 @@ ROOMS = {
     "corpus": f"corpus cells shown {READS} {TABLES}",
     "scoring": f"scoring cells corpus database {READS} {TABLES}",
     "metrics_zoo": "metrics_zoo scoring.contract scoring.backends corpus.sentences llm errors reading",
-    "citation": f"citation scoring.contract scoring.backends corpus stats llm {READS}",
-    "labelling": f"labelling citation corpus stats {READS} {TABLES}",
     "report": f"report shown {READS}",
     "config_files": f"registry {READS}",
     "config": f"config_files declared corpus {READS} {TABLES}",
     "variants": "config declared reading",
-    "experiment.serving": "metaeval config errors experiment.metrics",
-    "experiment": (
-        "cells registry signature citation llm.batch stats protocols.contract protocols.comparison "
-        f"protocols.contrasts protocols.simulation {PYTHON}"
+    "runs": f"runs report scoring corpus stats llm.batch signature {PROTOCOL} {SETTINGS}",
+    "runs.serving": "metaeval config errors runs.metrics",
+    "api": f"registry runs report scoring corpus config declared {READS} {TABLES}",
+    "analyses": (
+        "metaeval analyses api database runs report scoring corpus stats llm.replies llm.exchange "
+        f"signature {PROTOCOL} {SETTINGS}"
     ),
-    "api": f"registry {PYTHON}",
-    "analyses": f"metaeval analyses api registry database shown llm.replies {PYTHON}",
-    "cli": (
-        "metaeval analyses cli config config_files declared corpus scoring experiment labelling report registry "
-        f"database llm.replies shown {READS} {TABLES}"
-    ),
+    "citation": f"citation scoring.contract scoring.backends corpus stats llm {READS}",
+    "citation.pipelines": f"citation analyses runs report scoring corpus stats llm signature {SETTINGS}",
+    "explorer": f"explorer citation analyses runs report scoring corpus {SETTINGS}",
+    "decisions": f"decisions explorer citation analyses runs report scoring corpus stats signature {SETTINGS}",
+    "cli": f"metaeval analyses cli runs.metrics report {SETTINGS}",
     "conformance": (
-        "conformance analyses cli.declared corpus scoring stats registry config declared errors experiment.citing "
+        "conformance analyses cli.declared citation.pipelines corpus scoring stats registry config declared errors "
         "protocols.contract protocols.comparison"
     ),
     "__main__": "cli",
     "metaeval": "analyses api config report corpus scoring",
 }
+
+CORE = ("corpus", "scoring", "stats", "protocols", "runs", "analyses", "report", "metrics_zoo", "api", "cli")
+"""Whoever reads the main job reads these alone; what is named below registers itself, as another package would."""
+REGISTERED = ("metaeval.citation", "metaeval.decisions", "metaeval.explorer")
 
 
 def whole(name):
@@ -118,6 +121,19 @@ def test_imports_run_downhill(path):
         assert any(permitted(name, place) for place in ALLOWED[room]), (
             f"{module_name(path)} imports {name}; {room} may import {', '.join(ALLOWED[room]) or 'nothing of ours'}"
         )
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if module_name(path).startswith(tuple(map(whole, CORE)))], ids=module_name
+)
+def test_the_core_imports_nothing_that_registers_itself(path):
+    assert not [name for name in imports_of(path) if name.startswith(REGISTERED)]
+
+
+def test_what_pipelines_compute_does_not_know_the_pipelines():
+    for path in FILES:
+        if module_name(path).startswith("metaeval.citation.") and room_of(module_name(path)) == "metaeval.citation":
+            assert not [name for name in imports_of(path) if within(name, "metaeval.citation.pipelines")]
 
 
 def test_every_rule_is_about_a_room_that_exists():

@@ -14,7 +14,7 @@ from metaeval.runs.metrics import load_metric
 from metaeval.runs.prepared_run import find_dataset
 from metaeval.scoring.contract import Metric
 from metaeval.variants import dataset_variant, metric_variant
-from tests.experiment.suites import read_suite
+from tests.analyses.suites import read_suite
 
 SHIPPED = Path(__file__).parents[1] / "configs"
 

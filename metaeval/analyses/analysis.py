@@ -35,6 +35,8 @@ from metaeval.declared import Flag, flag_of, kinds_of, option_of
 from metaeval.errors import UserError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from metaeval.report.result import Data
     from metaeval.report.table import Table
     from metaeval.runs.metric_scores import Panel
@@ -205,7 +207,8 @@ class Analysis:
     run: from checked options, and whom progress is told, to what is printed and written, or to `Parts`; raises
     `UserError` before anything is scored. headline: less is printed than is written, and --full prints all. folder: of
     its jobs, in that of results (default: the name). json: the text of its value, which --json prints in place of
-    everything else. again: from the options of a completed job to those with which it is run again.
+    everything else. again: from the options of a completed job to those with which it is run again. figures: of the
+    folders of completed jobs (None: what results and pairs show). tree: draws a sentence with a parser's name.
     """
 
     name: str
@@ -218,6 +221,8 @@ class Analysis:
     folder: str = ""
     json: Callable[[Any], str] | None = None
     again: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
+    figures: Callable[[Sequence[Path]], dict[str, Figure]] | None = None
+    tree: Callable[[str, str], tuple[Figure, str, list[str]]] | None = None
 
     @property
     def earlier(self) -> Mapping[str, str]:
@@ -263,6 +268,17 @@ class Analysis:
         if not (file is None or isinstance(file, str | Path)):
             raise UserError(f"Setting 'config' in the settings is {file!r}: it should be a path.")
         return load_settings(self.options, None if file is None else Path(file), settings, overrides)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Analyses that are made of things of another kind.
+
+    adapt: from such a thing to its analysis. call: what calling their group does, as `metaeval.cite(...)`.
+    """
+
+    adapt: Callable[[Any], Analysis]
+    call: Callable[..., Any]
 
 
 GROUPS: Mapping[str, str] = {

@@ -10,13 +10,12 @@ from typing import cast, get_args
 
 import numpy as np
 
-from metaeval.citation.pipelines.layout import interval_cell
-from metaeval.citation.pipelines.verdicts import SHEET, find_cutoff, identity_of, judge_of, refuse_files
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.report.cells import THREE, cell
 from metaeval.report.table import Cell, Note, Record, Table, TableRow
 from metaeval.runs.columns import Column, named_metrics
+from metaeval.runs.cutoffs import SHEET, find_cutoff, identity_of, judge_of, refuse_files
 from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.metric_scores import Panel, judged, load_panel, make_sheet
 from metaeval.runs.metrics import MetricProgress
@@ -190,7 +189,7 @@ def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, ob
 
 def _cells(rated: Rated) -> list[Cell]:
     # A dash beside a minus sign cannot be read.
-    return [interval_cell(one[:3], THREE, signed=one.low is not None and one.low < 0) for one in rated.values()]
+    return [cell(*one[:3], THREE, spelt=one.low is not None and one.low < 0) for one in rated.values()]
 
 
 def _numbers(prefix: str, rated: Rated | None) -> dict[str, float | None]:

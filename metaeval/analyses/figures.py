@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, InstanceOf
 
+from metaeval import registry
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
 from metaeval.config import OutputSettings
 from metaeval.declared import Flag
@@ -107,18 +108,13 @@ def _write(
 
 def _of_sentence(options: FiguresOptions, sentence: str) -> Done:
     from metaeval.analyses.suites.figures import JobFigures
-    from metaeval.citation.pipelines.figures import tree_of
-    from metaeval.citation.pipelines.tree_figure import claim_tree
 
     if "jobs" in options.model_fields_set or options.cost:
         raise UserError("--sentence draws a sentence, and jobs are drawn as they are: leave out one of both.")
-    tree = tree_of(sentence, options.parser)
-    drawn = JobFigures({"tree": claim_tree(tree)}, {})
-    lines = []
-    for number, claim in enumerate(tree.claims, start=1):
-        words = " ".join(tree.tokens[place] for place in claim.places) or sentence
-        lines.append(f"claim {number} {claim.cites}: {words}")
-    job = partial(_write, options, "sentence", [sentence, tree.made_by], drawn)
+    analyses = (registry.find("analysis", name) for name in registry.names("analysis") if name.startswith("cite."))
+    tree, made_by, lines = next(one.tree for one in analyses if one.tree)(sentence, options.parser)
+    drawn = JobFigures({"tree": tree}, {})
+    job = partial(_write, options, "sentence", [sentence, made_by], drawn)
     return Done(shown=lines, value=drawn.figures, job=job)
 
 

@@ -27,7 +27,7 @@ def function_of(registered: str, name: str) -> Any:
     """
     if registered in registry.names("analysis"):
         return make_function(registry.find("analysis", registered), name)
-    return CalledGroup(registered) if registered in CALLED else FunctionGroup(registered)
+    return CalledGroup(registered) if registered in USUAL else FunctionGroup(registered)
 
 
 class FunctionGroup:
@@ -55,28 +55,7 @@ class CalledGroup(FunctionGroup):
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call the function of the group that the first argument names."""
-        return CALLED[self.__name__](*args, **keywords)
-
-
-def cite(pipeline: Any, answers: Any = None, nli: Any = (), **settings: Any) -> Any:
-    """Judge the citations in answers by the pipeline of a name: `cite("alce", ...)` is `cite.alce(...)`.
-
-    pipeline: alce, aliice, scifi, citeeval, or any other that is registered; answers alone are ALCE's. answers: files,
-    or objects with the fields of the JSONL format: text with marks [1], and passages. nli: metrics that judge, by
-    default minilm-bertscore (citeeval: none, AutoAIS is left out). settings: options of the command by name, and what
-    --set takes.
-    """
-    from metaeval.citation.pipelines.analyses import analysis_of
-    from metaeval.citation.pipelines.pipeline import find_pipeline
-
-    named = isinstance(pipeline, str) and (answers is not None or pipeline in registry.names("pipeline"))
-    name, read = (pipeline, answers) if named else (USUAL["cite"], pipeline)
-    function = make_function(analysis_of(find_pipeline(name)), f"cite.{name}")
-    return function(*(() if read is None else (read,)), **({"nli": nli} if nli else {}), **settings)
-
-
-CALLED: Mapping[str, Callable[..., Any]] = {"cite": cite}
-"""Groups that can themselves be called, with what they then do."""
+        return registry.find("analysis", f"{self.__name__}.*").call(*args, **keywords)
 
 
 def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:

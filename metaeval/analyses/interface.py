@@ -15,8 +15,8 @@ from pydantic import BaseModel
 
 import metaeval
 from metaeval import registry
-from metaeval.analyses.analysis import Analysis, names_in
-from metaeval.analyses.function import CALLED, signature_of
+from metaeval.analyses.analysis import USUAL, Analysis, names_in
+from metaeval.analyses.function import signature_of
 
 ROOT = Path(__file__).parents[2]
 STUB = ROOT / "metaeval" / "__init__.pyi"
@@ -71,7 +71,7 @@ def _functions() -> Iterator[str]:
             yield definition(name, registry.find("analysis", registered))
             continue
         yield f"class {name}:"
-        if registered in CALLED:
+        if registered in USUAL:
             yield "    def __new__(cls, name: Any, /, *args: Any, **settings: Any) -> Any: ..."
         for inner in names_in(registered):
             text = definition(inner.replace("-", "_"), registry.find("analysis", f"{registered}.{inner}"))

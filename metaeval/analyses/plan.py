@@ -92,7 +92,7 @@ def _certified(options: PlanOptions, progress: MetricProgress | None) -> Done:
 
 def _labels(options: PlanOptions, half_width: float) -> Done:
     """The number of labels for an interval of a share; nothing is scored or written."""
-    from metaeval.decisions.measures import PLANNED, labels_needed
+    from metaeval.analyses.comparing.planning import PLANNED, labels_needed
     from metaeval.report.notebook import Records
     from metaeval.report.table import Table, blocks_of, count
 

@@ -5,7 +5,6 @@ Its estimates: prediction-powered, from labels alone, and as PPI++ has it; and h
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
@@ -28,7 +27,6 @@ from metaeval.stats.prediction_powered import (
     labels_saved,
     ppi_mean,
     share,
-    wilson,
     with_zeros,
 )
 
@@ -52,11 +50,6 @@ LABELS: Mapping[str, str] = {
         for measure in get_args(ClaimMeasure)
     },
 }
-
-PLANNED = (0.05, 0.1, 0.2, 0.5)
-"""Shares that labels are planned for where no pilot says which."""
-
-_COUNTABLE = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,34 +318,3 @@ def difference_of(
         labels=labels,
         items=sum(len(side.items.rows) for side in sides),
     )
-
-
-def labels_needed(half_width: float, share: float, items: int | None = None) -> int | None:
-    """The least number of labels with which a share's 95 % interval reaches at most `half_width` to either side.
-
-    items: of the set that is estimated (None: a process without end). The labels are independent, and there is no
-    metric. None: more labels than there are items, or than can be counted.
-
-    Raises `UserError` for a half width outside 0 .. 0.5, a share outside 0 .. 1, and fewer than 2 items.
-    """
-    if not 0 < half_width < 0.5:
-        raise UserError(
-            f"--half-width is {half_width:g}; allowed: above 0 and below 0.5 (0.1: plus or minus 10 points)."
-        )
-    if not 0 < share < 1:
-        raise UserError(f"--share is {share:g}; allowed: above 0 and below 1.")
-    if items is not None and items < 2:
-        raise UserError(f"--items is {items}; allowed: 2 or more.")
-    most = items or _COUNTABLE
-
-    def reached(n: int) -> bool:
-        correction = 1 - n / items if items else 1.0
-        variance = share * (1 - share) / n * correction
-        if variance <= 0:
-            return True
-        low, high = wilson(share, variance, n, 1e9, 0.95)
-        return max(share - low, high - share) <= half_width
-
-    if not reached(most):
-        return None
-    return 1 + bisect_left(range(1, most), True, key=reached)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.citation.model import Answer
-from metaeval.citation.readers.answers import gather
+from metaeval.citation.pipelines.figures import judged_answers
 from metaeval.citation.sentences import find_marks
 from metaeval.errors import UserError
 from metaeval.explorer.cited_rows import SUPPORTED, rows_of, verdicts_of
-from metaeval.files import safe_name, sha256_file
+from metaeval.files import safe_name
 from metaeval.report.formats import printed
-from metaeval.runs.job_folder import NAME, read_manifest
+from metaeval.runs.job_folder import read_manifest
 
 _FIELDS = (
     *("claim", "sentence_start", "sentence_end", "citation", "start", "end"),
@@ -80,20 +80,6 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
             for name, own in lines.items()
         ],
     }
-
-
-def judged_answers(folder: Path, made: Mapping[str, Any], given: Path | None) -> tuple[list[Answer], list[str]]:
-    """The answers that were judged, and a sentence where their files have changed since."""
-    inputs = made.get("inputs") or {}
-    named = {Path(name): str(digest) for name, digest in inputs.items()} if isinstance(inputs, dict) else {}
-    paths = [given] if given else list(named)
-    if not paths:
-        raise UserError(f"{folder / NAME} does not name the files of answers: give the file with --data.")
-    if gone := [path for path in paths if not path.is_file()]:
-        raise UserError(f"{gone[0]}, whose answers were judged, is not here: give the file with --data.")
-    changed = [path for path in paths if sha256_file(path) not in named.values()] if named else []
-    notes = [f"{path} has changed since it was judged: marks may stand in other places." for path in changed]
-    return gather(paths, str(made.get("format", "auto"))), notes
 
 
 def _by_answer(lines: Sequence[Mapping[str, Any]], answers: Sequence[Answer]) -> list[list[list[Any]]]:

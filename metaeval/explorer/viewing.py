@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from metaeval.cells import NO_CELLS
-from metaeval.citation.pipelines.verdicts import find_cutoff
 from metaeval.config import RunConfig
 from metaeval.config_files import shown_settings
 from metaeval.corpus.chunks import Chunking
@@ -35,6 +34,7 @@ from metaeval.report.formats import PAGE as REPORT
 from metaeval.report.result import SCHEMAS, load_result, read_versioned
 from metaeval.report.table import Cell, Table
 from metaeval.runs.columns import FILE_PREFIX
+from metaeval.runs.cutoffs import find_cutoff
 from metaeval.runs.evaluation import named_protocols, readings_of
 from metaeval.runs.job_folder import NAME, PAIRS, Kept, check, completed_run, find_job, read_pairs, settings_of
 from metaeval.runs.metrics import MetricProgress, load_metric, plug_in

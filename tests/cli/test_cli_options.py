@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from metaeval import registry
-from metaeval.analyses.explaining.explain import OWNERS
+from metaeval.analyses.explaining.explain import owners
 from metaeval.analyses.explaining.options_page import options_page
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.profile import Profile
@@ -23,7 +23,7 @@ SENTENCE = re.compile(r"[\w'\[].{3,}[.)]", re.DOTALL)
 
 COMMANDS = every_command()
 OWNED = (
-    *OWNERS,
+    *owners(),
     AlceOptions,
     Profile,
     *(registry.find("pipeline", name).options for name in registry.names("pipeline")),

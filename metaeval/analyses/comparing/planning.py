@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
@@ -19,6 +20,7 @@ from metaeval.runs.evaluation import Asked, column_of, find_protocols, named_pro
 from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.runs.prepared_run import Frame
 from metaeval.stats.influence import Influence, resampled
+from metaeval.stats.prediction_powered import wilson
 from metaeval.stats.resampling import bootstrap
 from protocols.comparison import both_scored, minus
 from protocols.contract import Judgements, Measure
@@ -285,3 +287,40 @@ def _rows(every: Sequence[Sequence[Need]], column: Column) -> Iterator[TableRow]
 
 def _whole(number: int | None) -> str:
     return UNDEFINED if number is None else f"{number:,}"
+
+
+PLANNED = (0.05, 0.1, 0.2, 0.5)
+"""Shares that labels are planned for where no pilot says which."""
+
+_COUNTABLE = 10_000_000
+
+
+def labels_needed(half_width: float, share: float, items: int | None = None) -> int | None:
+    """The least number of labels with which a share's 95 % interval reaches at most `half_width` to either side.
+
+    items: of the set that is estimated (None: a process without end). The labels are independent, and there is no
+    metric. None: more labels than there are items, or than can be counted.
+
+    Raises `UserError` for a half width outside 0 .. 0.5, a share outside 0 .. 1, and fewer than 2 items.
+    """
+    if not 0 < half_width < 0.5:
+        raise UserError(
+            f"--half-width is {half_width:g}; allowed: above 0 and below 0.5 (0.1: plus or minus 10 points)."
+        )
+    if not 0 < share < 1:
+        raise UserError(f"--share is {share:g}; allowed: above 0 and below 1.")
+    if items is not None and items < 2:
+        raise UserError(f"--items is {items}; allowed: 2 or more.")
+    most = items or _COUNTABLE
+
+    def reached(n: int) -> bool:
+        correction = 1 - n / items if items else 1.0
+        variance = share * (1 - share) / n * correction
+        if variance <= 0:
+            return True
+        low, high = wilson(share, variance, n, 1e9, 0.95)
+        return max(share - low, high - share) <= half_width
+
+    if not reached(most):
+        return None
+    return 1 + bisect_left(range(1, most), True, key=reached)

@@ -10,22 +10,10 @@ from typing import Any, get_type_hints
 
 from metaeval import registry
 from metaeval import signature as signatures
-from metaeval.citation.aliice.rewriting import RewriteOptions, prompt_of
-from metaeval.citation.chat import ChatOptions
-from metaeval.citation.citeeval.baselines import KINDS, LABEL
-from metaeval.citation.citeeval.judge import Asking, part_prompt
-from metaeval.citation.citeeval.judge import load_prompts as judging_prompts
-from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions
-from metaeval.citation.generation.generate import STRATEGIES, GenerationOptions
-from metaeval.citation.generation.generate import load_prompts as writing_prompts
-from metaeval.citation.human.model import MetaOptions
-from metaeval.citation.pipelines.pipeline import untyped_of
-from metaeval.citation.scifi.facts import fact_prompts
-from metaeval.citation.scifi.model import ScifiOptions
-from metaeval.citation.sentences import MarkStyles
 from metaeval.config import EARLIER_INTERVALS, RunConfig
 from metaeval.declared import flag_of, named_values, option_docs, option_of
 from metaeval.errors import UserError, unknown
+from metaeval.llm.exchange import read_prompt
 from metaeval.report.formats import SCHEMAS as TABLES
 from metaeval.report.formats import load_table
 from metaeval.report.result import SCHEMAS, Row, load_result, read_versioned
@@ -39,11 +27,21 @@ RUN, META, GENERATE, REFIT = "run", "cite meta", "generate", "citeeval-refit"
 LABELLED = {"estimand": "estimate", "candidates": "gate fit", "gate": "gate check", "claim": "multiverse"}
 """Commands on labels and claims, by a field that each alone has."""
 
-OWNERS: tuple[type, ...] = (
-    *(ScifiOptions, CiteEvalOptions, BaselineOptions, Asking, GenerationOptions, MetaOptions, MarkStyles),
-    *(ChatOptions, RewriteOptions),
-)
-"""Every class whose options signatures name."""
+
+@cache
+def owners() -> tuple[type, ...]:
+    """Every class of options whose fields signatures name, as the registered pipelines declare them."""
+    pipelines = [registry.find("pipeline", name) for name in registry.names("pipeline")]
+    taken = (owner for pipeline in reversed(pipelines) for owner in pipeline.owners.values())
+    return tuple(dict.fromkeys([*taken, *(owner for pipeline in pipelines for owner in pipeline.signed)]))
+
+
+@cache
+def _prompts() -> Mapping[str, tuple[str, str]]:
+    """What each prompt asks, and the hash of the wording that comes with metaeval, by its name in signatures."""
+    pipelines = (registry.find("pipeline", name) for name in registry.names("pipeline"))
+    declared = {name: prompt for pipeline in pipelines for name, prompt in pipeline.prompts.items()}
+    return {name: (asks, read_prompt(file, ()).fingerprint) for name, (asks, file) in declared.items()}
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def command_of(fields: Mapping[str, str]) -> str:
 def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
     """What a field says in a signature of these fields; None for one that is not known here."""
     command = command_of(fields)
-    if command == META and name in MetaOptions.__dataclass_fields__:
+    if command == META and name in option_docs(registry.find("pipeline", "meta").owners["meta"]):
         return Meaning(option_words(name, value), name)  # cite meta has no flag for it
     if name == "protocol" and value in registry.names("protocol"):
         protocol = registry.find("protocol", value)
@@ -141,7 +139,7 @@ def _of_command(name: str, command: str) -> Meaning | None:
     for pipeline in sorted(registry.names("pipeline"), key=lambda one: one != own):
         field = registry.find("pipeline", pipeline).options.model_fields.get(name)
         if field is not None and field.description and not flag_of(field).argument:
-            rare = name in untyped_of(registry.find("pipeline", pipeline).options)
+            rare = name in registry.find("analysis", f"cite.{pipeline}").options.untyped
             return Meaning(_sentence(field.description), name if rare else option_of(name, field))
     return None
 
@@ -157,7 +155,8 @@ def option_words(name: str, value: str, chat: bool = False) -> str:
 
     chat: of a command whose chat model is asked with `ChatOptions`.
     """
-    for owner in (ChatOptions, *OWNERS) if chat else OWNERS:
+    known = owners()
+    for owner in sorted(known, key=lambda kind: kind not in known[0].__mro__) if chat else known:
         if text := option_docs(owner).get(name):
             kind = _kinds(owner)[name]
             others = [str(value != "True")] if kind is bool else [one for one in named_values(kind) if one != value]
@@ -174,63 +173,29 @@ def _sentence(text: str) -> str:
     return f"{begin}{' '.join(text[1:].split()).removesuffix('.')}"
 
 
-_ASKS: Mapping[str, str] = {
-    "attribution": "what each statement rests on",
-    "editing": "which citations are to go and to come, and for a rating",
-    "part": "about a part of a response (added to the other prompts)",
-    "lqac_recall": "whether a statement's passages support it",
-    "lqac_need": "whether a statement needs a citation",
-    "lqac_precision": "whether one passage is relevant to a statement",
-    "attrscore": "for a label of each citation",
-    "answer": "for the answer",
-    "summary": "for the summary of one document",
-    "selection": "which documents are needed",
-    "decomposition": "which facts a sentence states",
-    "mapping": "where in a sentence a fact stands",
-    "prompt": "for a claim as a whole sentence",
-}
-
-
 def prompt_words(name: str, value: str) -> str:
     """What a prompt asks, and whether a wording with this hash is here; empty for a prompt that is not known.
 
     value: the hash, behind `own@` or `file@` where the signature says so.
     """
-    if name not in _ASKS:
+    if name not in _prompts():
         return ""
     wording = "a file's wording" if value.startswith("file@") else "another wording than metaeval has here"
     if is_here(name, value):
         wording = "in metaeval's own words"
-    return f"the prompt that asks {_ASKS[name]}, {wording}"
+    return f"the prompt that asks {_prompts()[name][0]}, {wording}"
 
 
 def prompt_setting(name: str) -> str:
     """The option that puts another prompt in the place of this one; empty where there is none."""
     if name == "prompt":
         return "rewrite.prompt_file"
-    return f"{name}_file" if any(f"{name}_file" in option_docs(owner) for owner in OWNERS) else ""
+    return f"{name}_file" if any(f"{name}_file" in option_docs(owner) for owner in owners()) else ""
 
 
 def is_here(name: str, value: str) -> bool:
     """Whether the prompt that comes with metaeval has this wording."""
-    return _shipped().get(name) == value.removeprefix("own@")
-
-
-@cache
-def _shipped() -> Mapping[str, str]:
-    """The hash of each wording, by the prompt's name."""
-    prompts = [*judging_prompts(Asking(model="")).items(), ("part", part_prompt())]
-    found = {str(name): prompt.fingerprint for name, prompt in prompts}
-    found |= {kind.name: kind.prompt().fingerprint for kind in (*KINDS, LABEL)}
-    for strategy in STRATEGIES:
-        stages = writing_prompts(GenerationOptions(strategy=strategy))
-        found |= {stage: prompt.fingerprint for stage, prompt in stages.items()}
-    scifi = ScifiOptions()
-    return {
-        **found,
-        **{name: prompt.fingerprint for name, prompt in fact_prompts(scifi).items()},
-        "prompt": prompt_of(RewriteOptions()).fingerprint,
-    }
+    return name in _prompts() and _prompts()[name][1] == value.removeprefix("own@")
 
 
 _PACKAGES = ("metaeval", "numpy", "scipy")

@@ -10,9 +10,7 @@ from typing import Any, get_origin, get_type_hints
 from pydantic import BaseModel
 
 from metaeval import registry
-from metaeval.analyses.explaining.explain import OWNERS
-from metaeval.citation.alce.citations import AlceOptions
-from metaeval.citation.aliice.profile import Profile
+from metaeval.analyses.explaining.explain import owners
 from metaeval.config import RunConfig
 from metaeval.declared import flag_of, kinds_of, named_values, option_docs, option_of
 from metaeval.scoring.backends.model_metric import ModelOptions
@@ -42,7 +40,7 @@ def options_page() -> str:
         "## Options of citation pipelines behind --set",
         "`--set NAME=VALUE`; those of ALCE and ALiiCE in Python.",
     ]
-    for owner in (*OWNERS, AlceOptions, Profile):
+    for owner in owners():
         parts += [f"### {owner.__name__}", str(owner.__doc__).partition("\n")[0], _table(_settings(owner))]
     parts += ["## Metrics", "`--set metric_options.METRIC.NAME=VALUE`.", "### every metric that reads a model"]
     shared = tuple(_settings(ModelOptions))

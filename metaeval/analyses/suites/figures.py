@@ -5,7 +5,7 @@ From results, and from single scores of the job's pair file: ROC curves, distrib
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,22 +15,21 @@ import numpy as np
 from metaeval import registry
 from metaeval.analyses.suites.cost import Cost, cost_figures, measure
 from metaeval.analyses.suites.suite import recorded
-from metaeval.citation.pipelines.figures import citation_figures
-from metaeval.citation.pipelines.verdicts import find_cutoff
 from metaeval.config import IntervalConfig, RunConfig
 from metaeval.config_files import shown_settings
 from metaeval.errors import UserError
-from metaeval.explorer.shown_answers import is_cited
 from metaeval.files import safe_name
 from metaeval.report.measures import LEVELS, headlines
 from metaeval.report.result import SCHEMAS, Result, load_result, read_versioned
 from metaeval.runs.columns import FILE_PREFIX
+from metaeval.runs.cutoffs import find_cutoff
 from metaeval.runs.evaluation import named_protocols, readings_of
 from metaeval.runs.job_folder import (
     NAME,
     PAIRS,
     DoneJob,
     completed_run,
+    read_manifest,
     read_pairs,
     settings_of,
 )
@@ -44,6 +43,7 @@ from protocols.contract import Protocol
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from metaeval.analyses.analysis import Analysis
     from metaeval.report.figures.drawing import Look
     from metaeval.report.figures.scores import Bins, Curve, Histogram
 
@@ -66,16 +66,30 @@ def draw_jobs(jobs: Sequence[DoneJob], trust: bool, cost: bool = False) -> JobFi
 
     trust: whether the jobs' manifests may name code. cost: metrics are measured too, on pairs that are scored again.
     """
-    cited = [job for job in jobs if is_cited(job.folder)]
-    others = [job for job in jobs if job not in cited]
-    if cited and cost:
-        raise UserError(f"--cost measures metrics, and {cited[0].name} is of a citation pipeline: leave one out.")
-    found = JobFigures(citation_figures([job.folder for job in cited]) if cited else {}, {})
+    by_analysis: dict[Callable[..., dict[str, Figure]] | None, list[DoneJob]] = {}
+    for job in jobs:
+        by_analysis.setdefault(_figures_of_command(job.folder), []).append(job)
+    others = by_analysis.pop(None, [])
+    found = JobFigures({}, {})
+    for draw, drawn_jobs in by_analysis.items():
+        if cost:
+            raise UserError(f"--cost measures metrics, and {drawn_jobs[0].name} has none of its own: leave one out.")
+        assert draw is not None
+        found.figures.update(draw([job.folder for job in drawn_jobs]))
     if others:
         _draw(others, trust, cost, found)
     if not found.figures:
         raise UserError(f"{', '.join(job.name for job in jobs)}: there is nothing to draw.")
     return found
+
+
+def _figures_of_command(folder: Path) -> Callable[..., dict[str, Figure]] | None:
+    """What draws the jobs of the command that wrote a folder; None where results and pairs are drawn."""
+    name = str(read_manifest(folder).get("command", "")).replace(" ", ".")
+    if name not in registry.names("analysis"):
+        return None
+    analysis: Analysis = registry.find("analysis", name)
+    return analysis.figures
 
 
 def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:

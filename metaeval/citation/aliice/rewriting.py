@@ -143,9 +143,13 @@ class RewriteOptions(ChatOptions):
         return {**used, "prompt": wording}
 
 
+PROMPT = Path(__file__).parent / "prompts" / "rewriting.txt"
+"""The project's own prompt."""
+
+
 def prompt_of(options: RewriteOptions) -> Prompt:
     """The project's own prompt, or the file that was named; `UserError` when it cannot be read or lacks a place."""
-    return read_prompt(options.prompt_file or Path(__file__).parent / "prompts" / "rewriting.txt", PLACES)
+    return read_prompt(options.prompt_file or PROMPT, PLACES)
 
 
 def estimated(cut: Sequence[Fragment], options: RewriteOptions) -> Estimate:

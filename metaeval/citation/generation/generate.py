@@ -140,15 +140,19 @@ _SUMMARY = reply_form("summary", summary={"type": "string"})
 _SELECTION = reply_form("selection", documents={"type": "array", "items": {"type": "integer"}})
 
 
+PROMPTS = Path(__file__).parent / "prompts"
+"""The project's own prompts, by stage."""
+
+
 def load_prompts(options: GenerationOptions) -> dict[Stage, Prompt]:
     """The prompts of the strategy's stages: the project's own, or the files that were named.
 
     Raises `UserError` when a file cannot be read or lacks a place.
     """
-    own, prompts = Path(__file__).parent / "prompts", {}
+    prompts = {}
     for stage in STAGES[options.strategy]:
         places = ("question", "document" if stage == "summary" else "documents")
-        prompts[stage] = read_prompt(getattr(options, f"{stage}_file") or own / f"{stage}.txt", places)
+        prompts[stage] = read_prompt(getattr(options, f"{stage}_file") or PROMPTS / f"{stage}.txt", places)
     return prompts
 
 

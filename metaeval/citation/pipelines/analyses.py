@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
-from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrObject
+from metaeval import registry
+from metaeval.analyses.analysis import USUAL, Analysis, DeclaredOptions, Done, Family, FileOrObject
+from metaeval.analyses.function import make_function
+from metaeval.citation.pipelines.figures import citation_figures
 from metaeval.config import (
     BatchSettings,
     BudgetSettings,
@@ -63,6 +66,8 @@ def analysis_of(pipeline: Pipeline) -> Analysis:
         options=options_of(pipeline),
         run=partial(_run, pipeline),
         again=_with_kept_replies,
+        figures=citation_figures,
+        tree=pipeline.tree,
     )
 
 
@@ -220,3 +225,20 @@ def _with_kept_replies(options: Mapping[str, Any]) -> Mapping[str, Any]:
         return options
     live = {"record", "base_url", "requests", "batch"}
     return {**{name: value for name, value in options.items() if name not in live}, "replay": kept}
+
+
+def cite(pipeline: Any, answers: Any = None, nli: Any = (), **settings: Any) -> Any:
+    """Judge the citations in answers by the pipeline of a name: `cite("alce", ...)` is `cite.alce(...)`.
+
+    pipeline: alce, aliice, scifi, citeeval, or any other that is registered; answers alone are ALCE's. answers: files,
+    or objects with the fields of the JSONL format: text with marks [1], and passages. nli: metrics that judge, by
+    default minilm-bertscore (citeeval: none, AutoAIS is left out). settings: options of the command by name, and what
+    --set takes.
+    """
+    named = isinstance(pipeline, str) and (answers is not None or pipeline in registry.names("pipeline"))
+    name, read = (pipeline, answers) if named else (USUAL["cite"], pipeline)
+    function = make_function(registry.find("analysis", f"cite.{name}", code=True), f"cite.{name}")
+    return function(*(() if read is None else (read,)), **({"nli": nli} if nli else {}), **settings)
+
+
+PIPELINES = Family(adapt=analysis_of, call=cite)

@@ -41,9 +41,10 @@ from metaeval.citation.pipelines.claims_tables import F1, PRECISION, RECALL
 from metaeval.citation.pipelines.layout import Entry, scores_grid
 from metaeval.citation.pipelines.pipeline import MakeBackends, Run
 from metaeval.citation.pipelines.provenance import Provenance, truncation, written_out
-from metaeval.citation.pipelines.verdicts import Backend, judge_of
+from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.report.result import Column
 from metaeval.report.table import Cell, Note, Record, Scalar, Table, count, numeral, plain
+from metaeval.runs.cutoffs import judge_of
 from metaeval.runs.evaluation import resampling_of
 from metaeval.runs.metrics import LoadedMetrics, plug_in
 

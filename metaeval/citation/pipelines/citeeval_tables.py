@@ -28,7 +28,7 @@ from metaeval.citation.citeeval.evaluate import (
     unread_marks,
 )
 from metaeval.citation.citeeval.evaluate import Measure as Key
-from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
+from metaeval.citation.citeeval.judge import PROMPTS, Asking, asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions, baseline_options, citeeval_options
 from metaeval.citation.model import Answer, answer_cells
@@ -60,10 +60,10 @@ from metaeval.citation.pipelines.pipeline import (
 from metaeval.citation.pipelines.pipeline import Scenario as ScenarioName
 from metaeval.citation.pipelines.provenance import Provenance, counted, data_of, judged, listed, uncertainty, warning
 from metaeval.citation.pipelines.result import RowTable
-from metaeval.citation.pipelines.verdicts import judge_of
 from metaeval.declared import Flag
 from metaeval.errors import UserError, unknown
 from metaeval.report.table import UNDEFINED, Note, Record, Scalar, Table, numeral, plain
+from metaeval.runs.cutoffs import judge_of
 from metaeval.runs.evaluation import resampling_of
 from metaeval.runs.metrics import LoadedMetrics, load_metrics
 
@@ -363,6 +363,16 @@ def _merged(records: Sequence[Record]) -> Record:
     return {name: value for record in records for name, value in record.items()}
 
 
+_ASKS = {
+    "attribution": "what each statement rests on",
+    "editing": "which citations are to go and to come, and for a rating",
+    "part": "about a part of a response (added to the other prompts)",
+    "lqac_recall": "whether a statement's passages support it",
+    "lqac_need": "whether a statement needs a citation",
+    "lqac_precision": "whether one passage is relevant to a statement",
+    "attrscore": "for a label of each citation",
+}
+
 CITEEVAL = Pipeline(
     name="citeeval",
     title="CiteEval",
@@ -382,6 +392,7 @@ CITEEVAL = Pipeline(
     backends="optional",
     chat="always",
     decides="AutoAIS is made of decisions",
+    prompts={name: (asks, PROMPTS / f"{name}.txt") for name, asks in _ASKS.items()},
     read=read_citeeval,
     estimate=estimate_citeeval,
     ask=ask_citeeval,

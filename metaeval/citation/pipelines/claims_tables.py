@@ -9,10 +9,13 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
+from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.alce.correctness import MAUVE_MODEL, READER
+from metaeval.citation.aliice.profile import Profile
 from metaeval.citation.judging import CLAIM_RECALL, MAUVE, UNITS, WITHIN, Judged, Reading, answer_rows, read_claims
 from metaeval.citation.panel import Panel, Rankings, panel_of, values_of
 from metaeval.citation.pipelines import provenance
+from metaeval.citation.pipelines.figures import sentence_tree
 from metaeval.citation.pipelines.layout import Ends, Entry
 from metaeval.citation.pipelines.pipeline import (
     JudgedByMetrics,
@@ -30,6 +33,7 @@ from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.rankings import flip_sheets, ranking_sheets
 from metaeval.citation.pipelines.result import RowTable
 from metaeval.citation.pipelines.verdicts import Backend, Premise
+from metaeval.citation.sentences import MarkStyles
 from metaeval.citation.table import Line, counts, sentence_rows, unjudged
 from metaeval.config import RunConfig
 from metaeval.declared import Flag
@@ -283,6 +287,7 @@ ALCE = Pipeline(
       metaeval cite alce answers.jsonl --nli nli --threshold 0.5
     """,
     measures=(*MEASURES, *_TEXT_MEASURES),
+    signed=(MarkStyles, AlceOptions),
     backends="many",
     read=_read,
     judge=_judge,
@@ -294,6 +299,8 @@ ALIICE = replace(
     title=_TITLES["aliice"],
     paper="Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation",
     options=AliiceCommand,
+    signed=(Profile,),
+    tree=sentence_tree,
     help="""Citation recall and precision within sentences (ALiiCE).
 
     A sentence is cut into one claim for each of its citation groups, by the

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaeval.citation.aliice.claims import draft, has_mark, read
 from metaeval.citation.aliice.profile import aliice_profile
+from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.pipelines.pipeline import find_pipeline
+from metaeval.citation.readers.answers import gather
 from metaeval.citation.sentences import find_sentence_splitter, split, whole
 from metaeval.errors import UserError
-from metaeval.explorer.shown_answers import judged_answers
+from metaeval.files import sha256_file
 from metaeval.report.formats import SCHEMAS, load_table
 from metaeval.report.result import Column, read_versioned
 from metaeval.report.table import Table
@@ -80,6 +82,32 @@ def trees_of(folder: Path) -> list[ClaimTree]:
         if len(found) == _TREES:
             break
     return found
+
+
+def judged_answers(folder: Path, made: Mapping[str, Any], given: Path | None) -> tuple[list[Answer], list[str]]:
+    """The answers that were judged, and a sentence where their files have changed since."""
+    inputs = made.get("inputs") or {}
+    named = {Path(name): str(digest) for name, digest in inputs.items()} if isinstance(inputs, dict) else {}
+    paths = [given] if given else list(named)
+    if not paths:
+        raise UserError(f"{folder / NAME} does not name the files of answers: give the file with --data.")
+    if gone := [path for path in paths if not path.is_file()]:
+        raise UserError(f"{gone[0]}, whose answers were judged, is not here: give the file with --data.")
+    changed = [path for path in paths if sha256_file(path) not in named.values()] if named else []
+    notes = [f"{path} has changed since it was judged: marks may stand in other places." for path in changed]
+    return gather(paths, str(made.get("format", "auto"))), notes
+
+
+def sentence_tree(sentence: str, parser: str) -> tuple[Figure, str, list[str]]:
+    """The tree of a sentence as a figure, who parsed it, and its claims as lines; `UserError` as `tree_of`."""
+    from metaeval.citation.pipelines.tree_figure import claim_tree
+
+    tree = tree_of(sentence, parser)
+    lines = []
+    for number, claim in enumerate(tree.claims, start=1):
+        words = " ".join(tree.tokens[place] for place in claim.places) or sentence
+        lines.append(f"claim {number} {claim.cites}: {words}")
+    return claim_tree(tree), tree.made_by, lines
 
 
 def tree_of(sentence: str, parser: str = "small", profile: str = "paper") -> ClaimTree:

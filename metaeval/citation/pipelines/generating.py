@@ -13,6 +13,7 @@ from pydantic import Field
 
 from metaeval.citation.chat import Chat, ChatOptions, Spent, cost_of, estimate_for, spent_on, why_unread
 from metaeval.citation.generation.generate import (
+    PROMPTS,
     STAGES,
     Generated,
     GenerationOptions,
@@ -207,6 +208,12 @@ def amount(name: str, value: float | None) -> str:
     return f"{value:.4f}" if name == MONEY else f"{value:,.{1 if isinstance(value, float) else 0}f}"
 
 
+_ASKS = {
+    "answer": "for the answer",
+    "summary": "for the summary of one document",
+    "selection": "which documents are needed",
+}
+
 GENERATE = Pipeline(
     name="generate",
     title="Generation",
@@ -228,6 +235,7 @@ GENERATE = Pipeline(
     chat="always",
     purpose="writes the answers",
     owners={"generation": GenerationOptions, "chat": ChatOptions},
+    prompts={name: (asks, PROMPTS / f"{name}.txt") for name, asks in _ASKS.items()},
     read=_read,
     estimate=_estimate,
     ask=_ask,

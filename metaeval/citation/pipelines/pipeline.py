@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, cast, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -19,7 +19,7 @@ from metaeval.citation.chat import ChatOptions, replayed_model
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import Panel, panel_of
 from metaeval.citation.pipelines.result import RowTable
-from metaeval.citation.pipelines.verdicts import Backend, Cutoff, find_cutoff
+from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.config import RunConfig
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag, option_docs, validated
@@ -27,9 +27,13 @@ from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.reading import MalformedError, parse_yaml
 from metaeval.report.result import Column, Result
 from metaeval.report.table import Table
+from metaeval.runs.cutoffs import Cutoff, find_cutoff
 from metaeval.runs.evaluation import resampling_of
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress
 from metaeval.scoring.contract import Metric
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Kind = TypeVar("Kind", bound=ChatOptions)
 
@@ -342,7 +346,10 @@ class Pipeline:
     takes by name, under names of one's choice; the first that has a field has it. backends: how many metrics judge.
     chat: whether a chat model is asked; purpose: what that model does, and chat_options: its options;
     model: the one that is asked where none is named. prefix: what names in --set may begin with. decides: what needs
-    decisions, as the beginning of a sentence that refuses soft scores.
+    decisions, as the beginning of a sentence that refuses soft scores. signed: further classes whose options stand in
+    signatures. prompts: by its name in signatures, what the prompt asks, and the file of the wording that is shipped.
+    tree: draws a sentence as the pipeline cuts it, with a named parser: the figure, who parsed
+    it, and its claims as lines.
 
     read: checks the options and reads the answers into what is judged. ask: puts to it what the chat model says.
     judge: the verdicts of the backends. lay_out: tables, rows and files (none: of what `judge` makes, or `ask`).
@@ -369,6 +376,9 @@ class Pipeline:
     model: str = ""
     prefix: str = ""
     decides: str = ""
+    signed: Sequence[type] = ()
+    prompts: Mapping[str, tuple[str, Path]] = field(default_factory=dict)
+    tree: Callable[[str, str], tuple[Figure, str, list[str]]] | None = None
     cutoff: Callable[..., Cutoff] | None = lambda *read, given: find_cutoff(*read)
     asks: Callable[[AsksChat, Given], bool] = lambda choice, given: choice.names_model
     defaults: Mapping[str, Any] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from metaeval.citation.aliice.claims import AnswerClaims, aliice_lines, read_ans
 from metaeval.citation.aliice.profile import Profile as AliiceProfile
 from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.aliice.rewriting import (
+    PROMPT,
     Fragment,
     Rejudged,
     RewriteOptions,
@@ -204,6 +205,7 @@ REWRITE = Pipeline(
     options=RewriteCommand,
     measures=MEASURES,
     owners={"chat": RewriteOptions},
+    prompts={"prompt": ("for a claim as a whole sentence", PROMPT)},
     prefix="rewrite.",
     backends="one",
     decides="Verdicts are compared",

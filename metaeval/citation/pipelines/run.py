@@ -28,21 +28,14 @@ from metaeval.citation.pipelines.pipeline import (
     sort_settings,
 )
 from metaeval.citation.pipelines.result import PipelineResult
-from metaeval.citation.pipelines.verdicts import (
-    Backend,
-    Cutoff,
-    Premise,
-    entailment,
-    find_cutoff,
-    judge_of,
-    read_thresholds,
-)
+from metaeval.citation.pipelines.verdicts import Backend, Premise, entailment
 from metaeval.citation.readers.answers import file_stem, gather
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.files import declare, safe_name
 from metaeval.runs.columns import named_metrics
+from metaeval.runs.cutoffs import Cutoff, find_cutoff, judge_of, read_thresholds
 from metaeval.runs.job_folder import Command, changed, job_folder
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress, load_metrics, worker_pool
 from metaeval.scoring.store import ScoreStore

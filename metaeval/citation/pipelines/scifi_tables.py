@@ -31,11 +31,12 @@ from metaeval.citation.pipelines.pipeline import (
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.rankings import ranking_sheets
 from metaeval.citation.pipelines.result import RowTable
-from metaeval.citation.pipelines.verdicts import Backend, Cutoff, find_cutoff
+from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi import shares
 from metaeval.citation.scifi.entailment import counter
 from metaeval.citation.scifi.facts import (
     PROFILE,
+    PROMPTS,
     fact_prompts,
     facts_signature,
     read_with_model,
@@ -50,6 +51,7 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.report.result import Column
 from metaeval.report.table import Group, Note, Scalar, Table, count, numeral, plain
+from metaeval.runs.cutoffs import Cutoff, find_cutoff
 from metaeval.scoring.contract import Metric
 from metaeval.stats.influence import COUNTS, SHARES
 
@@ -433,6 +435,10 @@ SCIFI = Pipeline(
         Measure("coverage", "coverage", "how far an answer entails the facts of its reference", 100, 1),
     ),
     owners={"options": ScifiOptions, "chat": ChatOptions},
+    prompts={
+        "decomposition": ("which facts a sentence states", PROMPTS / "decomposition.txt"),
+        "mapping": ("where in a sentence a fact stands", PROMPTS / "mapping.txt"),
+    },
     backends="many",
     chat="optional",
     purpose="makes the facts",

@@ -205,15 +205,18 @@ class Heard:
     problems: Counter[str] = field(default_factory=Counter)
 
 
+PROMPTS = Path(__file__).parent / "prompts"
+"""The project's own prompts, by name."""
+
+
 def fact_prompts(options: ScifiOptions) -> dict[str, Prompt]:
     """The prompts "decomposition" and "mapping": the project's own, or the files that were named.
 
     Raises `UserError` when one cannot be read or lacks a place.
     """
-    own = Path(__file__).parent / "prompts"
     return {
-        "decomposition": read_prompt(options.decomposition_file or own / "decomposition.txt", ("sentence",)),
-        "mapping": read_prompt(options.mapping_file or own / "mapping.txt", ("sentence", "fact")),
+        "decomposition": read_prompt(options.decomposition_file or PROMPTS / "decomposition.txt", ("sentence",)),
+        "mapping": read_prompt(options.mapping_file or PROMPTS / "mapping.txt", ("sentence", "fact")),
     }
 
 

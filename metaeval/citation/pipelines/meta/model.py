@@ -21,11 +21,12 @@ from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser
 from metaeval.citation.pipelines.pipeline import AsksChat, Files, JudgedByMetrics, Names, Run, Scenario, one_of
 from metaeval.citation.pipelines.run import DEFAULT_BACKEND
-from metaeval.citation.pipelines.verdicts import Backend, Cutoff
+from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag
 from metaeval.report.result import Ledger, Result
+from metaeval.runs.cutoffs import Cutoff
 from metaeval.runs.evaluation import resampling_of
 from metaeval.stats.intervals import Resampling
 

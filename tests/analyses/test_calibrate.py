@@ -65,8 +65,8 @@ def test_separate_levels_are_parted_half_way(corpus):
 
 
 def test_the_sheet_is_what_a_calibration_is_read_from(corpus, tmp_path):
-    from metaeval.citation.pipelines.verdicts import find_cutoff
     from metaeval.report.formats import write_table
+    from metaeval.runs.cutoffs import find_cutoff
 
     config = corpus(SEPARATE)
     panel, found = calibrate(config, "partial")

@@ -8,9 +8,10 @@ import pytest
 
 from metaeval import registry
 from metaeval.citation.model import Verdict
-from metaeval.citation.pipelines.verdicts import Cutoff, entailment, find_cutoff, identity_of, judge_of, read_thresholds
+from metaeval.citation.pipelines.verdicts import entailment
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
+from metaeval.runs.cutoffs import Cutoff, find_cutoff, identity_of, judge_of, read_thresholds
 from metaeval.runs.metrics import load_metrics
 from metaeval.scoring.store import ScoreStore
 

@@ -21,11 +21,12 @@ from metaeval.citation.pipelines.meta.model import MetaCommand
 from metaeval.citation.pipelines.meta.run import META, citation_measures
 from metaeval.citation.pipelines.meta.sheets import meta_sheets, provenance
 from metaeval.citation.pipelines.run import judge, prepare, run_pipeline
-from metaeval.citation.pipelines.verdicts import Backend, Cutoff
+from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.config import RunConfig
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError
 from metaeval.llm.exchange import read_reply
+from metaeval.runs.cutoffs import Cutoff
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.intervals import Resampling
 

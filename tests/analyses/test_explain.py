@@ -6,16 +6,14 @@ import re
 import pytest
 
 from metaeval.analyses.explaining.explain import (
-    OWNERS,
     explain,
     meaning,
     option_words,
+    owners,
     read_signature,
     read_source,
 )
 from metaeval.analyses.explaining.job_files import compare
-from metaeval.citation.alce.citations import AlceOptions
-from metaeval.citation.aliice.profile import Profile
 from metaeval.citation.pipelines.pipeline import fields_of
 from metaeval.config import EARLIER_INTERVALS, RunConfig, load_run
 from metaeval.declared import option_docs
@@ -177,7 +175,7 @@ def test_what_cannot_be_compared_is_refused(results):
         read_source(retrieval, "overlapp")
 
 
-@pytest.mark.parametrize("owner", [*OWNERS, AlceOptions, Profile], ids=lambda owner: owner.__name__)
+@pytest.mark.parametrize("owner", owners(), ids=lambda owner: owner.__name__)
 def test_every_option_has_a_sentence_under_its_field(owner):
     words = option_docs(owner)
 

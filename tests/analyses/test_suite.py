@@ -13,7 +13,7 @@ from metaeval.runs.job_folder import Command
 from metaeval.runs.metrics import load_metric
 from metaeval.runs.prepared_run import find_dataset
 from metaeval.runs.run import run, run_folder, write_run
-from tests.experiment.suites import read_suite
+from tests.analyses.suites import read_suite
 
 QUICK = ("interval.resamples=5", "comparison.permutations=5")
 

@@ -12,11 +12,12 @@ from metaeval.citation.pipelines.meta.run import META, read_facts, scifi_measure
 from metaeval.citation.pipelines.meta.sheets import could_be
 from metaeval.citation.pipelines.run import judge
 from metaeval.citation.pipelines.run import prepare as prepared_run
-from metaeval.citation.pipelines.verdicts import Backend, Cutoff
+from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi.facts import read_with_model
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.llm.endpoint import Cause
 from metaeval.llm.exchange import Failure, read_reply
+from metaeval.runs.cutoffs import Cutoff
 
 # Of each answer the first two statements cite. Sentences with "Lost" are not decomposed.
 TEXTS = {
