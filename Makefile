@@ -93,7 +93,7 @@ reference: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.reference $(if $(data),--data '$(data)') --cost
 	$(BIN)/python -m benchmarks.which_metric > docs/which-metric.md
 
-# Are the tests able to fail? 150 mutants of the source, drawn by a seed, each held against the tests of its line.
+# Are the tests able to fail? 150 mutants of the source, drawn by a seed, each run against the tests of its line.
 mutants: $(VENV)/.installed-dev
 	$(BIN)/python tests/mutants.py $(if $(count),--count $(count)) $(if $(seed),--seed $(seed))
 
@@ -125,7 +125,7 @@ help:
 	@echo "make figures         its figures (cost=1 measures speed too)"
 	@echo "make multiverse      ranks under every combination of choices; axes=\"chunk.size=100,150 unit=chunk\""
 	@echo "make alce, aliice    citation recall and precision of answers (input=FILE nli=METRIC)"
-	@echo "make scifi           citations held against single facts (input=FILE nli=METRIC)"
+	@echo "make scifi           do citations entail the single facts? (input=FILE nli=METRIC)"
 	@echo "make citeeval        citations rated and edited by a chat model (input=FILE model=NAME base_url=URL)"
 	@echo "make meta            do these agree with people? (input=RATED_FILES nli=METRIC pipelines=alce,scifi)"
 	@echo "make test            run the tests (workers=2) make lint   ruff and mypy; make audit   licences"

@@ -35,7 +35,8 @@ PHRASES = (
     *(r"told apart", r"tells? (?:\w+ ){0,4}apart", r"held against", r"judged against", r"numbers about numbers"),
     *(r"(?:made|drawn|written|computed|taken) anew", r"stands? twice", r"gives? levels away", r"see the gold"),
     *(r"jobs that are done", r"reach of (?:an|the|a share's) interval", r"shown to (?:be above|beat)", r"\bbesides\b"),
-    *(r"labels there are already", r"had in hand", r"come by\b", r"\bof old\b", r"\bis no (?!longer)\w+", r"likeliest"),
+    *(r"labels there are already", r"had in hand", r"come by\b", r"\bof old\b", r"likeliest"),
+    r"(?<!here )\bis no (?!longer)\w+",  # "there is no table" is English
     *(r"[Pp]reference for length", r"neither of both", r"the one of both"),
 )
 """Phrases of the project's own dialect; CONTRIBUTING.md names the field's terms that stand in their place."""

@@ -8,7 +8,7 @@ A row is positive with chance 1/2; its score is normal, with mean shift * positi
 intra-group correlation) is its group's. Groups have 8 rows (equal), 1 + Poisson(7), or Pareto(1.2) rows cut at 400; of
 minimal pairs each group has one positive and one negative row. True is what the measure is expected to be on samples
 with these very groups: of ROC-AUC, for pairs of rows of two groups and of one each by its share. Spearman's rho and
-NDCG@5 (of groups of pools) have no closed form with groups, and are held against the mean over all samples.
+NDCG@5 (of groups of pools) have no closed form with groups, and are compared with the mean over all samples.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from metaeval.report.table import UNDEFINED, numeral, plain
 _DOCS = """# What the data sets' labels mean
 
 How many chunks of fully supported citations hold a whole evidence set, what a perfect detector of full support would
-score under `evidence.rule=touched`, and what gives levels away without reading a source. `metaeval data audit NAME`
+score under `evidence.rule=touched`, and what predicts levels without reading a source. `metaeval data audit NAME`
 prints the same for one data set or a corpus of your own, and writes a page with all tables;
 [What a chunk's level means](evidence.md) explains the rules. This page is made by
 

@@ -184,7 +184,7 @@ def unequal_draw(
 
 
 def ends(found: Share) -> Ends:
-    """What of a share is held against the truth."""
+    """What of a share is compared with the truth."""
     return found.value, found.low, found.high
 
 

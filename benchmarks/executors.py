@@ -94,7 +94,7 @@ def kind(words: str) -> str:
     """What a process is to the executor."""
     if "ray::_Actor" in words or "experiment.worker" in words:
         return "workers"
-    return "driver" if "benchmarks.executors" in words or "metaeval score" in words else "the cluster besides"
+    return "driver" if "benchmarks.executors" in words or "metaeval score" in words else "the cluster as well"
 
 
 def overhead(blocks: int = 20, rounds: int = 5) -> None:

@@ -1,4 +1,4 @@
-"""Does the promise of `metaeval gate fit` hold? Gates fitted again and again on drawn labels, held against the truth.
+"""Does the promise of `metaeval gate fit` hold? Gates fitted again and again on drawn labels, compared with the truth.
 
     .venv/bin/python benchmarks/gate_promise.py --data ../shared/data --fits 4000 > table.md
 

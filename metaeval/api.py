@@ -94,15 +94,15 @@ def evaluate_scores(
     evaluated too.
     """
     if corpus is not None and ratings is not None:
-        raise UserError("corpus and ratings are both given: scores are judged against one of them.")
+        raise UserError("corpus and ratings are both given: scores are compared with one of them.")
     if not isinstance(scores, Mapping):
         read = list(scores_of(Path("scores"), table_of("The table of scores", scores), settings.get("columns")))
-        scores = {file.metric: {name: one.score for name, one in file.answers.items()} for file in read}
+        scores = {file.metric: {name: answer.score for name, answer in file.answers.items()} for file in read}
     config = load_run(None, {**settings, "metrics": tuple(scores)})
     files = []
     for name, values in scores.items():
         answers = _answers(name, values)
-        content = sha256_json({own: one.score for own, one in answers.items()})[:12]
+        content = sha256_json({pair_id: answer.score for pair_id, answer in answers.items()})[:12]
         files.append((ScoreFile(Path(name), answers, {"metric": name}), f"sha256:{content}"))
     by_name = corpus is None and ratings is None
     if ratings is not None or (by_name and prepared_run.find_dataset(config.dataset, config)[0].kind == "ratings"):
@@ -115,13 +115,13 @@ def evaluate_scores(
     return told(runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files]))
 
 
-def told(found: runs.Evaluated) -> Results:
+def told(evaluated: runs.Evaluated) -> Results:
     """The results of a run; the protocols that were left out are warned of."""
-    for protocol, reason in found.left_out.items():
+    for protocol, reason in evaluated.left_out.items():
         _log.warning("Left out: %s: %s", protocol, reason)
     known = registry.names("protocol")
-    names = dict.fromkeys(result.protocol for result in found.results)
-    return Results(found.results, readings_of(registry.find("protocol", name) for name in names if name in known))
+    names = dict.fromkeys(result.protocol for result in evaluated.results)
+    return Results(evaluated.results, readings_of(registry.find("protocol", name) for name in names if name in known))
 
 
 def _answers(name: str, values: Mapping[str, float | None]) -> dict[str, PairScore]:

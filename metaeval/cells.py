@@ -188,17 +188,17 @@ class Cells:
 
     def _which(self, is_wanted: Callable[[Any], bool], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
         known: dict[str, bool] = {}
-        found = np.zeros(len(self), dtype=np.bool_)
+        matching = np.zeros(len(self), dtype=np.bool_)
         rows = np.flatnonzero(among)
         for (values,), (places,) in zip(blocks(self.array, rows=rows), blocks(rows), strict=True):
             for row, value in zip(places, values, strict=True):
                 if not isinstance(value, str):
-                    found[row] = is_wanted(value)
+                    matching[row] = is_wanted(value)
                 elif (wanted := known.get(value)) is None:
-                    found[row] = known[value] = is_wanted(value)
+                    matching[row] = known[value] = is_wanted(value)
                 else:
-                    found[row] = wanted
-        return found
+                    matching[row] = wanted
+        return matching
 
     @cached_property
     def plain(self) -> NDArray[np.float64]:
@@ -222,15 +222,15 @@ class Cells:
         """As `plain`, with the number that `number` finds in a cell that holds anything else, if any."""
         if not (others := np.flatnonzero(np.isinf(self.plain))).size:
             return self.plain
-        found, known = self.plain.copy(), dict[Any, float | None]()
+        numbers, known = self.plain.copy(), dict[Any, float | None]()
         for row in others.tolist():
             value = self[row]
             key = value if isinstance(value, str) else row
             if key not in known:
                 known[key] = number(value)
             read = known[key]
-            found[row] = math.inf if read is None else read
-        return found
+            numbers[row] = math.inf if read is None else read
+        return numbers
 
 
 def _finite(value: Any, known: dict[str, float]) -> float:
@@ -238,12 +238,12 @@ def _finite(value: Any, known: dict[str, float]) -> float:
     if isinstance(value, str) and value in known:
         return known[value]
     try:
-        found = float(value)
+        number = float(value)
     except (TypeError, ValueError, OverflowError):
-        found = math.inf
+        number = math.inf
     if isinstance(value, str):
-        known[value] = found
-    return found
+        known[value] = number
+    return number
 
 
 NO_CELLS = Cells.of([])

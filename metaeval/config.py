@@ -69,7 +69,7 @@ class Strict(BaseModel):
     @classmethod
     def _truth_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, bool) and bool not in kinds_of(cls.model_fields[str(info.field_name)].annotation):
-            raise ValueError(f"{str(value).lower()} is no value for it")
+            raise ValueError(f"{str(value).lower()} is not a value for it")
         return value
 
 
@@ -104,12 +104,12 @@ class EvidenceConfig(Strict):
         """A run's settings with what stands under the threshold's earlier name in its place; `UserError` for both."""
         if not isinstance(values, Mapping) or EARLIER_THRESHOLD not in values:
             return values
-        own = values.get("evidence", {})
-        own = own.model_dump(exclude_unset=True) if isinstance(own, cls) else own
-        if not isinstance(own, Mapping) or "threshold" in own:
+        evidence = values.get("evidence", {})
+        evidence = evidence.model_dump(exclude_unset=True) if isinstance(evidence, cls) else evidence
+        if not isinstance(evidence, Mapping) or "threshold" in evidence:
             raise UserError("evidence_threshold is the earlier name of evidence.threshold: give one of the two.")
         rest = {name: value for name, value in values.items() if name != EARLIER_THRESHOLD}
-        return {**rest, "evidence": {**own, "threshold": values[EARLIER_THRESHOLD]}}
+        return {**rest, "evidence": {**evidence, "threshold": values[EARLIER_THRESHOLD]}}
 
 
 EARLIER_INTERVALS: Mapping[str, str] = {
@@ -193,13 +193,17 @@ class ExecutorConfig(Strict):
     @classmethod
     def _one_device(cls, value: Any) -> Any:
         return (
-            str(value) if isinstance(value, int) else [str(one) for one in value] if isinstance(value, list) else value
+            str(value)
+            if isinstance(value, int)
+            else [str(entry) for entry in value]
+            if isinstance(value, list)
+            else value
         )
 
     @field_validator("devices")
     @classmethod
     def _numbers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if value != ("auto",) and not all(one.isdecimal() for one in value):
+        if value != ("auto",) and not all(device.isdecimal() for device in value):
             raise ValueError(f"{','.join(value)!r} should be numbers with commas (0,1), or auto")
         if len(set(value)) < len(value):
             raise ValueError(f"{','.join(value)!r} names a device twice")
@@ -212,13 +216,13 @@ class ExecutorConfig(Strict):
             return {"name": values}
         if not isinstance(values, Mapping) or "workers" not in values:
             return values
-        found = _WORKERS.fullmatch(asked := "" if values["workers"] is None else str(values["workers"]))
-        if found is None:
+        matched = _WORKERS.fullmatch(text := "" if values["workers"] is None else str(values["workers"]))
+        if matched is None:
             raise ValueError(
-                f"executor.workers is {asked!r}: it should be a number (0, 1, 2 ...), or of the executor ray "
+                f"executor.workers is {text!r}: it should be a number (0, 1, 2 ...), or of the executor ray "
                 "LEAST:MOST as in 8:64"
             )
-        least, most = found.groups()
+        least, most = matched.groups()
         return {**values, "workers": int(least), **({"most": int(most)} if most else {})}
 
     @model_validator(mode="after")
@@ -226,11 +230,11 @@ class ExecutorConfig(Strict):
         if self.name == "ray" and self.devices:
             raise ValueError("Ray places its actors on GPUs by itself: leave executor.devices out")
         if self.name != "ray" and (self.address or self.most):
-            one = "executor.address is" if self.address else "A range of workers is"
-            raise ValueError(f"{one} of a Ray cluster: set executor.name to ray (--executor ray)")
+            setting = "executor.address is" if self.address else "A range of workers is"
+            raise ValueError(f"{setting} of a Ray cluster: set executor.name to ray (--executor ray)")
         if self.most and not 0 < self.workers <= self.most:
-            asked = f"executor.workers is {self.workers}:{self.most}"
-            raise ValueError(f"{asked}: the first should be 1 or more, and not above the second")
+            workers = f"executor.workers is {self.workers}:{self.most}"
+            raise ValueError(f"{workers}: the first should be 1 or more, and not above the second")
         return self
 
 
@@ -448,33 +452,33 @@ def load_settings(
     looked for among the shipped experiments; settings of a run in it that the model does not have are left out. Raises
     `UserError` with the field, its value and what is allowed.
     """
-    given = {key: value for key, value in settings.items() if value is not None}
-    values = read_experiment(path, given) if path else {}
+    typed = {key: value for key, value in settings.items() if value is not None}
+    values = read_experiment(path, typed) if path else {}
     if "datasets" in values:
-        if not given.get("suite"):
+        if not typed.get("suite"):
             raise UserError(
                 f"{path} holds several data sets: type 'metaeval run --suite -c {path}', which runs each of them."
             )
-        values["datasets"] = file_entries(path, values, given, overrides)
+        values["datasets"] = file_entries(path, values, typed, overrides)
     values = {
         key: value for key, value in values.items() if key in model.model_fields or key not in RunConfig.model_fields
     }
-    where = [*([str(path)] if path else []), *(["the settings"] if given or overrides else [])]
-    return changed_settings(model, values, given, overrides, " or ".join(where) or "the settings")
+    where = [*([str(path)] if path else []), *(["the settings"] if typed or overrides else [])]
+    return changed_settings(model, values, typed, overrides, " or ".join(where) or "the settings")
 
 
 def changed_settings(
-    model: type[Model], values: Mapping[str, Any], given: Mapping[str, Any], overrides: Sequence[str], where: str
+    model: type[Model], values: Mapping[str, Any], typed: Mapping[str, Any], overrides: Sequence[str], where: str
 ) -> Model:
     """Build a model from a file's values with what was typed in their place; arguments else as of `validated`."""
-    changed = {**EvidenceConfig.renamed(values), **given}
+    changed = {**EvidenceConfig.renamed(values), **typed}
     if isinstance(named := changed.get("executor"), str):  # by its name alone
-        own = values.get("executor", {})
+        executor = values.get("executor", {})
         if (
-            not isinstance(own, Mapping) or own.get("name", ExecutorConfig().name) != named
+            not isinstance(executor, Mapping) or executor.get("name", ExecutorConfig().name) != named
         ):  # another's devices or address are not for this one
-            own = {}
-        changed["executor"] = {**own, "name": named}
+            executor = {}
+        changed["executor"] = {**executor, "name": named}
     for override in overrides:
         apply_override(changed, override)
     return validated(model, changed, where)

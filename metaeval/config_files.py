@@ -51,9 +51,9 @@ def check_file(where: object, settings: Mapping[str, Any]) -> None:
 def _untrusted(settings: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{name}: {shown(settings[name])}" for name in sorted(OPTIONS & settings.keys()) if settings[name])
     for field, kind in _NAMES.items():
-        given = settings.get(field)
+        listed = settings.get(field)
         # A text is cut at its commas, as it is where it is read.
-        names = given.split(",") if isinstance(given, str) else given if isinstance(given, list | tuple) else ()
+        names = listed.split(",") if isinstance(listed, str) else listed if isinstance(listed, list | tuple) else ()
         texts = (name for name in names if isinstance(name, str) and not name.startswith("scores:"))
         yield from (f"{field}: {shown(name)}" for name in texts if registry.is_code(kind, name))
     of_metrics = settings.get("metric_options")
@@ -76,13 +76,17 @@ def shown_settings(where: object, settings: Mapping[str, Any], trust: bool) -> d
     options = options if isinstance(options, Mapping) else {}
     names = settings.get("metrics")
     owners = {name: {name, name.partition(":")[0]} for name in names or () if isinstance(name, str)}
-    own = {
-        name: {"metrics": [name], "metric_options": {one: options[one] for one in of if one in options}}
+    settings_by_name = {
+        name: {"metrics": [name], "metric_options": {owner: options[owner] for owner in of if owner in options}}
         for name, of in owners.items()
     }
-    kept = [name for name, found in own.items() if not any(_untrusted(found))]
-    used = {one for name in kept for one in owners[name]}
-    shown = {**settings, "metrics": kept, "metric_options": {one: options[one] for one in options if one in used}}
+    kept = [name for name, metric_settings in settings_by_name.items() if not any(_untrusted(metric_settings))]
+    used = {owner for name in kept for owner in owners[name]}
+    shown = {
+        **settings,
+        "metrics": kept,
+        "metric_options": {owner: options[owner] for owner in options if owner in used},
+    }
     check_file(where, shown)
     return shown
 
@@ -96,11 +100,11 @@ def config_folders(kind: str) -> list[Path]:
 
 def variants(kind: str) -> dict[str, Path]:
     """The YAML files of a kind (metrics, datasets, experiments, citation, published), by name."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for folder in config_folders(kind):
         for path in sorted(folder.glob("*.yaml")):
-            found.setdefault(path.stem, path)
-    return found
+            files.setdefault(path.stem, path)
+    return files
 
 
 def config_file(kind: str, name: str) -> Path | None:
@@ -128,7 +132,9 @@ def read_experiment(path: Path, typed: Mapping[str, Any], kind: str = "experimen
     shipped file and another have.
     """
     named = None if path.parent.parts else config_file(kind, path.name)
-    file = _one_file(str(path), [one for one in (path.absolute(), named) if one and one.is_file()])
+    file = _one_file(
+        str(path), [candidate for candidate in (path.absolute(), named) if candidate and candidate.is_file()]
+    )
     if file is None:
         what = "experiment" if kind == "experiments" else f"{kind} experiment"
         raise unknown(what, str(path), variants(kind), "Or give the path of a YAML file that exists.")
@@ -153,7 +159,7 @@ def read_entries(listed: Any) -> list[dict[str, Any]]:
 
 
 def file_entries(
-    path: Path | None, values: Mapping[str, Any], given: Mapping[str, Any], overrides: Sequence[str]
+    path: Path | None, values: Mapping[str, Any], typed: Mapping[str, Any], overrides: Sequence[str]
 ) -> list[dict[str, Any]]:
     """The data sets that a file lists, each with its own settings but those in whose place others were typed."""
     if "dataset" in values:
@@ -162,9 +168,9 @@ def file_entries(
         listed = deepcopy(read_entries(values["datasets"]))
     except UserError as error:
         raise UserError(f"{path}: {error}.") from error
-    entries = [{key: entry[key] for key in entry if key == "dataset" or key not in given} for entry in listed]
+    entries = [{key: entry[key] for key in entry if key == "dataset" or key not in typed} for entry in listed]
     for entry in entries:
-        if not given.get("trust_config"):
+        if not typed.get("trust_config"):
             check_file(path, entry)
         for override in overrides:
             if _place_of(override)[0] in entry:
@@ -179,7 +185,7 @@ _RANGE = re.compile(r"\d*:\d*")  # of YAML this can be a mapping
 
 
 def apply_override(values: dict[str, Any], override: str) -> None:
-    """Set what `key=value` says in nested settings; `UserError` where it is no such text, or its value no YAML.
+    """Set what `key=value` says in nested settings; `UserError` where it is not such a text, or its value no YAML.
 
     A key has dots between the names that lead to a setting.
     """

@@ -184,48 +184,48 @@ class TypedTable:
         endless, absent = cells.which_others(_is_endless)[odd], cells.which_others(_is_no_number)[odd]
         if (endless | absent).all() and (endless.any() or odd.size < np.count_nonzero(~cells.blank)):
             row = self.row(int(odd[0]))
-            said = shown(str(row.cells[heading]), 40)
-            raise row.wrong(heading, f"is {said}, in a column of numbers: leave a cell without a number blank")
+            cell_text = shown(str(row.cells[heading]), 40)
+            raise row.wrong(heading, f"is {cell_text}, in a column of numbers: leave a cell without a number blank")
 
     def find(
-        self, roles: Mapping[str, Sequence[str]], given: Mapping[str, str] | None, needed: Iterable[str] = ()
+        self, roles: Mapping[str, Sequence[str]], chosen: Mapping[str, str] | None, needed: Iterable[str] = ()
     ) -> dict[str, str]:
-        """The heading of each role that has one: as given, else the first of its usual names.
+        """The heading of each role that has one: as `chosen`, else the first of its usual names.
 
-        roles: usual names by role, best first. given: headings by role, as the user maps them; None where the user
+        roles: usual names by role, best first. chosen: headings by role, as the user maps them; None where the user
         cannot. Raises `UserError` for an unknown heading, for one that cannot have two of its roles, and for a role
         that is needed and has none.
         """
-        mapped = given or {}
+        mapped = chosen or {}
         for heading in mapped.values():
             if heading not in self.headings:
                 hint = did_you_mean(heading, self.headings)
                 raise UserError(f"{self.name} has no column {shown(heading)}.{hint} Columns: {_listed(self.headings)}.")
-        for one, other in combinations(mapped, 2):
-            if mapped[one] == mapped[other] and (_VALUES & {one, other} or {one, other} <= _TEXTS):
+        for first, other in combinations(mapped, 2):
+            if mapped[first] == mapped[other] and (_VALUES & {first, other} or {first, other} <= _TEXTS):
                 raise UserError(
-                    f"{self.name}: the column {shown(mapped[one])} is named for the {one} and for the {other}: name "
+                    f"{self.name}: column {shown(mapped[first])} is named for the {first} and for the {other}: name "
                     f"another column for one of them. Columns: {_listed(self.headings)}."
                 )
-        found = dict(mapped)
+        heading_by_role = dict(mapped)
         taken = set(mapped.values())
         for role, names in roles.items():
-            if role in found:
+            if role in heading_by_role:
                 continue
             known = {_plain(heading): heading for heading in reversed(self.headings) if heading not in taken}
             match = next((known[_plain(name)] for name in names if _plain(name) in known), None)
             if match is not None:
-                found[role] = match
+                heading_by_role[role] = match
                 taken.add(match)
         for role in needed:
-            if role not in found:
+            if role not in heading_by_role:
                 usual = ", ".join(roles[role][:4])
-                cure = "rename one" if given is None else f"rename one, or {name_column(role)}"
+                cure = "rename one" if chosen is None else f"rename one, or {name_column(role)}"
                 raise UserError(
                     f"{self.name} has no column for the {role} ({usual} ...); its columns are "
                     f"{_listed(self.headings)}: {cure}."
                 )
-        return found
+        return heading_by_role
 
 
 def name_column(role: str) -> str:
@@ -242,12 +242,12 @@ def warn_of_swap(name: str, columns: Mapping[str, str], lengths: Sequence[tuple[
         return
     source, statement = (median(side) for side in zip(*lengths, strict=True))
     if statement > 2 * source > 0:
-        one, other = columns["statement"], columns["source"]
+        statement_heading, other = columns["statement"], columns["source"]
         _log.warning(
             "%s: the statements (column %s) are longer than their sources (column %s), with %s characters against %s: "
             "where the two are swapped, add --map %s --map %s (in Python: columns=).",
-            *(name, shown(one), shown(other), f"{statement:,.0f}", f"{source:,.0f}"),
-            *(shlex.quote(f"statement={other}"), shlex.quote(f"source={one}")),
+            *(name, shown(statement_heading), shown(other), f"{statement:,.0f}", f"{source:,.0f}"),
+            *(shlex.quote(f"statement={other}"), shlex.quote(f"source={statement_heading}")),
         )
 
 
@@ -258,7 +258,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, list | tuple):
-        return "\n\n".join(str(one) for one in value)
+        return "\n\n".join(str(part) for part in value)
     text = str(value).strip()
     return text[1:] if _GUARDED.match(text) else text
 

@@ -107,12 +107,12 @@ class Database(ABC):
             schema = int(self._ask("PRAGMA user_version"))
             journal = str(self._ask("PRAGMA journal_mode"))
             try:
-                found = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check(5)")]
+                problems = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check(5)")]
                 rows = int(self._ask(f"SELECT COUNT(*) FROM {self.table}"))
                 damaged = rows - sum(1 for _ in self.sound_rows(self._connection))
             except sqlite3.DatabaseError as error:
                 return Verified(0, 0, (str(error),), schema, journal)
-        faults = tuple(" ".join(fault.split()) for fault in found if fault != "ok")
+        faults = tuple(" ".join(fault.split()) for fault in problems if fault != "ok")
         return Verified(rows, damaged, faults, schema, journal)
 
     def compact(self) -> Compacted:
@@ -120,10 +120,10 @@ class Database(ABC):
 
         A file whose structure is broken is not changed: what can be read of it is copied into a new file beside it.
         """
-        found = self.verify()
+        verified = self.verify()
         with self._sentences():
             before = self._bytes()
-            if found.faults:
+            if verified.faults:
                 saved = self.path.with_name(f"{self.path.name}.saved")
                 with type(self)(saved) as new:
                     new._take(self._connection)
@@ -328,10 +328,10 @@ def file_system(path: Path) -> str:
         lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return ""
-    here, found, depth = path.resolve(), "", 0
+    here, system, depth = path.resolve(), "", 0
     for line in lines:
         _, point, kind, *_ = line.split(" ")
         folder = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), point))  # a blank is \040
         if len(folder.parts) >= depth and here.is_relative_to(folder):  # of two at one place the later one counts
-            found, depth = kind, len(folder.parts)
-    return found
+            system, depth = kind, len(folder.parts)
+    return system

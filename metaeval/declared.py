@@ -54,12 +54,12 @@ class Flag:
 
 def flag_of(field: FieldInfo) -> Flag:
     """How a field is typed."""
-    return next((one for one in field.metadata if isinstance(one, Flag)), Flag())
+    return next((part for part in field.metadata if isinstance(part, Flag)), Flag())
 
 
 def is_typed(field: FieldInfo) -> bool:
     """Whether a field is an option or an argument of the command line: it says how it is typed."""
-    return any(isinstance(one, Flag) for one in field.metadata)
+    return any(isinstance(part, Flag) for part in field.metadata)
 
 
 def option_of(name: str, field: FieldInfo) -> str:
@@ -82,9 +82,9 @@ def named_values(annotation: Any) -> list[str]:
 @cache
 def option_docs(owner: type) -> Mapping[str, str]:
     """The words of each option of a class, its bases' too: the text under its field, or its pydantic description."""
-    found = {name: text for base in reversed(owner.__mro__) for name, text in _texts_of(base)}
+    words = {name: text for base in reversed(owner.__mro__) for name, text in _texts_of(base)}
     fields = owner.model_fields if issubclass(owner, BaseModel) else {}
-    return found | {name: one.description for name, one in fields.items() if one.description}
+    return words | {name: field.description for name, field in fields.items() if field.description}
 
 
 def _texts_of(owner: type) -> Iterator[tuple[str, str]]:
@@ -111,9 +111,9 @@ def typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
     @wraps(function)
     def checked(*args: Params.args, **kwargs: Params.kwargs) -> Returned:
         kinds = _kinds(function)
-        for name, given in parameters.bind(*args, **kwargs).arguments.items():
+        for name, argument in parameters.bind(*args, **kwargs).arguments.items():
             several = parameters.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
-            for value in given if several and name in kinds else (given,):
+            for value in argument if several and name in kinds else (argument,):
                 if name in kinds and not _fits(value, kinds[name]):
                     raise UserError(f"{name} is {reprlib.repr(value)}; allowed: {_in_words(kinds[name])}.")
         with inputs_protected():
@@ -125,12 +125,14 @@ def typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
 @cache
 def _kinds(function: Callable[..., Any]) -> Mapping[str, Any]:
     """The types of the parameters, without those of keywords that have no name of their own."""
-    found: dict[str, Any] = {}
-    for name, one in inspect.signature(function).parameters.items():
-        if one.kind is not inspect.Parameter.VAR_KEYWORD:
+    types: dict[str, Any] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
             with suppress(NameError):  # a type that is imported for type checkers alone
-                found |= get_type_hints(SimpleNamespace(__annotations__={name: one.annotation}), function.__globals__)
-    return found
+                types |= get_type_hints(
+                    SimpleNamespace(__annotations__={name: parameter.annotation}), function.__globals__
+                )
+    return types
 
 
 _WORDS = {
@@ -213,8 +215,8 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
             if last in getattr(model.model_fields[name].annotation, "model_fields", {})
         ]
         hint = f" Did you mean {' or '.join(map(repr, inside))}?" if inside else did_you_mean(last, known)
-        told = hint if hint and len(known) > _LISTED else f"{hint} {allowed}."
-        return f"Unknown setting {field!r} in {where}.{told}"
+        remedy = hint if hint and len(known) > _LISTED else f"{hint} {allowed}."
+        return f"Unknown setting {field!r} in {where}.{remedy}"
     if first["type"] == "missing":
         return f"Setting {field!r} is missing in {where}."
     message = re.sub(r"^(Value error, |Input should be )", "", first["msg"]).rstrip(".")

@@ -65,8 +65,8 @@ def declare(use: Literal["input", "output", "written"], *paths: Path) -> None:
 def _file_id(path: Path) -> tuple[int, int] | None:
     """Device and inode of a regular file, the same for every spelling of its path and through links; else None."""
     with contextlib.suppress(OSError, ValueError):
-        found = path.stat()
-        return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+        status = path.stat()
+        return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
     return None
 
 
@@ -202,8 +202,8 @@ def sha256_file(path: Path) -> str:
 
 def marks_of(path: Path) -> list[int]:
     """What changes when a file does, or when another one takes its place: size, times, inode."""
-    found = path.stat()
-    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 def check_unchanged(path: Path, marks: Sequence[int]) -> None:
@@ -224,6 +224,6 @@ def sha256_json(value: Any) -> str:
 
 def cache_folder() -> Path:
     """METAEVAL_CACHE when set, else `metaeval` in the user's cache folder (XDG_CACHE_HOME, by default ~/.cache)."""
-    if given := os.environ.get("METAEVAL_CACHE"):
-        return Path(given).expanduser()
+    if folder := os.environ.get("METAEVAL_CACHE"):
+        return Path(folder).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "metaeval"

@@ -34,7 +34,7 @@ TABLES = (".csv", ".tsv", ".xlsx")
 
 def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
     """ROLE=COLUMN texts as headings by role; `UserError` for another text, and for a role that is none of these."""
-    found, known = {}, list(roles)
+    headings, known = {}, list(roles)
     for pair in pairs:
         role, equals, heading = (part.strip() for part in pair.partition("="))
         if not equals or not role or not heading:
@@ -42,28 +42,28 @@ def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
         if role not in known:
             listed = ", ".join(shown(name, 30) for name in known)
             raise UserError(f"--map {pair}: no such role.{did_you_mean(role, known)} Roles: {listed}.")
-        found[role] = heading
-    return found
+        headings[role] = heading
+    return headings
 
 
-def run_columns(given: Any) -> Any:
+def run_columns(columns: Any) -> Any:
     """The headings by role of a run, from ROLE=COLUMN texts or a mapping; `UserError` for a role that is none.
 
-    What is neither comes back as it is: it is no value of the setting.
+    What is neither comes back as it is: it is not a value of the setting.
     """
-    pairs = [f"{role}={heading}" for role, heading in given.items()] if isinstance(given, Mapping) else given
+    pairs = [f"{role}={heading}" for role, heading in columns.items()] if isinstance(columns, Mapping) else columns
     if not isinstance(pairs, list | tuple) or not all(isinstance(pair, str) for pair in pairs):
-        return given
+        return columns
     return read_mapping(pairs, dict.fromkeys((*SCORE_ROLES, *RATING_ROLES, *TEXT_ROLES)))
 
 
-def any_table(given: Any, name: str) -> TypedTable:
+def any_table(table: Any, name: str) -> TypedTable:
     """The table of a file, a data frame, or mappings with one field a column. name: of what has none, for messages."""
-    return read_table(Path(given)) if isinstance(given, str | Path) else table_of(name, given)
+    return read_table(Path(table)) if isinstance(table, str | Path) else table_of(name, table)
 
 
 def read_table(path: Path) -> TypedTable:
-    """The table of a file. Raises `UserError` for a file that is no table of one header row and rows."""
+    """The table of a file. Raises `UserError` for a file that is not a table of one header row and rows."""
     if not path.exists():
         raise UserError(f"Cannot read {path}: No such file; allowed: a table as CSV, TSV, XLSX, Parquet or JSON lines.")
     ending = path.suffix.lower()
@@ -75,8 +75,8 @@ def read_table(path: Path) -> TypedTable:
         raise UserError(f"{path} is a spreadsheet of another kind ({ending}): save it as .xlsx or .csv.")
     if ending == ".parquet":
         return _parquet(path)
-    found = list(json_objects(path, ""))
-    return table_of(str(path), [fields for _, fields in found], [where for where, _ in found])
+    records = list(json_objects(path, ""))
+    return table_of(str(path), [fields for _, fields in records], [where for where, _ in records])
 
 
 def table_of(name: str, records: Any, places: Sequence[str] = ()) -> TypedTable:
@@ -95,10 +95,10 @@ def table_of(name: str, records: Any, places: Sequence[str] = ()) -> TypedTable:
         columns = {str(heading): _cells(values) for heading, values in filled.items()}
     else:
         listed = list(records) if isinstance(records, Iterable) else []
-        if not all(isinstance(one, Mapping) for one in listed):
+        if not all(isinstance(record, Mapping) for record in listed):
             listed = []
-        headings = dict.fromkeys(heading for one in listed for heading in one)
-        columns = {str(heading): _cells([one.get(heading) for one in listed]) for heading in headings}
+        headings = dict.fromkeys(heading for record in listed for heading in record)
+        columns = {str(heading): _cells([record.get(heading) for record in listed]) for heading in headings}
     return _not_empty(TypedTable(name, columns, places.__getitem__ if places else None))
 
 
@@ -154,7 +154,7 @@ def _parquet(path: Path) -> TypedTable:
             rows = f"rows {before + 1:,} to {before + batch.num_rows:,}"
             raise UserError(f"{path} {rows}: a text is not UTF-8 ({error.reason}).") from error
         before += batch.num_rows
-    return _not_empty(TypedTable(str(path), {heading: Cells.joined(own) for heading, own in parts.items()}))
+    return _not_empty(TypedTable(str(path), {heading: Cells.joined(cells) for heading, cells in parts.items()}))
 
 
 def _arrow_cells(column: Any) -> Cells:
@@ -194,7 +194,7 @@ def _sheet(path: Path) -> TypedTable:
         raise UserError(f"{path} has {len(filled)} sheets ({names}): save the one that you mean in a file of its own.")
     (sheet,) = filled
     if sheet.merged_cells.ranges:
-        merged = min(str(one) for one in sheet.merged_cells.ranges)
+        merged = min(str(merged_range) for merged_range in sheet.merged_cells.ranges)
         raise UserError(f"{path} cells {merged} are merged: unmerge them, and write their text in each cell.")
     lines = (
         (number, [_cell(cell) for cell in cells], [f"{path} cell {cell.coordinate}" for cell in cells])
@@ -236,20 +236,20 @@ def _from_lines(path: Path, unit: str, lines: Iterable[_Line]) -> TypedTable:
         raise UserError(
             f"{where} holds a title and no headings ({shown(named[0])}): delete the rows above the headings."
         )
-    if twice := next((one for one in named if named.count(one) > 1), None):
-        raise UserError(f"{where}: column {shown(twice)} stands twice: rename one of the two.")
+    if twice := next((heading for heading in named if named.count(heading) > 1), None):
+        raise UserError(f"{where}: column {shown(twice)} appears twice: rename one of the two.")
     numbers, parts = array("q"), {heading: list[Cells]() for heading in named}
     at = {heading: list[str]() for heading in named} if first[2] else {}
     rest = chain([first], filled)
     while block := list(islice(rest, BLOCK)):
         numbers.extend(number for number, _, _ in block)
-        whole = [_padded(f"{path} {unit} {number}", headings, cells, own) for number, cells, own in block]
+        whole = [_padded(f"{path} {unit} {number}", headings, cells, texts) for number, cells, texts in block]
         for heading, *cells in zip(headings, *whole, strict=True):
             if heading:
                 parts[heading].append(Cells.of(cells))
         for heading in at:
-            at[heading] += [own[headings.index(heading)] for _, _, own in block]
-    columns = {heading: Cells.joined(own) for heading, own in parts.items()}
+            at[heading] += [texts[headings.index(heading)] for _, _, texts in block]
+    columns = {heading: Cells.joined(cells) for heading, cells in parts.items()}
     return TypedTable(str(path), columns, lambda row: f"{path} {unit} {numbers[row]}", at)
 
 
@@ -258,9 +258,9 @@ def _padded(where: str, headings: Sequence[str], cells: list[Any], places: Seque
     if len(cells) > len(headings) or "" in headings:
         for number, cell in enumerate(cells):
             if cell is not None and (number >= len(headings) or not headings[number]):
-                said = cell.why if isinstance(cell, Wrong) else str(cell)
+                content = cell.why if isinstance(cell, Wrong) else str(cell)
                 raise UserError(
-                    f"{places[number] if places else where} holds {shown(said, 30)} under no heading: two header rows, "
+                    f"{places[number] if places else where} has {shown(content, 30)} under no heading: two header rows, "
                     "or a cell too many? Leave one header row with a name for each column."
                 )
     return [*cells[: len(headings)], *[None] * (len(headings) - len(cells))]

@@ -52,13 +52,13 @@ def parse_json(text: str, lone_surrogates: bool = False, constants: bool = True,
     which; otherwise they are malformed. long_integers: a whole number that 64 bits cannot hold is taken as the nearest
     real number; otherwise it is malformed.
 
-    Raises `MalformedError` for a text that is no JSON, an object that names a field twice, a whole number that 64 bits
+    Raises `MalformedError` for a text that is not JSON, an object that names a field twice, a whole number that 64 bits
     cannot hold, and more than `DEPTH` lists and objects in one another.
     """
     try:
         if text.startswith("\ufeff"):
             raise MalformedError("Unexpected UTF-8 BOM (decode using utf-8-sig)", 1)
-        # Each name is followed by a colon: where there are as many names as colons, none stands twice.
+        # Each name is followed by a colon: where there are as many names as colons, none appears twice.
         short = len(text) < _LINE
         value = _decoder(constants, long_integers, twice=not short).decode(text)
         if short and _names(value) != text.count(":"):
@@ -85,7 +85,7 @@ def _names(value: Any) -> int:
     """Names in an object and in the objects that are its fields."""
     if not isinstance(value, dict):
         return 0
-    return len(value) + sum(len(one) for one in value.values() if isinstance(one, dict))
+    return len(value) + sum(len(child) for child in value.values() if isinstance(child, dict))
 
 
 @cache
@@ -105,12 +105,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(record) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise MalformedError(f"field {_short(repr(twice))} stands twice")
+        raise MalformedError(f"field {_short(repr(twice))} appears twice")
     return record
 
 
 def _no_constant(name: str) -> Any:
-    raise MalformedError(f"{name} is no JSON number")
+    raise MalformedError(f"{name} is not a JSON number")
 
 
 def _integer(text: str) -> int:
@@ -132,8 +132,8 @@ def _check_depth(value: object) -> None:
     for _ in range(DEPTH):
         level = [
             child
-            for one in level
-            for child in (one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
+            for parent in level
+            for child in (parent.values() if isinstance(parent, dict) else parent if isinstance(parent, list) else ())
             if isinstance(child, dict | list)
         ]
         if not level:
@@ -199,7 +199,7 @@ def read_object(path: Path, then: str = "") -> dict[str, Any]:
 def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of a file, each with the words for its place: JSON lines or one JSON list, compressed or not.
 
-    Raises `UserError` with the place for what is no object; it ends in `then`: what to do about it.
+    Raises `UserError` with the place for what is not an object; it ends in `then`: what to do about it.
     """
     text = read_text(path, then)
 
@@ -210,7 +210,7 @@ def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterat
             raise UserError(f"{where} is not JSON ({error}){ending(then)}") from error
 
     if text.lstrip()[:1] == "[":
-        placed = ((f"{path} record {number}", one) for number, one in enumerate(parsed(text, f"{path}"), start=1))
+        placed = ((f"{path} record {number}", record) for number, record in enumerate(parsed(text, f"{path}"), start=1))
     else:
         # Only "\n" separates lines: str.splitlines would also cut at separators that may stand inside a string.
         lines = ((f"{path} line {number}", line) for number, line in enumerate(text.split("\n"), start=1))
@@ -224,7 +224,7 @@ def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterat
 def parse_yaml(text: str) -> Any:
     """The value of a YAML text, by the rules of YAML 1.2: mappings, lists, text, numbers, truth values and null.
 
-    Raises `MalformedError` for a text that is no YAML, a mapping that names a key twice, a whole number that begins
+    Raises `MalformedError` for a text that is not YAML, a mapping that names a key twice, a whole number that begins
     with 0 (YAML 1.1 reads it in base 8), anchors, aliases and tags, and what is over a limit.
     """
     if len(text) > _MOST_YAML:
@@ -289,7 +289,7 @@ def _yaml_constructor() -> Any:
 
 def _yaml_text(constructor: Any, node: Any) -> str:
     if _NO_TEXT.search(node.value):
-        raise MalformedError("NUL, or half of a character, is no text", node.start_mark.line + 1)
+        raise MalformedError("NUL, or half of a character, is not text", node.start_mark.line + 1)
     return str(node.value)
 
 
@@ -305,13 +305,13 @@ def _yaml_integer(constructor: Any, node: Any) -> int:
 def _yaml_float(constructor: Any, node: Any) -> float:
     number = float(constructor.construct_yaml_float(node))
     if not math.isfinite(number):
-        raise MalformedError(f"{_short(node.value)} is no finite number", node.start_mark.line + 1)
+        raise MalformedError(f"{_short(node.value)} is not a finite number", node.start_mark.line + 1)
     return number
 
 
 def _short(text: str) -> str:
     """One line of at most 100 characters: the texts of a parser's errors repeat what was read."""
-    line = "".join(one if one.isprintable() else "�" for one in " ".join(text.split()))
+    line = "".join(character if character.isprintable() else "�" for character in " ".join(text.split()))
     return line if len(line) <= 100 else f"{line[:99]}…"
 
 
@@ -326,7 +326,7 @@ def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
         header = reader.fieldnames or ()
         if len(set(header)) < len(header):
             twice = next(name for name in header if header.count(name) > 1)
-            raise UserError(f"{path}: column {shown(twice)} stands twice{ending(then)}")
+            raise UserError(f"{path}: column {shown(twice)} appears twice{ending(then)}")
         for fields in reader:
             where = f"{path} line {reader.line_num}"
             if None in fields or None in fields.values():
@@ -387,7 +387,7 @@ def parquet_columns(path: Path, names: Sequence[str]) -> list[list[Any]]:
 
 
 def parquet_metadata(path: Path) -> Mapping[bytes, bytes]:
-    """What the footer of a Parquet file says besides; its rows are not read. `UserError` for another file."""
+    """Read the further facts in the footer of a Parquet file, not its rows. `UserError` for another file."""
     with _parquet(path) as parquet:
         return dict(parquet.schema_arrow.metadata or {})
 
@@ -396,7 +396,7 @@ def parquet_schema(path: Path) -> dict[str, str]:
     """The columns of a Parquet file: "number", or else Arrow's name of the type. `UserError` for another file."""
     types = parquet_library().types
     with _parquet(path) as parquet:
-        fields = [(one.name, one.type) for one in parquet.schema_arrow]
+        fields = [(field.name, field.type) for field in parquet.schema_arrow]
     return {name: "number" if types.is_floating(kind) or types.is_integer(kind) else str(kind) for name, kind in fields}
 
 

@@ -154,15 +154,15 @@ def _load_here(name: str) -> None:
 
 @cache
 def _entries(kind: Kind) -> dict[str, EntryPoint]:
-    found: dict[str, EntryPoint] = {}
+    entries: dict[str, EntryPoint] = {}
     for entry in entry_points(group=_GROUPS[kind]):
-        other = found.setdefault(entry.name, entry)
+        other = entries.setdefault(entry.name, entry)
         # One distribution can be listed twice (an editable install beside its source); only a different target clashes.
         if other.value != entry.value:
             raise UserError(
                 f"Two packages register the {kind} {entry.name!r}: {other.value} and {entry.value}. "
                 "Uninstall one of them, or rename one entry point."
             )
-    if not found:
+    if not entries:
         raise UserError("metaeval is not installed in this environment: type 'pip install -e .' in its folder.")
-    return found
+    return entries

@@ -58,7 +58,7 @@ Items = ShownField[tuple[tuple[str, str], ...], tuple[tuple[Shown, Shown], ...]]
 
 def visible(text: str, keep: str = "") -> str:
     """The text with a space for every character that cannot be printed, but for those of `keep`."""
-    return re.sub(f"[{_UNSEEN}]", lambda found: found[0] if found[0] in keep else " ", text)
+    return re.sub(f"[{_UNSEEN}]", lambda match: match[0] if match[0] in keep else " ", text)
 
 
 def _all_shown(value: Any) -> Any:

@@ -143,24 +143,24 @@ def versions(*packages: str) -> dict[str, str]:
 def parse(text: str) -> dict[str, str]:
     """The fields of a signature, in its order: `parse(signature(fields))` has the names and the cleaned values.
 
-    A value may hold colons, a name may not. Raises ValueError, in one sentence, for text that is no signature.
+    A value may hold colons, a name may not. Raises ValueError, in one sentence, for text that is not a signature.
     """
     fields: dict[str, str] = {}
     for part in text.strip().split("|"):
         name, colon, value = part.partition(":")
         name = name.strip()
         if not name or not colon:
-            raise ValueError(f"a signature is name:value fields with bars between them, and {part!r} is no such field")
+            raise ValueError(f"a signature is name:value fields with bars between them, and {part!r} is not one")
         if name in fields:
             raise ValueError(f"a signature has each field once, and {name!r} stands in it twice")
         fields[name] = _clean(value)
     return fields
 
 
-def differences(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
+def differences(first: Mapping[str, str], other: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
     """The fields whose values differ, with both values; None for a field that only one of the two has."""
-    names = dict.fromkeys([*one, *other])
-    return {name: (one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name)}
+    names = dict.fromkeys([*first, *other])
+    return {name: (first.get(name), other.get(name)) for name in names if first.get(name) != other.get(name)}
 
 
 def _clean(value: object) -> str:
@@ -180,12 +180,12 @@ def metric_parts(value: str) -> Mapping[str, str]:
 
 
 def read_choices(text: str) -> dict[str, str]:
-    """The choices of a field by name, in order (`name=value,name=value`); empty for a text that is no list of them.
+    """The choices of a field by name, in order (`name=value,name=value`); empty for a text that is not a list of them.
 
     Values may hold commas: a choice ends at a comma outside brackets with a further name behind it.
     """
-    found = [_CHOICE.fullmatch(part) for part in _parts(text)]
-    return {match["name"]: match["value"] for match in found if match} if all(found) else {}
+    matches = [_CHOICE.fullmatch(part) for part in _parts(text)]
+    return {match["name"]: match["value"] for match in matches if match} if all(matches) else {}
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -59,26 +59,26 @@ def replicates(
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """What each group contributes to the measures; every row must have a score."""
     rows = rows.rows(np.isin(rows.gold, list(LEVELS)))
-    found: dict[str, Influence | None] = {}
+    influences: dict[str, Influence | None] = {}
     for key in keys:
         positive = rows.gold >= LEAST[key]
         if not positive.any() or positive.all():
-            found[key] = None
+            influences[key] = None
         elif key in AREAS:
-            found[key] = auc_influence(rows.score, positive.astype(np.float64), rows.group, n_groups)(1, 0)
+            influences[key] = auc_influence(rows.score, positive.astype(np.float64), rows.group, n_groups)(1, 0)
         else:
-            found[key] = average_precision_influence(rows.score, positive, rows.group, n_groups)
-    return found
+            influences[key] = average_precision_influence(rows.score, positive, rows.group, n_groups)
+    return influences
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
     """What random scores are expected to have."""
-    found = {"full_rest": 0.5, "some_none": 0.5}
+    values = {"full_rest": 0.5, "some_none": 0.5}
     gold = rows.gold[np.isin(rows.gold, list(LEVELS))]
     for key in ("ap_full", "ap_some"):
         if (expected := chance_precision(gold >= LEAST[key])) is not None:
-            found[key] = expected
-    return found
+            values[key] = expected
+    return values
 
 
 def _of(key: str) -> Callable[[Floats, Bools, Ints, int], Prepared]:
@@ -102,8 +102,8 @@ def _blind(key: str, judgements: Judgements) -> str:
     return f"no row is {lacking[LEAST[key]]}"
 
 
-def _delong(key: str, gold: Floats, one: Floats, other: Floats) -> dict[str, float]:
-    return {"delong": delong(one, other, gold >= LEAST[key]).p}
+def _delong(key: str, gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
+    return {"delong": delong(first, other, gold >= LEAST[key]).p}
 
 
 def _measure(key: str, label: str, about: str, ability: str = "") -> Measure:

@@ -56,23 +56,23 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
     """What each group contributes to the areas; every row must have a score."""
     rows = rows.rows(_known(rows))
     columns = rows.score, rows.gold, rows.group, n_groups
-    found: dict[str, Influence | None] = dict.fromkeys(keys)
+    influences: dict[str, Influence | None] = dict.fromkeys(keys)
     levels = np.unique(rows.gold).tolist()
     if any(key in PAIRS or key in ("overall", "auc") for key in keys) and rows.score.size:
         area = auc_influence(*columns)
         for key, pair in PAIRS.items():
             if set(pair) <= set(levels):
-                found[key] = area(*map(levels.index, pair))
-        parts = [one for key in PAIRS if (one := found.get(key))]
-        found["overall"] = mean_of(parts) if len(parts) == len(PAIRS) else None
-        found["auc"] = area(1, 0) if len(levels) == 2 else None
+                influences[key] = area(*map(levels.index, pair))
+        parts = [influence for key in PAIRS if (influence := influences.get(key))]
+        influences["overall"] = mean_of(parts) if len(parts) == len(PAIRS) else None
+        influences["auc"] = area(1, 0) if len(levels) == 2 else None
     full = rows.gold == 2
     if "ap_full" in keys and full.any() and not full.all():
-        found["ap_full"] = average_precision_influence(rows.score, full, rows.group, n_groups)
+        influences["ap_full"] = average_precision_influence(rows.score, full, rows.group, n_groups)
     if "concordance" in keys:
         run = partial(replicates, rows, n_groups, options=options, keys=["concordance"])
-        found |= jackknifed(run, rows.group, n_groups, lambda _: (0.0, 1.0))
-    return {key: found[key] for key in keys}
+        influences |= jackknifed(run, rows.group, n_groups, lambda _: (0.0, 1.0))
+    return {key: influences[key] for key in keys}
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
@@ -99,18 +99,18 @@ def replicates(
 ) -> Replicates:
     """The areas under every weighting; rows without a score are not allowed here."""
     rows = rows.rows(_known(rows))
-    found: dict[str, Floats] = {}
+    replicated: dict[str, Floats] = {}
     if any(key in PAIRS or key == "overall" for key in keys):
-        found |= _areas(rows, n_groups, draws)
-        found["overall"] = np.mean([found[key] for key in PAIRS], axis=0)
+        replicated |= _areas(rows, n_groups, draws)
+        replicated["overall"] = np.mean([replicated[key] for key in PAIRS], axis=0)
     if "ap_full" in keys:
-        found["ap_full"] = replicate(average_precision(rows.score, rows.gold == 2, rows.group, n_groups), draws)
+        replicated["ap_full"] = replicate(average_precision(rows.score, rows.gold == 2, rows.group, n_groups), draws)
     if "auc" in keys:
         top = rows.gold == rows.gold.max(initial=-np.inf)
-        found["auc"] = replicate(roc_auc(rows.score, top, rows.group, n_groups), draws)
+        replicated["auc"] = replicate(roc_auc(rows.score, top, rows.group, n_groups), draws)
     if "concordance" in keys:
-        found["concordance"] = replicate(concordance(rows.score, rows.gold, rows.group, n_groups), draws)
-    return {key: found[key] for key in keys}
+        replicated["concordance"] = replicate(concordance(rows.score, rows.gold, rows.group, n_groups), draws)
+    return {key: replicated[key] for key in keys}
 
 
 def _known(judgements: Judgements) -> Bools:
@@ -128,19 +128,19 @@ def _areas(rows: Judgements, n_groups: int, draws: Draws) -> dict[str, Floats]:
     """The three areas from one pass over the scores."""
     level = {gold: number for number, gold in enumerate(np.unique(rows.gold).tolist())}
     defined = {key: (level[a], level[b]) for key, (a, b) in PAIRS.items() if a in level and b in level}
-    found = {key: np.full(draws.n, np.nan) for key in PAIRS}
+    areas = {key: np.full(draws.n, np.nan) for key in PAIRS}
     if defined:
         wins = count_wins(rows.score, rows.gold, rows.group, n_groups, ties=False)
         counted = [wins(tile) for tile in draws]
-        found |= {key: np.concatenate([tile.auc(*pair) for tile in counted]) for key, pair in defined.items()}
-    return found
+        areas |= {key: np.concatenate([tile.auc(*pair) for tile in counted]) for key, pair in defined.items()}
+    return areas
 
 
 def _of_levels(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
-    found = {key: _of_pair(judgements, n_groups, high, (low,)) for key, (high, low) in PAIRS.items()}
-    found["overall"] = _of_mean(judgements, found)
-    found["ap_full"] = _of_pair(judgements, n_groups, 2.0, (1.0, 0.0))
-    return found
+    qualities = {key: _of_pair(judgements, n_groups, high, (low,)) for key, (high, low) in PAIRS.items()}
+    qualities["overall"] = _of_mean(judgements, qualities)
+    qualities["ap_full"] = _of_pair(judgements, n_groups, 2.0, (1.0, 0.0))
+    return qualities
 
 
 def _of_pair(judgements: Judgements, n_groups: int, positive: float, negatives: tuple[float, ...]) -> Qualities:
@@ -205,9 +205,9 @@ def _widest(judgements: Judgements, n_groups: int) -> tuple[float, float]:
     missing = np.isnan(judgements.score)
     rows = judgements.rows(~missing)
     inside = value(concordance(rows.score, rows.gold, rows.group, n_groups), n_groups)
-    pairs, own = _untied_pairs(judgements.gold), _untied_pairs(rows.gold)
-    won = inside * own if own else 0.0
-    return won / pairs, (won + pairs - own) / pairs
+    pairs, scored_pairs = _untied_pairs(judgements.gold), _untied_pairs(rows.gold)
+    won = inside * scored_pairs if scored_pairs else 0.0
+    return won / pairs, (won + pairs - scored_pairs) / pairs
 
 
 def _untied_pairs(gold: Floats) -> int:
@@ -227,15 +227,15 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
     return tuple(only) or ("fs_ns", "fs_ps", "ps_ns", "overall")
 
 
-def _delong(high: float, low: float, gold: Floats, one: Floats, other: Floats) -> dict[str, float]:
+def _delong(high: float, low: float, gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
     """P of DeLong's test on the rows of two levels."""
     used = np.isin(gold, (high, low))
-    return {"delong": delong(one[used], other[used], gold[used] == high).p}
+    return {"delong": delong(first[used], other[used], gold[used] == high).p}
 
 
-def _delong_of_top(gold: Floats, one: Floats, other: Floats) -> dict[str, float]:
+def _delong_of_top(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
     """P of DeLong's test of the highest level v. the rest."""
-    return {"delong": delong(one, other, gold == gold.max()).p} if gold.size else {}
+    return {"delong": delong(first, other, gold == gold.max()).p} if gold.size else {}
 
 
 def _blind(key: str, judgements: Judgements) -> str:

@@ -40,7 +40,7 @@ class Difference:
 
 def compare(
     protocol: Protocol,
-    given: tuple[Judgements, Judgements],
+    tested: tuple[Judgements, Judgements],
     outcomes: tuple[Outcome, Outcome],
     resampling: Resampling,
     permutations: int,
@@ -49,21 +49,21 @@ def compare(
 ) -> dict[str, Difference]:
     """Hold one metric against another under the measures `keys` of a protocol.
 
-    given: the two metrics' scores on the same rows. outcomes: what the protocol's `evaluate` made of each, whose
+    tested: the two metrics' scores on the same rows. outcomes: what the protocol's `evaluate` made of each, whose
     replicates and influence values are used again when both scored the same rows. The interval is that of the paired
     differences, by the method of the tables. The test exchanges the two metrics' scores group by group: scores brought
     to one scale first, as ranks over all rows for measures that read order only, as z-scores for Pearson's r; p = (1 +
     exchanges at least as far apart as the input) / (1 + permutations), so never 0. Measures that are not tested
     (`Measure.normal`) have no p.
     """
-    one, other = given
-    both = both_scored(one, other)
+    first, other = tested
+    both = both_scored(first, other)
     if not both.any():
         return {key: Difference(0, None, note=NOT_BOTH) for key in keys}
-    pair = compared_by(protocol, one, both, options), compared_by(protocol, other, both, options)
-    codes = distinct(one.group)
+    pair = compared_by(protocol, first, both, options), compared_by(protocol, other, both, options)
+    codes = distinct(first.group)
     moved: tuple[Influences, ...] = ({}, {})
-    if (np.isnan(one.score) ^ np.isnan(other.score)).any():
+    if (np.isnan(first.score) ^ np.isnan(other.score)).any():
         mine, theirs = (replicates_of(protocol, rows, codes, resampling, options, keys) for rows in pair)
         drawn = [resampled_of(protocol, rows, codes, resampling, options) for rows in pair]
         if resampling.studentised and resampling.n:
@@ -73,14 +73,14 @@ def compare(
         moved = tuple(outcome.influence for outcome in outcomes)
         drawn = [outcome.resampled for outcome in outcomes]
     p_values = exchange_p_values(protocol, pair, permutations, resampling.seed, options, keys)
-    groups = distinct(one.group[both]).size
+    groups = distinct(first.group[both]).size
     # Rows of a measure may come from one group where those of others do not.
     lone = {key for outcome in outcomes for key, estimate in outcome.estimates.items() if estimate.note == ONE_GROUP}
-    found: dict[str, Difference] = {}
+    differences: dict[str, Difference] = {}
     for key in keys:
         value, n = float(mine[key][0] - theirs[key][0]), 1 if key in lone else groups
         if np.isnan(value):
-            found[key] = Difference(int(both.sum()), None, note="undefined for one of the two")
+            differences[key] = Difference(int(both.sum()), None, note="undefined for one of the two")
             continue
         if key in drawn[0] and key in drawn[1]:
             interval, note = replicated_interval(drawn[0][key] - drawn[1][key], n, resampling.level)
@@ -91,8 +91,8 @@ def compare(
             interval, note = replicated_interval(mine[key] - theirs[key], n, resampling.level)
         p = p_values.get(key, np.nan)
         low, high = interval or (None, None)
-        found[key] = Difference(int(both.sum()), value, low, high, None if np.isnan(p) else p, note)
-    return found
+        differences[key] = Difference(int(both.sum()), value, low, high, None if np.isnan(p) else p, note)
+    return differences
 
 
 def influence_of(
@@ -109,9 +109,9 @@ def influence_of(
     return jackknifed(lambda draws: protocol.replicate(rows, n_groups, draws, options, keys), rows.group, n_groups)
 
 
-def minus(one: Influence | None, other: Influence | None) -> Influence | None:
+def minus(first: Influence | None, other: Influence | None) -> Influence | None:
     """The influence values of a difference; None where one of the two has none."""
-    return one - other if one and other else None
+    return first - other if first and other else None
 
 
 def exchange_p_values(
@@ -127,18 +127,18 @@ def exchange_p_values(
     NaN where the measure is undefined or there is nothing to exchange.
     """
     normal = {measure.key: measure.normal for measure in protocol.measures}
-    one, n_groups = regroup(pair[0])
-    pools = int(one.pool.max(initial=-1)) + 1
+    first, n_groups = regroup(pair[0])
+    pools = int(first.pool.max(initial=-1)) + 1
     # The rows of both metrics, one below the other, the second with groups and pools of its own.
     stacked = Judgements(
-        gold=np.tile(one.gold, 2),
+        gold=np.tile(first.gold, 2),
         score=np.concatenate([rows.score for rows in pair]),
-        group=np.concatenate((one.group, one.group + n_groups)),
-        pool=np.concatenate((one.pool, one.pool + pools)),
-        system=None if one.system is None else np.tile(one.system, 2),
-        levels=one.levels,
+        group=np.concatenate((first.group, first.group + n_groups)),
+        pool=np.concatenate((first.pool, first.pool + pools)),
+        system=None if first.system is None else np.tile(first.system, 2),
+        levels=first.levels,
     )
-    found: dict[str, float] = {}
+    p_values: dict[str, float] = {}
     for form in ("ranks", "z"):
         wanted = [key for key in keys if normal[key] == form]
         if wanted:
@@ -146,15 +146,15 @@ def exchange_p_values(
             scaled = [_scaled(rows.score, "" if protocol.judge else form) for rows in pair]
             apart: dict[str, Floats] = {}
             if protocol.exchanged:
-                mine, theirs = (one.with_score(score) for score in scaled)
+                mine, theirs = (first.with_score(score) for score in scaled)
                 apart |= protocol.exchanged(mine, theirs, permutations, seed, options)
             rest = [key for key in wanted if key not in apart]
             rows = stacked.with_score(np.concatenate(scaled))
             values = protocol.replicate(rows, 2 * n_groups, swaps(n_groups, permutations, seed), options, rest)
             # One metric's side and the other's in turn.
             apart |= {key: values[key][0::2] - values[key][1::2] for key in rest}
-            found |= {key: _p_value(apart[key]) for key in wanted}
-    return found
+            p_values |= {key: _p_value(apart[key]) for key in wanted}
+    return p_values
 
 
 def _scaled(score: Floats, form: str) -> Floats:
@@ -179,9 +179,9 @@ def _p_value(differences: Floats) -> float:
     return float((1 + hits.sum()) / (1 + permuted.size))
 
 
-def both_scored(one: Judgements, other: Judgements) -> Bools:
+def both_scored(first: Judgements, other: Judgements) -> Bools:
     """The rows that both metrics scored, (n,)."""
-    return ~(np.isnan(one.score) | np.isnan(other.score))
+    return ~(np.isnan(first.score) | np.isnan(other.score))
 
 
 def compared_by(protocol: Protocol, rows: Judgements, both: Bools, options: Mapping[str, str]) -> Judgements:
@@ -228,8 +228,12 @@ def chance(protocol: Protocol, rows: Judgements, options: Mapping[str, str]) -> 
         protocol.evaluate(rows.with_score(generator.random(rows.score.size)), Resampling(n=0), options).estimates
         for _ in range(CHANCE_DRAWS)
     ]
-    values = {key: [one[key].value for one in drawn] for key in drawn[0]}
-    return {key: float(np.mean(known)) for key, own in values.items() if (known := [v for v in own if v is not None])}
+    values = {key: [estimates[key].value for estimates in drawn] for key in drawn[0]}
+    return {
+        key: float(np.mean(known))
+        for key, values_of_measure in values.items()
+        if (known := [v for v in values_of_measure if v is not None])
+    }
 
 
 def tested_against(
@@ -252,8 +256,8 @@ def tested_against(
     expected: dict[bytes, Mapping[str, float]] = {}
     more = replace(resampling, n=max(resampling.n, resamples))
 
-    def values(name: str, given: Tested, both: Bools) -> tuple[Influences, Replicates]:
-        judgements, outcome = given
+    def values(name: str, tested: Tested, both: Bools) -> tuple[Influences, Replicates]:
+        judgements, outcome = tested
         known = np.array_equal(both, ~np.isnan(judgements.score)) and set(keys) <= outcome.influence.keys()
         if known and not protocol.resampled:
             return outcome.influence, {}
@@ -264,7 +268,7 @@ def tested_against(
             kept[place] = moved, resampled_of(protocol, used, codes, more, options)
         return kept[place]
 
-    found: dict[tuple[str, str], dict[str, Difference]] = {}
+    differences: dict[tuple[str, str], dict[str, Difference]] = {}
     for name, controls in against.items():
         metric = metrics[name]
         rows = metric[0]
@@ -272,24 +276,24 @@ def tested_against(
             both = ~np.isnan(rows.score) if control is None else both_scored(rows, control[0])
             if not both.any():
                 continue
-            own, mine = values(f"metric {name}", metric, both)
+            influences, mine = values(f"metric {name}", metric, both)
             if control is None:
                 rows_of = both.tobytes()
                 if rows_of not in expected:
                     expected[rows_of] = chance(protocol, rows.rows(both), options)
                 known = expected[rows_of]
-                apart = {key: less(one, known[key]) for key in keys if (one := own.get(key)) and key in known}
-                by_draw = {key: one - known[key] for key, one in mine.items() if key in known}
+                apart = {key: less(influences[key], known[key]) for key in keys if influences.get(key) and key in known}
+                by_draw = {key: influence - known[key] for key, influence in mine.items() if key in known}
             else:
                 theirs, beside = values(f"control {other}", control, both)
-                apart = {key: one for key in keys if (one := minus(own.get(key), theirs.get(key)))}
-                by_draw = {key: one - beside[key] for key, one in mine.items() if key in beside}
+                apart = {key: influence for key in keys if (influence := minus(influences.get(key), theirs.get(key)))}
+                by_draw = {key: difference - beside[key] for key, difference in mine.items() if key in beside}
             count = int(both.sum())
-            found[name, other] = {key: _tested(one, count, resampling) for key, one in apart.items()}
-            found[name, other] |= {
-                key: _tested_by_draw(one, count, resampling) for key, one in by_draw.items() if key in keys
+            differences[name, other] = {key: _tested(less_, count, resampling) for key, less_ in apart.items()}
+            differences[name, other] |= {
+                key: _tested_by_draw(by_draw[key], count, resampling) for key in keys if key in by_draw
             }
-    return found
+    return differences
 
 
 def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Difference:

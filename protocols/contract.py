@@ -171,7 +171,7 @@ class Protocol:
 
     resampled: `resampled(rows, n_groups, resampling, options)` gives the measures whose intervals are percentiles of
     resamples of the protocol's own, the input first, and the same resamples for every metric; these are what such
-    measures are held against controls by. exchanged: `exchanged(one, other, permutations, seed, options)` gives the
+    measures are compared with controls by. exchanged: `exchanged(one, other, permutations, seed, options)` gives the
     differences of two metrics of the same rows, both on one scale, under exchanges of its own, the first of them none;
     measures that are not among them are exchanged group by group.
 
@@ -219,8 +219,8 @@ class Protocol:
 
     def blind(self, judgements: Judgements) -> str:
         """Why no measure of the table can tell metrics apart by these rows; "" where one can."""
-        found = [self.measure(key).blind(judgements) for key in self.shown(judgements)]
-        return found[0] if all(found) else ""
+        reasons = [self.measure(key).blind(judgements) for key in self.shown(judgements)]
+        return reasons[0] if all(reasons) else ""
 
     def ranked_by(self, shown: Sequence[str]) -> str:
         """The key of the measure that metrics are ranked by in a table of these measures."""

@@ -69,7 +69,7 @@ def spreads(
     """
     # A metric that scored the same rows in several pairs is evaluated once for them all.
     kept: dict[tuple[str, bytes], tuple[Replicates, Influences]] = {}
-    found: dict[tuple[str, str], dict[str, Spread]] = {}
+    spread_by_pair: dict[tuple[str, str], dict[str, Spread]] = {}
     for pair in combinations(metrics, 2):
         both, codes = both_scored(metrics[pair[0]], metrics[pair[1]]), np.unique(metrics[pair[0]].group)
         names = [(name, both.tobytes()) for name in pair if both.any()]
@@ -79,12 +79,12 @@ def spreads(
                 values = replicates_of(protocol, used, codes, resampling, options, keys)
                 moved = influence_of(protocol, used, codes, options, keys) if resampling.studentised else {}
                 kept[name, rows] = values, moved
-        (mine, own), (theirs, others) = (kept[name] for name in names) if names else (({}, {}), ({}, {}))
-        found[pair] = {
-            key: spread_of(mine[key] - theirs[key], minus(own.get(key), others.get(key)), codes.size, resampling)
+        (mine, influence), (theirs, others) = (kept[name] for name in names) if names else (({}, {}), ({}, {}))
+        spread_by_pair[pair] = {
+            key: spread_of(mine[key] - theirs[key], minus(influence.get(key), others.get(key)), codes.size, resampling)
             for key in mine
         }
-    return found
+    return spread_by_pair
 
 
 def spread_of(differences: Floats, influence: Influence | None, groups: int, resampling: Resampling) -> Spread:
@@ -120,34 +120,36 @@ def contrasts(
     """
     if not 0 < alpha < 0.5:
         raise ValueError(f"alpha must lie between 0 and 0.5, got {alpha}")
-    found = spreads(protocol, options, resampling, metrics, keys)
+    spread_by_pair = spreads(protocol, options, resampling, metrics, keys)
     nothing = Spread(math.nan, None, 0, lambda level: None)  # no row that both scored
-    made = []
-    for measure, ((one, other), by_key) in product(map(protocol.measure, keys), found.items()):
+    contrasts = []
+    for measure, ((first, other), by_key) in product(map(protocol.measure, keys), spread_by_pair.items()):
         spread = by_key.get(measure.key, nothing)
         error, observed, ends = spread.standard_error, spread.observed, spread.interval(1 - 2 * alpha)
-        told = not math.isnan(observed) and observed != 0
+        differs = not math.isnan(observed) and observed != 0
         contrast = Contrast(
             measure=measure.key,
-            one=one,
+            one=first,
             other=other,
             standard_error=error,
             groups=spread.groups,
             equivalent=equivalent_within(ends, margin),
             equal_within=max(abs(end) for end in ends) if ends else None,
             tost=None if error is None else _known(tost(observed, error, margin)),
-            **closed_forms(measure, metrics[one], metrics[other]),
-            needed=required_groups(observed, error, spread.groups) if told and error else None,
+            **closed_forms(measure, metrics[first], metrics[other]),
+            needed=required_groups(observed, error, spread.groups) if differs and error else None,
         )
-        made.append(contrast)
-    return made
+        contrasts.append(contrast)
+    return contrasts
 
 
-def closed_forms(measure: Measure, one: Judgements, other: Judgements) -> dict[str, float | None]:
+def closed_forms(measure: Measure, first: Judgements, other: Judgements) -> dict[str, float | None]:
     """p of DeLong's, Williams' and Steiger's test under a measure, on the rows that both scored; None without one."""
-    both = both_scored(one, other)
-    found = measure.closed_forms(one.gold[both], one.score[both], other.score[both]) if measure.closed_forms else {}
-    return {name: _known(found.get(name, math.nan)) for name in ("delong", "williams", "steiger")}
+    both = both_scored(first, other)
+    p_values = (
+        measure.closed_forms(first.gold[both], first.score[both], other.score[both]) if measure.closed_forms else {}
+    )
+    return {name: _known(p_values.get(name, math.nan)) for name in ("delong", "williams", "steiger")}
 
 
 def _known(value: float) -> float | None:

@@ -19,7 +19,7 @@ from protocols.contract import Floats, Influences, Judgements, Measure, Outcome,
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 MOST_LEFT_OUT = 1000
-"""Groups up to which a measure without a one-pass jackknife is made anew without each."""
+"""Groups up to which a measure without a one-pass jackknife is recomputed without each."""
 
 OF_COPIES = (
     "Percentile intervals of Pearson's r and Spearman's rho are too narrow with few or unequal groups, since a "
@@ -60,17 +60,17 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """What each group contributes to the coefficients; every row must have a score.
 
-    Partial coefficients of ranks are taken anew without each group, and differentiated where there are more than
+    Partial coefficients of ranks are recomputed without each group, and differentiated where there are more than
     `MOST_LEFT_OUT`; None where such a coefficient is undefined.
     """
     by_ranks = [key for key in keys if key in BY_RANKS and n_groups > MOST_LEFT_OUT]
     run = partial(replicates, rows, n_groups, options=options, keys=[key for key in keys if key not in by_ranks])
-    found = dict(jackknifed(run, rows.group, n_groups, lambda _: SIGNED))
+    influences = dict(jackknifed(run, rows.group, n_groups, lambda _: SIGNED))
     if rows.system is not None:
         for key in by_ranks:
             value, contributions = BY_RANKS[key](rows.score, rows.gold, rows.system)
-            found[key] = None if np.isnan(value) else of_rows(value, contributions, rows.group, n_groups, SIGNED)
-    return {key: found[key] for key in keys}
+            influences[key] = None if np.isnan(value) else of_rows(value, contributions, rows.group, n_groups, SIGNED)
+    return {key: influences[key] for key in keys}
 
 
 def replicates(
@@ -78,20 +78,24 @@ def replicates(
 ) -> Replicates:
     """The coefficients under every weighting; rows without a score are not allowed here."""
     columns = rows.score, rows.gold, rows.group, n_groups
-    found = {}
+    replicates_by_key = {}
     if "pearson" in keys:
-        found["pearson"] = replicate(pearson(*columns), draws)
+        replicates_by_key["pearson"] = replicate(pearson(*columns), draws)
     if "spearman" in keys or "kendall" in keys:
-        found["spearman"], found["kendall"] = replicate(rank_correlations(*columns), draws)
+        replicates_by_key["spearman"], replicates_by_key["kendall"] = replicate(rank_correlations(*columns), draws)
     if rows.system is not None:
         columns_by_system = rows.score, rows.gold, rows.system, rows.group, n_groups
         if "partial_pearson" in keys:
-            found["partial_pearson"] = replicate(partial_correlation(*columns_by_system, ranks=False), draws)
+            replicates_by_key["partial_pearson"] = replicate(
+                partial_correlation(*columns_by_system, ranks=False), draws
+            )
         if "partial_spearman" in keys:
-            found["partial_spearman"] = replicate(partial_correlation(*columns_by_system, ranks=True), draws)
+            replicates_by_key["partial_spearman"] = replicate(
+                partial_correlation(*columns_by_system, ranks=True), draws
+            )
         if "residual_spearman" in keys:
-            found["residual_spearman"] = replicate(residual_correlation(*columns_by_system), draws)
-    return {key: found[key] for key in keys}
+            replicates_by_key["residual_spearman"] = replicate(residual_correlation(*columns_by_system), draws)
+    return {key: replicates_by_key[key] for key in keys}
 
 
 def _qualities(
@@ -141,17 +145,17 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
     return PLAIN if judgements.levels or _systems(judgements) < 2 else (*PLAIN, *PARTIAL)
 
 
-def _williams_steiger(gold: Floats, one: Floats, other: Floats) -> dict[str, float]:
+def _williams_steiger(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
     """P of the tests of two correlations that share a variable; empty where one of the three is constant."""
-    if not gold.size or min(np.ptp(gold), np.ptp(one), np.ptp(other)) == 0:
+    if not gold.size or min(np.ptp(gold), np.ptp(first), np.ptp(other)) == 0:
         return {}
-    table = np.clip(np.corrcoef([gold, one, other]), -1, 1)
-    given = float(table[0, 1]), float(table[0, 2]), float(table[1, 2]), int(gold.size)
-    return {"williams": williams(*given)[1], "steiger": steiger(*given)[1]}
+    table = np.clip(np.corrcoef([gold, first, other]), -1, 1)
+    correlations = float(table[0, 1]), float(table[0, 2]), float(table[1, 2]), int(gold.size)
+    return {"williams": williams(*correlations)[1], "steiger": steiger(*correlations)[1]}
 
 
-def _by_ranks(gold: Floats, one: Floats, other: Floats) -> dict[str, float]:
-    return _williams_steiger(midranks(gold), midranks(one), midranks(other))
+def _by_ranks(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
+    return _williams_steiger(midranks(gold), midranks(first), midranks(other))
 
 
 _plain = partial(Measure, blind=_one_level, chance=0.0)

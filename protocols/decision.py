@@ -88,8 +88,8 @@ def _folds(options: Mapping[str, str]) -> int:
 
 def _levels(judgements: Judgements) -> Floats:
     """The levels that the gold has, ascending; all three where it has fewer than two."""
-    found = np.array(sorted(level for level in LEVELS if (judgements.gold == level).any()))
-    return found if found.size > 1 else np.array(sorted(LEVELS), dtype=np.float64)
+    present = np.array(sorted(level for level in LEVELS if (judgements.gold == level).any()))
+    return present if present.size > 1 else np.array(sorted(LEVELS), dtype=np.float64)
 
 
 def _absent(judgements: Judgements, levels: Floats) -> str:

@@ -134,22 +134,22 @@ def estimate(
     return Estimate(float(values[0]), low, high, quality.ties, quality.bounds, quality.ceiling, note, effective)
 
 
-def pair_of_bounds(one: float, other: float) -> tuple[float, float] | None:
+def pair_of_bounds(first: float, other: float) -> tuple[float, float] | None:
     """(worst, best) in ascending order, or None where either is undefined."""
-    if np.isnan(one) or np.isnan(other):
+    if np.isnan(first) or np.isnan(other):
         return None
-    return float(min(one, other)), float(max(one, other))
+    return float(min(first, other)), float(max(first, other))
 
 
 def warnings_for(used: Judgements, resampling: Resampling) -> tuple[str, ...]:
     """Warn about scored rows (`used`) that come from one group, or whose scores collapse in float32."""
-    found = []
+    warnings = []
     if resampling.n and distinct(used.group).size == 1:
-        found.append("All scored pairs come from one group, so no interval can be given.")
+        warnings.append("All scored pairs come from one group, so no interval can be given.")
     collapsed, different = float32_collapse(used.score)
     if collapsed >= _COLLAPSE_ALARM * different > 0:
-        found.append(
+        warnings.append(
             f"{collapsed:,} of {different:,} distinct scores share their float32 value with another: tools that store "
             "float32 will see ties that are not there; keep float64, or log-odds in place of probabilities."
         )
-    return tuple(found)
+    return tuple(warnings)

@@ -46,13 +46,13 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     if missing.any() and not undefined:
         bounds = _bounds(judgements, n_groups, options)
         qualities["consistency"] = replace(qualities["consistency"], bounds=bounds)
-    found = outcome(
+    result = outcome(
         *(judgements, used, missing, partial(_replicated, values, n_groups), qualities, n_groups, resampling),
         excluded={ALONE: int(alone.sum())},
         influence=partial(_moved, values, n_groups),
     )
-    known = found.estimates["pairwise"].value is not None
-    return replace(found, notes=(TIES.format(f"{tie:.3g}"),)) if known else found
+    known = result.estimates["pairwise"].value is not None
+    return replace(result, notes=(TIES.format(f"{tie:.3g}"),)) if known else result
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
@@ -64,14 +64,14 @@ def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
     """The measures under every weighting, of rows that `decide` gave."""
-    found = _replicated(_values(rows, _pairs(rows), options), n_groups, draws)
-    return {key: found[key] for key in keys}
+    replicated = _replicated(_values(rows, _pairs(rows), options), n_groups, draws)
+    return {key: replicated[key] for key in keys}
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """What each group contributes to the measures, of rows that `decide` gave."""
-    found = _moved(_values(rows, _pairs(rows), options), n_groups)
-    return {key: found[key] for key in keys}
+    influences = _moved(_values(rows, _pairs(rows), options), n_groups)
+    return {key: influences[key] for key in keys}
 
 
 Averaged = tuple[Floats, Ints]
@@ -79,16 +79,19 @@ Averaged = tuple[Floats, Ints]
 
 
 def _replicated(values: Mapping[str, Averaged], n_groups: int, draws: Draws) -> Replicates:
-    return {key: replicate(pool_mean(*one, n_groups), draws) for key, one in values.items()}
+    return {key: replicate(pool_mean(*averaged, n_groups), draws) for key, averaged in values.items()}
 
 
 def _moved(values: Mapping[str, Averaged], n_groups: int) -> Influences:
-    found: Influences = {}
+    influences: Influences = {}
     for key, averaged in values.items():
-        told, group = averaged
+        values_of_pairs, group = averaged
         run = partial(_replicated, {key: averaged}, n_groups)
-        found = {**found, **jackknifed(run, group[~np.isnan(told)], n_groups, lambda _: (0.0, 1.0))}
-    return found
+        influences = {
+            **influences,
+            **jackknifed(run, group[~np.isnan(values_of_pairs)], n_groups, lambda _: (0.0, 1.0)),
+        }
+    return influences
 
 
 def _pairs(rows: Judgements) -> pairwise.TextPairs:
@@ -98,9 +101,9 @@ def _pairs(rows: Judgements) -> pairwise.TextPairs:
 
 def _values(rows: Judgements, pairs: pairwise.TextPairs, options: Mapping[str, str]) -> dict[str, Averaged]:
     _, first = np.unique(pairs.pool, return_index=True)
-    told = pairwise.consistent(rows.score, rows.gold, pairs, TIED[options.get("equal", "lost")])
+    consistent = pairwise.consistent(rows.score, rows.gold, pairs, TIED[options.get("equal", "lost")])
     agreed = pairwise.accuracy_of_pools(rows.score, rows.gold, pairs, 1.0)
-    return {"consistency": (told, rows.group[pairs.one]), "pairwise": (agreed, rows.group[pairs.one[first]])}
+    return {"consistency": (consistent, rows.group[pairs.one]), "pairwise": (agreed, rows.group[pairs.one[first]])}
 
 
 def _groups(averaged: Averaged) -> int:

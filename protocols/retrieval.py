@@ -100,8 +100,8 @@ def replicates(
     ties = orders.get(options.get("ties", ""), "expected")
     values = _pool_values(candidates.rows, _gains(options), ties, keys)
     stacked = np.stack([values[key] for key in keys])
-    found = replicate(pools.pool_mean(stacked, candidates.pool_group, n_groups), draws)
-    return dict(zip(keys, found, strict=True))
+    means = replicate(pools.pool_mean(stacked, candidates.pool_group, n_groups), draws)
+    return dict(zip(keys, means, strict=True))
 
 
 def _gains(options: Mapping[str, str]) -> pools.Gains:

@@ -129,12 +129,12 @@ def calibrated(task: Task, rows: Judgements, model: ScoreModel, value: float, tr
     kept = [generator.bit_generator.state for generator in generators]
 
     def beyond(turn: float) -> float:
-        found = []
+        differences = []
         apart = [model.apart(math.tan(turn))]
         for (generator, state), sign in product(zip(generators, kept, strict=True), (1.0, -1.0)):
             generator.bit_generator.state = state  # the same numbers for every distance
-            found.append(task.value(rows.with_score(draw(generator, apart, sign=sign)[0])))
-        return float(np.mean(found)) - value
+            differences.append(task.value(rows.with_score(draw(generator, apart, sign=sign)[0])))
+        return float(np.mean(differences)) - value
 
     for factor in (0.2, 5.0), (-100.0, 100.0):
         low, high = map(math.atan, factor)
@@ -167,34 +167,36 @@ def coverage(
     rows, n_groups = regroup(rows)
     # Where the input has no interval, its samples have those that it would have if they were asked for.
     few = effective is not None and effective < resampling.fewest
-    asked = replace(resampling, fewest=0.0) if few else resampling
+    settings = replace(resampling, fewest=0.0) if few else resampling
     values: list[float] = []
     ends: list[tuple[float, float]] = []
     groups: list[float] = []
-    own = None if effective is None else class_of(effective)
+    few_groups_class = None if effective is None else class_of(effective)
     likewise = 0
-    while len(values) < runs or (own is not None and len(values) < _EXTENDED * runs and 4 * likewise < runs):
+    while len(values) < runs or (
+        few_groups_class is not None and len(values) < _EXTENDED * runs and 4 * likewise < runs
+    ):
         scores = draw(task.generator("at the value", len(values)), [model])[0]
-        found = influence_of_one(task, rows.with_score(scores), np.arange(n_groups))
-        interval, _, behind = studentised_interval(found, n_groups, asked)
-        values.append(math.nan if found is None else found.value)
+        moved = influence_of_one(task, rows.with_score(scores), np.arange(n_groups))
+        interval, _, behind = studentised_interval(moved, n_groups, settings)
+        values.append(math.nan if moved is None else moved.value)
         ends.append(interval or (math.nan, math.nan))
         groups.append(math.nan if behind is None else behind)
-        likewise += class_of(groups[-1]) == own
+        likewise += class_of(groups[-1]) == few_groups_class
     true = float(np.nanmean(values)) if not np.isnan(values).all() else math.nan
     low, high = np.array(ends).T
-    given = ~np.isnan(low)
-    like = given & (np.array([class_of(number) for number in groups]) == own)
-    held = given & (low <= true) & (true <= high)
+    defined = ~np.isnan(low)
+    like = defined & (np.array([class_of(number) for number in groups]) == few_groups_class)
+    held = defined & (low <= true) & (true <= high)
     return Coverage(
         true=true,
         effective=effective,
         alike=model.alike,
-        every=_share(held[given]),
+        every=_share(held[defined]),
         likewise=_share(held[like]),
-        below=int((high[given] < true).sum()),
-        above=int((low[given] > true).sum()),
-        without=int((~given).sum()),
+        below=int((high[defined] < true).sum()),
+        above=int((low[defined] > true).sum()),
+        without=int((~defined).sum()),
         usual=float(np.nanmedian(groups)) if not np.isnan(groups).all() else math.nan,
     )
 
@@ -204,47 +206,47 @@ def influence_of_one(task: Task, rows: Judgements, groups: Ints) -> Influence | 
     return influence_of(task.protocol, task.compared(rows), groups, task.options, [task.key]).get(task.key)
 
 
-def paired(task: Task, one: Judgements, other: Judgements, values: tuple[float, float] | None = None) -> Pair:
+def paired(task: Task, metric: Judgements, other: Judgements, values: tuple[float, float] | None = None) -> Pair:
     """Two metrics whose measures are these on average (by default, equal and the mean of theirs) and which else err as
     these do.
 
     Both scored all rows. Their levels stand apart alike, but for one factor each. Raises ValueError as `calibrated`.
     """
-    mine, theirs = (fit_scores(rows.score, rows.gold, rows.group) for rows in (one, other))
-    correlations = correlations_of((one.score, mine), (other.score, theirs))
+    mine, theirs = (fit_scores(rows.score, rows.gold, rows.group) for rows in (metric, other))
+    correlations = correlations_of((metric.score, mine), (other.score, theirs))
     # A difference that is asked for may be small, and is met more closely.
     tries = _TRIES if values is None else 4 * _TRIES
     if values is None:
-        middle = (task.value(one) + task.value(other)) / 2
+        middle = (task.value(metric) + task.value(other)) / 2
         values = middle, middle
     means = (mine.mean + theirs.mean) / 2
     first, second = (
-        calibrated(task, one, replace(model, mean=means), value, tries)
+        calibrated(task, metric, replace(model, mean=means), value, tries)
         for model, value in zip((mine, theirs), values, strict=True)
     )
-    return Pair(one, (first, second), correlations)
+    return Pair(metric, (first, second), correlations)
 
 
 def p_values(task: Task, pair: Pair, permutations: int, runs: int, groups: int | None = None) -> Floats:
     """P of the test of two metrics' difference on samples of the pair, (runs,); NaN where undefined.
 
     The test is that of the tables; of measures that are not tested there it is Student's with the cluster standard
-    error. groups: drawn anew for each sample from those of the pair, with replacement; None: just those of the pair.
+    error. groups: resampled for each sample from those of the pair, with replacement; None: just those of the pair.
     """
-    found = []
+    p_values = []
     for run in range(runs):
         sample = pair if groups is None else _redrawn(pair, groups, task.generator("designs", run))
         scores = draw(task.generator("tests", run), sample.models, sample.correlations)
         rows = [sample.rows.with_score(score) for score in scores]
         if task.protocol.measure(task.key).normal:
-            one, other = map(task.compared, rows)
-            p = exchange_p_values(task.protocol, (one, other), permutations, run, task.options, [task.key])
-            found.append(p.get(task.key, math.nan))
+            first, other = map(task.compared, rows)
+            p = exchange_p_values(task.protocol, (first, other), permutations, run, task.options, [task.key])
+            p_values.append(p.get(task.key, math.nan))
         else:
             codes = np.unique(sample.rows.group)
-            apart = minus(*(influence_of_one(task, own, codes) for own in rows))
-            found.append(t_test(apart) if apart else math.nan)
-    return np.array(found)
+            apart = minus(*(influence_of_one(task, judgements, codes) for judgements in rows))
+            p_values.append(t_test(apart) if apart else math.nan)
+    return np.array(p_values)
 
 
 def _redrawn(pair: Pair, groups: int, generator: np.random.Generator) -> Pair:
@@ -253,11 +255,11 @@ def _redrawn(pair: Pair, groups: int, generator: np.random.Generator) -> Pair:
     members = np.split(np.argsort(compact, kind="stable"), np.cumsum(np.bincount(compact))[:-1])
     drawn = [members[number] for number in generator.integers(codes.size, size=groups)]
     rows = np.concatenate(drawn)
-    group = np.repeat(np.arange(groups), [len(one) for one in drawn])
+    group = np.repeat(np.arange(groups), [len(members) for members in drawn])
     pools = int(pair.rows.pool.max(initial=0)) + 1
     pool = np.unique(group * pools + pair.rows.pool[rows], return_inverse=True)[1].astype(np.int64)
-    one, other = (model.of_rows(rows, group) for model in pair.models)
-    return Pair(replace(pair.rows.rows(rows), group=group, pool=pool), (one, other), pair.correlations)
+    first, other = (model.of_rows(rows, group) for model in pair.models)
+    return Pair(replace(pair.rows.rows(rows), group=group, pool=pool), (first, other), pair.correlations)
 
 
 @dataclass(frozen=True)
@@ -310,7 +312,7 @@ _OF_ONE_GROUP = math.sqrt(0.5), 2
 
 
 def _fitted(simulated: Mapping[int, Share], alpha: float) -> Power:
-    """The effect under which the shares found are likeliest, and its error from the curvature there."""
+    """The effect that maximises the likelihood of the observed shares, and its error from the curvature there."""
     effects = np.geomspace(1e-5, 30, 4000)
     critical = -float(ndtri(alpha / 2))
     likelihood, information = np.zeros(effects.size), np.zeros(effects.size)

@@ -46,22 +46,22 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     used = judgements.rows(~missing)
     undefined = NO_SCORES if missing.all() else _blind(used) or "constant score or gold"
     groups = np.unique(used.group).size
-    found = outcome(
+    result = outcome(
         *(judgements, used, missing, partial(replicates, used, n_groups, options=options, keys=KEYS)),
         *({key: Qualities(groups, undefined) for key in KEYS}, n_groups, resampling),
         influence=partial(influence, used, n_groups, options, KEYS),
     )
     what = options.get("resample", "inputs")
     if not resampling.n or _blind(used) or groups < 2 or (what == "inputs" and not resampling.studentised):
-        return found
-    drawn, estimates = resampled(used, n_groups, resampling, options), dict(found.estimates)
+        return result
+    drawn, estimates = resampled(used, n_groups, resampling, options), dict(result.estimates)
     for key, values in drawn.items():
         if estimates[key].value is not None:
             low, high = ends = percentile_interval(values[1:], resampling.level) or (None, None)
             note = "no interval: undefined in most resamples" if None in ends else ""
             estimates[key] = replace(estimates[key], low=low, high=high, effective=None, note=note)
-    said = SAID[what].format(f"{resampling.n:,}")
-    return replace(found, estimates=estimates, warnings=(*found.warnings, said), resampled=drawn)
+    warning = SAID[what].format(f"{resampling.n:,}")
+    return replace(result, estimates=estimates, warnings=(*result.warnings, warning), resampled=drawn)
 
 
 def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: Mapping[str, str]) -> Replicates:
@@ -74,18 +74,18 @@ def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: 
         values = replicate(stats.system_level(score, gold, group, n_groups), draws)
         return {key: row for key, row in zip(BY_SYSTEM, values, strict=True) if key in STEPS}
     drawn = score, gold, group, draws, resampling.seed, what == "both"
-    found = dict(zip((*BY_SYSTEM, *BY_INPUT), np.concatenate(stats.two_way(*drawn)), strict=True))
-    return found if _many(rows) else found | {"spa": stats.soft_accuracy_of_drawn(*drawn)}
+    measures = dict(zip((*BY_SYSTEM, *BY_INPUT), np.concatenate(stats.two_way(*drawn)), strict=True))
+    return measures if _many(rows) else measures | {"spa": stats.soft_accuracy_of_drawn(*drawn)}
 
 
 def exchanged(
-    one: Judgements, other: Judgements, permutations: int, seed: int, options: Mapping[str, str]
+    first: Judgements, other: Judgements, permutations: int, seed: int, options: Mapping[str, str]
 ) -> Replicates:
     """Differences of two metrics on the same rows where systems, or systems and inputs, are exchanged."""
     what = options.get("resample", "inputs")
-    if what == "inputs" or _blind(one):
+    if what == "inputs" or _blind(first):
         return {}
-    (mine, gold, group), (theirs, _, _) = _cells(one), _cells(other)
+    (mine, gold, group), (theirs, _, _) = _cells(first), _cells(other)
     kind: stats.Exchanged = "both" if what == "both" else "systems"
     values = stats.exchange_differences(mine, theirs, gold, group, permutations, seed, kind)
     return dict(zip((*BY_SYSTEM, *BY_INPUT), values, strict=True))
@@ -98,17 +98,19 @@ def replicates(
     if _blind(rows):
         return {key: np.full(draws.n, np.nan) for key in keys}
     score, gold, group = _cells(rows)
-    found: dict[str, Floats] = {}
+    measures: dict[str, Floats] = {}
     if any(key in BY_SYSTEM for key in keys):
-        found |= dict(zip(BY_SYSTEM, replicate(stats.system_level(score, gold, group, n_groups), draws), strict=True))
+        measures |= dict(
+            zip(BY_SYSTEM, replicate(stats.system_level(score, gold, group, n_groups), draws), strict=True)
+        )
     if any(key in BY_INPUT for key in keys):
         values = stats.coefficients(score, gold)
-        found |= dict(zip(BY_INPUT, replicate(pool_mean(values, group, n_groups), draws), strict=True))
+        measures |= dict(zip(BY_INPUT, replicate(pool_mean(values, group, n_groups), draws), strict=True))
     if "spa" in keys and _many(rows):
-        found["spa"] = np.full(draws.n, np.nan)
+        measures["spa"] = np.full(draws.n, np.nan)
     elif "spa" in keys:
-        found["spa"] = replicate(stats.soft_pairwise_accuracy(score, gold, group, n_groups), draws)
-    return {key: found[key] for key in keys}
+        measures["spa"] = replicate(stats.soft_pairwise_accuracy(score, gold, group, n_groups), draws)
+    return {key: measures[key] for key in keys}
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
@@ -117,8 +119,8 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
         return dict.fromkeys(keys)
     smooth = [key for key in keys if key not in STEPS]
     run = partial(replicates, rows, n_groups, options=options, keys=smooth)
-    found = jackknifed(run, _cells(rows)[2], n_groups, lambda key: (0.0 if key == "spa" else -1.0, 1.0))
-    return {**dict.fromkeys(keys), **found}
+    influences = jackknifed(run, _cells(rows)[2], n_groups, lambda key: (0.0 if key == "spa" else -1.0, 1.0))
+    return {**dict.fromkeys(keys), **influences}
 
 
 def _cells(rows: Judgements) -> tuple[Floats, Floats, Ints]:

@@ -16,7 +16,7 @@ from protocols.contract import Influences, Judgements, Measure, Option, Outcome,
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
 MOST = 10
-"""Gold values that verdicts can be held against."""
+"""Gold values that verdicts can be compared with."""
 
 MEASURES = (
     *("accuracy", "balanced_accuracy", "macro_f1", "kappa", "quadratic_kappa"),
@@ -29,7 +29,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     """Accuracy, balanced accuracy, macro-F1, Cohen's kappa, plain and quadratic, and F1 of each level.
 
     The levels are the values of the gold. All agree with scikit-learn (F1 with `labels=` these levels and
-    `zero_division=0`). Scores of which one is no level make every measure undefined, with a note: they are no verdicts.
+    `zero_division=0`). Scores of which any is not a level make every measure undefined, with a note: they are no verdicts.
     `bounds` are those of accuracy and balanced accuracy with every unscored row wrong, and right. Raises ValueError on
     an infinite score or a level not finite.
     """
@@ -43,7 +43,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
         rows = _cut(judgements, options)
         levels = np.unique(rows.gold)
         wrong = levels[(np.searchsorted(levels, rows.gold) + 1) % levels.size]
-        refills = [rows.with_score(np.where(missing, told, rows.score)) for told in (wrong, rows.gold)]
+        refills = [rows.with_score(np.where(missing, filler, rows.score)) for filler in (wrong, rows.gold)]
         ends = [_measures(refill, n_groups, MEASURES[:2]) for refill in refills]
         for key in MEASURES[:2]:
             bounds = pair_of_bounds(*(value(end[key], n_groups) for end in ends))
@@ -57,7 +57,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """Gold and verdicts on one scale; every score NaN where one of them is no verdict, so that nothing is defined.
+    """Gold and verdicts on one scale; every score NaN where one of them is not a verdict, so that nothing is defined.
 
     Every row must have a score.
     """
@@ -87,7 +87,7 @@ def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
     """The measures under every weighting, of rows that `decide` gave."""
-    return {key: replicate(one, draws) for key, one in _measures(rows, n_groups, keys).items()}
+    return {key: replicate(averaged, draws) for key, averaged in _measures(rows, n_groups, keys).items()}
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
@@ -100,8 +100,8 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[st
     if np.isnan(rows.score).any():
         rows = rows.rows(np.zeros(rows.score.size, dtype=np.bool_))
     levels, codes = np.unique(np.concatenate((rows.gold, rows.score)), return_inverse=True)
-    gold, told = (part.astype(np.int64) for part in np.split(codes, 2))
-    counts = measures.decision_counts(told, gold, rows.group, n_groups, max(levels.size, 1))
+    gold, verdict = (part.astype(np.int64) for part in np.split(codes, 2))
+    counts = measures.decision_counts(verdict, gold, rows.group, n_groups, max(levels.size, 1))
     present = np.unique(gold)
     partly = present[levels[present] == 1.0] if rows.levels or levels[present].max(initial=0) == 2.0 else present[:0]
     # Means over the levels of the gold: one that no weighting draws leaves them undefined, as everywhere.
@@ -128,8 +128,8 @@ def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
     if not score.size:
         return NO_SCORES
     cut = _cut(rows, options)
-    if found := _unfit(cut):
-        return found
+    if reason := _unfit(cut):
+        return reason
     if cut is not rows and np.isin(score, (0.0, 1.0)).all():
         return ""
     if rows.levels or options.get("against") in CUTS:
@@ -139,15 +139,15 @@ def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
     else:
         allowed, words = np.unique(gold), "the values of the gold"
     strange = score[~np.isin(score, allowed)]
-    return f"{strange[0]:.3g} is no verdict: verdicts here are {words}" if strange.size else ""
+    return f"{strange[0]:.3g} is not a verdict: verdicts here are {words}" if strange.size else ""
 
 
 def _unfit(rows: Judgements) -> str:
-    """Why no verdicts can be held against this gold."""
+    """Why no verdicts can be compared with this gold."""
     values = np.unique(rows.gold).size
     if values < 2:
         return ONE_LEVEL
-    return f"the gold has {values} values, and verdicts are held against {MOST} at most" if values > MOST else ""
+    return f"the gold has {values} values, and verdicts are compared with {MOST} at most" if values > MOST else ""
 
 
 def _cautions(used: Judgements, options: Mapping[str, str]) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ PROTOCOL = Protocol(
     replicate=replicates,
     options={
         "against": Option(
-            "what a verdict is held against",
+            "what a verdict is compared with",
             {
                 "levels": "verdicts are on the scale of the gold, or 0 and 1 where that has two values",
                 "full": "verdicts and gold are cut into full support and the rest; verdicts of 0 and 1 stay",

@@ -4,7 +4,7 @@
 
 It takes minutes for MiniLM; scores are kept in the store of `--results`. The sets are for final figures: nothing is
 chosen by them. Values are ROC-AUC of full against none, full against partial, partial against none, and their mean,
-with cluster intervals. Each metric is held against overlap and minilm-bertscore on the mean: the paired difference with
+with cluster intervals. Each metric is compared with overlap and minilm-bertscore on the mean: paired difference with
 its interval, and p of a paired cluster permutation, adjusted by Holm over the eight differences of a metric.
 """
 

@@ -110,5 +110,7 @@ def own_file(
         return read(paths["corpus"], *([options] if options else []))
 
     shape = "One JSON object per line, or a table" if options else "One JSON object per line"
-    said = f"{shape}; the format is documented in {note}"
-    return Dataset(*(name, title, "data=FILE", "your own", schema, load), kind=kind, options=dict(options), note=said)
+    note_text = f"{shape}; the format is documented in {note}"
+    return Dataset(
+        *(name, title, "data=FILE", "your own", schema, load), kind=kind, options=dict(options), note=note_text
+    )

@@ -67,7 +67,7 @@ def _is_object(value: Any) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    # bool is a subclass of int: `true` is no number here.
+    # bool is a subclass of int: `true` is not a number here.
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
@@ -124,13 +124,13 @@ def check_record(line: int, record: Any) -> Iterator[Problem]:
         return
     kind = record.get("type")
     if not isinstance(kind, str) or kind not in SCHEMA:
-        found = shown_with_hint(kind, SCHEMA) if "type" in record else "missing"
-        yield Problem(line, "type", found, ", ".join(SCHEMA))
+        fault = shown_with_hint(kind, SCHEMA) if "type" in record else "missing"
+        yield Problem(line, "type", fault, ", ".join(SCHEMA))
         return
     yield from _check_fields(line, {key: value for key, value in record.items() if key != "type"}, SCHEMA[kind], "")
     if kind == "document" and ("text" in record) == ("sentences" in record):
-        found = "given together with sentences" if "text" in record else "missing"
-        yield Problem(line, "text", found, 'exactly one of "text" and "sentences"')
+        fault = "given together with sentences" if "text" in record else "missing"
+        yield Problem(line, "text", fault, 'exactly one of "text" and "sentences"')
     if kind == "citation" and "evidence" in record and "evidence_sets" in record:
         yield Problem(line, "evidence_sets", "given together with evidence", 'one of "evidence" and "evidence_sets"')
 
@@ -153,7 +153,7 @@ def _check_fields(line: int, record: Record, fields: Mapping[str, Field], prefix
 
 def _objects(name: str, value: Any) -> list[tuple[str, Any]]:
     """The object that a field holds, or each of its list, with the name of its place."""
-    return [(f"{name}[{at}]", one) for at, one in enumerate(value)] if isinstance(value, list) else [(name, value)]
+    return [(f"{name}[{at}]", entry) for at, entry in enumerate(value)] if isinstance(value, list) else [(name, value)]
 
 
 Numbered = tuple[int, Record]
@@ -172,14 +172,14 @@ def check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
         kind = record.get("type")
         if not isinstance(kind, str) or kind not in firsts:
             continue
-        own = citation_id(record) if kind == "citation" else record.get("id")
-        if not isinstance(own, str) or not own:
+        record_id = citation_id(record) if kind == "citation" else record.get("id")
+        if not isinstance(record_id, str) or not record_id:
             continue
-        if own in firsts[kind]:
-            value = f"{shown(own)}, which line {firsts[kind][own][0]} has already"
+        if record_id in firsts[kind]:
+            value = f"{shown(record_id)}, which line {firsts[kind][record_id][0]} has already"
             yield Problem(number, "id", value, f"an id that no other {kind} has")
         else:
-            firsts[kind][own] = (number, record)
+            firsts[kind][record_id] = (number, record)
     for number, record in numbered:
         if record.get("type") == "citation":
             yield from _check_citation(number, record, firsts)
@@ -231,7 +231,7 @@ def read_corpus(path: Path, unjudged: bool = False) -> Corpus:
         )
     numbered, problems = _check(read_text(path))
     if unjudged:
-        problems = [one for one in problems if (one.field, one.value) != ("level", "missing")]
+        problems = [problem for problem in problems if (problem.field, problem.value) != ("level", "missing")]
     if problems:
         others = len(problems) - 1
         more = f" ({others} more problem{'s' if others > 1 else ''})" if others else ""
@@ -254,7 +254,7 @@ def write_corpus(corpus: Corpus, path: Path) -> None:
     JSON) or the file cannot be written.
     """
     try:
-        lines = [json.dumps(one, ensure_ascii=False, allow_nan=False) for one in _records(corpus)]
+        lines = [json.dumps(record, ensure_ascii=False, allow_nan=False) for record in _records(corpus)]
     except (TypeError, ValueError) as error:
         raise UserError(f"Corpus {corpus.name!r} cannot be written to {path} as JSON: {error}.") from error
     text = "".join(f"{line.translate(_LINE_BREAKS)}\n" for line in lines)
@@ -292,13 +292,13 @@ def _check(text: str) -> tuple[list[Numbered], list[Problem]]:
 def _build(records: Sequence[Record]) -> Corpus:
     header, documents, statements, citations = records[0], {}, {}, []
     for record in records:
-        own = record.get("id", "")
+        record_id = record.get("id", "")
         if record["type"] == "document":
             optional = _chosen(record, "text", "title", "url", "meta")
-            documents[own] = Document(own, sentences=tuple(record.get("sentences", ())), **optional)
+            documents[record_id] = Document(record_id, sentences=tuple(record.get("sentences", ())), **optional)
         elif record["type"] == "statement":
-            group = str(record.get("group", own))
-            statements[own] = Statement(own, record["text"], group, **_chosen(record, "system", "meta"))
+            group = str(record.get("group", record_id))
+            statements[record_id] = Statement(record_id, record["text"], group, **_chosen(record, "system", "meta"))
         elif record["type"] == "citation":
             citations.append(_citation(record))
     return Corpus(
@@ -313,7 +313,10 @@ def _citation(record: Record) -> Citation:
         statement_id=record["statement"],
         document_id=record["document"],
         level=LEVELS[record.get("level", SupportLevel.NONE.label)],
-        evidence=tuple(Evidence(tuple(one.get("sentences", ())), tuple(one.get("texts", ()))) for one in sets),
+        evidence=tuple(
+            Evidence(tuple(evidence_set.get("sentences", ())), tuple(evidence_set.get("texts", ())))
+            for evidence_set in sets
+        ),
         **(_chosen(record, "meta") if "level" in record else {"meta": {**record.get("meta", {}), UNJUDGED: True}}),
     )
 
@@ -334,7 +337,9 @@ def _records(corpus: Corpus) -> Iterator[Record]:
         yield {"type": "statement", "id": statement.id, "text": statement.text, "group": statement.group, **optional}
     for citation in corpus.citations:
         ends = {"statement": citation.statement_id, "document": citation.document_id, "level": citation.level.label}
-        sets = [_given(sentences=one.sentences, texts=one.texts) for one in citation.evidence]
+        sets = [
+            _given(sentences=evidence_set.sentences, texts=evidence_set.texts) for evidence_set in citation.evidence
+        ]
         # One set stands where it always stood: files that need no alternatives are read by every version.
         evidence = {"evidence_sets": sets} if len(sets) > 1 else {"evidence": sets[0]} if sets else {}
         yield {"type": "citation", "id": citation.id, **ends, **evidence, **_given(meta=citation.meta)}

@@ -54,13 +54,13 @@ def check_split(dataset: Dataset, split: str) -> None:
         raise unknown(f"split of {dataset.name}", split, dataset.files)
 
 
-def check_options(dataset: Dataset, given: Mapping[str, str]) -> dict[str, Any]:
+def check_options(dataset: Dataset, chosen: Mapping[str, str]) -> dict[str, Any]:
     """Every option of the card with its value, the default where none is given.
 
     Raises `UserError` for a name or a value that the card does not know.
     """
     values = {name: option.default for name, option in dataset.options.items()}
-    for name, text in given.items():
+    for name, text in chosen.items():
         if name not in dataset.options:
             raise unknown(f"option of {dataset.name}", name, dataset.options)
         allowed = {str(value): value for value in dataset.options[name].allowed}
@@ -196,8 +196,10 @@ def download(file: SourceFile, path: Path, label: str, by_hand: str) -> None:
             if expected is not None and received < expected:
                 raise _failed(file, f"it stopped after {received:,} of {expected:,} bytes", by_hand)
             if file.sha256 and (digest.hexdigest() != file.sha256 or received != (file.size or received)):
-                found = f"{received:,} bytes with SHA-256 {digest.hexdigest()}"
-                raise _failed(file, f"got {found}; the card pins {file.size:,} bytes with {file.sha256}", by_hand)
+                received_file = f"{received:,} bytes with SHA-256 {digest.hexdigest()}"
+                raise _failed(
+                    file, f"got {received_file}; the card pins {file.size:,} bytes with {file.sha256}", by_hand
+                )
 
 
 class _Onward(urllib.request.HTTPRedirectHandler):

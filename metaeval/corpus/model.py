@@ -101,7 +101,7 @@ class Citation:
 
     def __post_init__(self) -> None:
         sets = (self.evidence,) if isinstance(self.evidence, Evidence) else self.evidence
-        object.__setattr__(self, "evidence", tuple(one for one in sets if one))
+        object.__setattr__(self, "evidence", tuple(evidence_set for evidence_set in sets if evidence_set))
 
 
 @dataclass(frozen=True)
@@ -140,10 +140,10 @@ class Corpus:
         if document is None:
             raise UserError(f"{where} names document {citation.document_id!r}, which is not in the corpus.")
         last = len(document.sentences) - 1
-        for one in citation.evidence:
-            if any(not 0 <= index <= last for index in one.sentences):
+        for evidence_set in citation.evidence:
+            if any(not 0 <= index <= last for index in evidence_set.sentences):
                 raise UserError(
-                    f"{where} marks evidence sentences {list(one.sentences)}, but document "
+                    f"{where} marks evidence sentences {list(evidence_set.sentences)}, but document "
                     f"{document.id!r} has {last + 1} published sentences (indices start at 0)."
                 )
 
@@ -165,5 +165,5 @@ class Corpus:
 
 def _hashed(evidence: Sequence[Evidence]) -> list[Any]:
     """Evidence as it is hashed: a single set as its two lists, so that the hash of such data has never changed."""
-    sets = [[list(one.sentences), list(one.texts)] for one in evidence]
+    sets = [[list(evidence_set.sentences), list(evidence_set.texts)] for evidence_set in evidence]
     return [sets] if len(sets) > 1 else sets[0] if sets else [[], []]

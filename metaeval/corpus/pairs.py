@@ -49,19 +49,19 @@ def align_evidence(evidence: Evidence, document: Sequence[frozenset[str]], thres
     and no threshold; 0.5 is our default.
     """
     placed = set(evidence.sentences)
-    given, unmatched = len(placed), 0
+    marked, unmatched = len(placed), 0
     for text in evidence.texts:
         for sentence in split_sentences(text):
             words = word_set(sentence)
             if not words:
                 continue
-            given += 1
+            marked += 1
             best = _nearest(words, document, threshold)
             if best is None:
                 unmatched += 1
             else:
                 placed.add(best)
-    return EvidenceAlignment(frozenset(placed), given, unmatched)
+    return EvidenceAlignment(frozenset(placed), marked, unmatched)
 
 
 def _nearest(words: frozenset[str], document: Sequence[frozenset[str]], threshold: float) -> int | None:
@@ -175,8 +175,8 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "co
         if reason := lacking(statement, bool(chunks)):
             dropped[reason] += 1
             continue
-        sentences = words(citation.document_id) if any(one.texts for one in citation.evidence) else ()
-        sets = [align_evidence(one, sentences, threshold) for one in citation.evidence]
+        sentences = words(citation.document_id) if any(evidence_set.texts for evidence_set in citation.evidence) else ()
+        sets = [align_evidence(evidence_set, sentences, threshold) for evidence_set in citation.evidence]
         union = sets[0] if len(sets) == 1 else align_evidence(united(citation.evidence), sentences, threshold)
         counts[GIVEN] += union.given
         counts[UNMATCHED] += union.unmatched
@@ -212,8 +212,8 @@ class PlacedEvidence:
 
     def spans(self, pair: Pair) -> list[int]:
         """Where it stands in a pair's text: start and end in turn."""
-        found = [(pair.source.find(piece), len(piece)) for piece in self.pieces.get(pair.chunk, ())]
-        return [place for start, length in sorted(found) if start >= 0 for place in (start, start + length)]
+        places = [(pair.source.find(piece), len(piece)) for piece in self.pieces.get(pair.chunk, ())]
+        return [place for start, length in sorted(places) if start >= 0 for place in (start, start + length)]
 
 
 def place_evidence(
@@ -225,10 +225,14 @@ def place_evidence(
     sentences around it.
     """
     sentences = document_sentences(document)
-    words = [word_set(sentence) for sentence in sentences] if any(one.texts for one in citation.evidence) else []
+    words = (
+        [word_set(sentence) for sentence in sentences]
+        if any(evidence_set.texts for evidence_set in citation.evidence)
+        else []
+    )
     whole = united(citation.evidence)
     texts = ((text, align_evidence(Evidence(texts=(text,)), words, threshold)) for text in whole.texts)
-    lost = [text for text, found in texts if found.unmatched]
+    lost = [text for text, alignment in texts if alignment.unmatched]
     marked = align_evidence(whole, words, threshold).sentences
     if chunking is None:
         return PlacedEvidence({0: {" ".join(sentences[number].split()) for number in marked}}, lost)
@@ -239,7 +243,10 @@ def place_evidence(
     for chunk in chunk_document(document, chunking):
         held = list(zip(of_word[first:], chunk.text.split(" "), strict=False))
         first += len(held)
-        by_sentence = {number: [word for _, word in own] for number, own in groupby(held, key=itemgetter(0))}
+        by_sentence = {
+            number: [word for _, word in words_of_sentence]
+            for number, words_of_sentence in groupby(held, key=itemgetter(0))
+        }
         pieces[chunk.index] = {" ".join(by_sentence[number]) for number in marked & by_sentence.keys()}
     return PlacedEvidence(pieces, lost)
 
@@ -253,8 +260,10 @@ def lacking(statement: Statement, has_text: bool) -> str:
 
 def united(sets: Sequence[Evidence]) -> Evidence:
     """What stands in any of the sets, once."""
-    indices = {index for one in sets for index in one.sentences}
-    return Evidence(tuple(sorted(indices)), tuple(dict.fromkeys(text for one in sets for text in one.texts)))
+    indices = {index for evidence_set in sets for index in evidence_set.sentences}
+    return Evidence(
+        tuple(sorted(indices)), tuple(dict.fromkeys(text for evidence_set in sets for text in evidence_set.texts))
+    )
 
 
 def _held(chunks: Sequence[Chunk], sets: Sequence[EvidenceAlignment]) -> list[float | None]:
@@ -265,13 +274,13 @@ def _held(chunks: Sequence[Chunk], sets: Sequence[EvidenceAlignment]) -> list[fl
     if len(chunks) == 1:
         return [1.0]
     parts = Counter(index for chunk in chunks for index in chunk.sentences)
-    placed = [(one.sentences & parts.keys(), one.unmatched) for one in sets]
+    placed = [(alignment.sentences & parts.keys(), alignment.unmatched) for alignment in sets]
     return [
         max(
             (
-                sum(1 / parts[index] for index in found.intersection(chunk.sentences)) / (len(found) + unmatched)
-                for found, unmatched in placed
-                if found
+                sum(1 / parts[index] for index in present.intersection(chunk.sentences)) / (len(present) + unmatched)
+                for present, unmatched in placed
+                if present
             ),
             default=0.0,
         )
@@ -339,13 +348,13 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str) -> PairTable:
     if k == 0:
         return replace(table, pool=pool)
     ranker = _Ranker([chunk for chunks in chunked.chunks.values() for chunk in chunks])
-    own: dict[str, set[str]] = {}
+    sources: dict[str, set[str]] = {}
     for pair in table.pairs:
-        own.setdefault(pair.statement_id, set()).add(pair.source)
+        sources.setdefault(pair.statement_id, set()).add(pair.source)
     added = [
         pair
-        for statement_id in own
-        for pair in _pool_rows(chunked.corpus.statements[statement_id], ranker, k, own[statement_id])
+        for statement_id in sources
+        for pair in _pool_rows(chunked.corpus.statements[statement_id], ranker, k, sources[statement_id])
     ]
     seen = {pair.pair_id for pair in table.pairs}
     for pair in added:
@@ -386,11 +395,11 @@ def _tokens(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-def _pool_rows(statement: Statement, ranker: _Ranker, k: int, own: set[str]) -> Iterator[Pair]:
+def _pool_rows(statement: Statement, ranker: _Ranker, k: int, sources: set[str]) -> Iterator[Pair]:
     taken: set[str] = set()
     for number in ranker.best(statement.text):
         chunk = ranker.chunks[number]
-        if chunk.text in own or chunk.text in taken:
+        if chunk.text in sources or chunk.text in taken:
             continue
         taken.add(chunk.text)
         pair_id = f"{statement.id}+{chunk.document_id}#{chunk.index}"

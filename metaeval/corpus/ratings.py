@@ -178,7 +178,7 @@ class ScoreColumn(Mapping[str, "float | None"]):
         score, known = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=np.bool_)
         for rating_id, value in scores.items():
             if (row := rows.numbers.get(rating_id)) is None:
-                raise UserError(f"{where} has a score for {rating_id!r}, which is no rating of the set.")
+                raise UserError(f"{where} has a score for {rating_id!r}, which is not a rating of the set.")
             if value is not None and not isfinite(value):
                 raise UserError(
                     f"{where} has the score {value} for {rating_id!r}; it must be finite, or null where it is missing."

@@ -79,22 +79,24 @@ def evidence_pairs(corpus: Corpus, chunking: Chunking, threshold: float, window:
     """
     documents = {id: document_sentences(document) for id, document in corpus.documents.items()}
     placed = {
-        one.id: align_evidence(united(one.evidence), list(map(word_set, documents[one.document_id])), threshold)
-        for one in corpus.citations
-        if one.evidence
+        citation.id: align_evidence(
+            united(citation.evidence), list(map(word_set, documents[citation.document_id])), threshold
+        )
+        for citation in corpus.citations
+        if citation.evidence
     }
     if not placed:
         raise UserError(f"Corpus {corpus.name!r} marks no evidence, which unit=evidence reads. Try unit=page.")
-    usual = max(1, round(median(len(found.sentences) for found in placed.values())))
+    usual = max(1, round(median(len(alignment.sentences) for alignment in placed.values())))
     pairs, dropped = [], Counter[str]()
     counts = {GIVEN: 0, UNMATCHED: 0, NEAREST: 0}
     for citation in corpus.citations:
         statement, sentences = corpus.statements[citation.statement_id], documents[citation.document_id]
-        found = placed.get(citation.id, EvidenceAlignment(frozenset(), 0, 0))
-        counts[GIVEN] += found.given
-        counts[UNMATCHED] += found.unmatched
+        alignment = placed.get(citation.id, EvidenceAlignment(frozenset(), 0, 0))
+        counts[GIVEN] += alignment.given
+        counts[UNMATCHED] += alignment.unmatched
         nearest = citation.level is SupportLevel.NONE and not citation.evidence
-        chosen = _nearest(statement.text, sentences, usual) if nearest else found.sentences
+        chosen = _nearest(statement.text, sentences, usual) if nearest else alignment.sentences
         kept = {near for index in chosen for near in range(index - window, index + window + 1)}
         words = (word for index in sorted(kept & {*range(len(sentences))}) for word in sentences[index].split())
         source = " ".join(words) or " ".join(united(citation.evidence).texts)

@@ -85,19 +85,19 @@ class BatchSession:
         """Nothing is open."""
 
     def _answer(self, key: bytes, request: ChatRequest) -> Answer:
-        found = self._lines.get(key.hex(), _MISSING)
+        line = self._lines.get(key.hex(), _MISSING)
         self._foreign.discard(key.hex())
         kept = self._store.find(key)
-        if kept is None and isinstance(found, Reply):
-            self._store.put(key, self._server, request, found, 0.0)
+        if kept is None and isinstance(line, Reply):
+            self._store.put(key, self._server, request, line, 0.0)
             self._store.learn(request.settings(self._server))
             self.ledger.taken += 1
-            return self._store.find(key) or found
-        if kept is None and isinstance(found, Failure):
-            self.ledger.failed[found.cause] += 1
-            return found
+            return self._store.find(key) or line
+        if kept is None and isinstance(line, Failure):
+            self.ledger.failed[line.cause] += 1
+            return line
         self.ledger.stored += 1
-        return kept or found
+        return kept or line
 
 
 def open_session(options: ModelOptions, store: ReplyStore) -> ChatSession | BatchSession:
@@ -116,7 +116,7 @@ def _read_batch(path: Path) -> dict[str, Answer]:
 
     Lines that are of another form are counted and said. Raises `UserError` where none has the form.
     """
-    found: dict[str, Answer] = {}
+    answers: dict[str, Answer] = {}
     bad: list[int] = []
     for number, line in enumerate(read_text(path, "give the output of a batch (JSONL)").split("\n"), start=1):
         if not line.strip():
@@ -127,10 +127,10 @@ def _read_batch(path: Path) -> dict[str, Answer]:
         except (MalformedError, KeyError, TypeError, AttributeError):
             bad.append(number)
             continue
-        if isinstance(found.get(str(name)), Reply):
+        if isinstance(answers.get(str(name)), Reply):
             continue
-        found[str(name)] = answer
-    if not found:
+        answers[str(name)] = answer
+    if not answers:
         raise UserError(
             f'{path} holds no line of a batch\'s output, {{"custom_id": ..., "response": {{"status_code": ..., '
             '"body": ...}, "error": ...}: give the file that the batch wrote.'
@@ -139,14 +139,14 @@ def _read_batch(path: Path) -> dict[str, Answer]:
         _log.warning(
             "%s: %s lines are not of a batch's output, the first is line %s; they are left out.", path, len(bad), bad[0]
         )
-    return found
+    return answers
 
 
 def _outcome(response: Mapping[str, Any] | None, error: Any) -> Answer:
     """The reply in a line, or why there is none. Raises KeyError, TypeError and AttributeError for another form."""
     if response is None:
-        said = fault_of_status(500, canonical_json(error), {}).detail.removeprefix("HTTP 500: ")
-        return Failure(Cause.NO_REPLY, said)
+        detail = fault_of_status(500, canonical_json(error), {}).detail.removeprefix("HTTP 500: ")
+        return Failure(Cause.NO_REPLY, detail)
     status, body = response["status_code"], response.get("body")
     if status == 200 and body is not None:
         try:

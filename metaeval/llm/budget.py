@@ -68,7 +68,7 @@ def estimate(requests: Iterable[ChatRequest], server: str, store: ReplyStore, pr
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         money=prices.cost(tokens_in, tokens_out) if prices else None,
-        dearest=max((_worst_case(prices, one) for one in missing), default=0.0) if prices else None,
+        dearest=max((_worst_case(prices, request) for request in missing), default=0.0) if prices else None,
     )
 
 
@@ -119,7 +119,7 @@ class Purse:
         """The sentence that ends a run at its budget; left: the requests that were not answered."""
         doubt = f", and up to {usd(self.unconfirmed)} for answers that never came" if self.unconfirmed else ""
         budget = self._budget or 0.0
-        most = max((_worst_case(self.prices, one) for one in left), default=0.0) if self.prices else 0.0
+        most = max((_worst_case(self.prices, request) for request in left), default=0.0) if self.prices else 0.0
         # The next run starts with the whole budget, but a request that is dearer than that stays unasked for ever.
         advice = "run the same command again to go on with the same budget, or set a higher one"
         if most > budget:
@@ -181,7 +181,9 @@ class Ledger:
         if len(self.models) > 1:
             parts.append(f"answered under several model names ({', '.join(sorted(self.models))})")
         if len(self.servers) > 1:
-            parts.append("answered by " + ", ".join(f"{url} ({one:,})" for url, one in sorted(self.servers.items())))
+            parts.append(
+                "answered by " + ", ".join(f"{url} ({answers:,})" for url, answers in sorted(self.servers.items()))
+            )
         parts += [f"{url} was left out ({why})" for url, why in self.left_out.items()]
         if self.retries:
             parts.append(f"{self.retries.total():,} retries ({causes(self.retries)})")

@@ -65,7 +65,7 @@ class ChatClient:
         self._ledger = ledger
         each = [replace(endpoint, base_url=url) for url in endpoint.addresses]
         self._servers = [
-            _Server(one, Transport(one, options.concurrency, options.timeout, options.reply_bytes)) for one in each
+            _Server(url, Transport(url, options.concurrency, options.timeout, options.reply_bytes)) for url in each
         ]
         self._pace = Pace(options.requests_per_minute, options.backoff)
         self._room = asyncio.Event()  # set when money that was held may have come back
@@ -186,7 +186,7 @@ class ChatClient:
     def _free_server(self, failed_at: Collection[_Server]) -> _Server:
         """The server with the fewest open requests; last come those left out, and those where this request failed."""
         now = monotonic()
-        return min(self._servers, key=lambda one: (one.back > now, one in failed_at, one.in_flight))
+        return min(self._servers, key=lambda server: (server.back > now, server in failed_at, server.in_flight))
 
     def _note_fault(self, server: _Server, fault: Fault) -> None:
         """Count a server's faults, and leave it out for a while after several, where there are others."""
@@ -246,7 +246,7 @@ class ChatClient:
         while not self._ledger.purse.hold(request):
             if self._ledger.purse.idle:
                 name = self._endpoint.name
-                left = [one for one in self._requests if not self._store.has(one.key(name))]
+                left = [request for request in self._requests if not self._store.has(request.key(name))]
                 raise self._ledger.purse.spent_out(left)
             self._room.clear()
             await self._room.wait()

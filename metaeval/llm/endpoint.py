@@ -63,11 +63,11 @@ def addresses_in(base_url: str) -> list[str]:
 
 def _checked(value: Any) -> Any:
     """Addresses, a list or a text with commas, as one text: each once, as `checked_url` has them."""
-    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list | tuple) and all(isinstance(address, str) for address in value):
         value = ",".join(value)
     if not isinstance(value, str):
         return value
-    return ",".join(dict.fromkeys(checked_url(one.strip()) for one in value.split(",")))
+    return ",".join(dict.fromkeys(checked_url(address.strip()) for address in value.split(",")))
 
 
 def checked_url(url: str) -> str:
@@ -77,7 +77,7 @@ def checked_url(url: str) -> str:
         raise ValueError("an address here holds no user, password or query; the key belongs in an environment variable")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{url!r} is no address; it should look like http://127.0.0.1:8000/v1")
+        raise ValueError(f"{url!r} is not an address; it should look like http://127.0.0.1:8000/v1")
     return url.rstrip("/").removesuffix("/chat/completions")
 
 
@@ -253,11 +253,11 @@ def shortened(text: str) -> str:
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds from now, from Retry-After as a number or a date."""
-    given = headers.get("retry-after", "")
+    retry_after = headers.get("retry-after", "")
     with suppress(ValueError):
-        return max(float(given), 0.0)
+        return max(float(retry_after), 0.0)
     with suppress(ValueError):
-        return max(parsedate_to_datetime(given).timestamp() - time(), 0.0)
+        return max(parsedate_to_datetime(retry_after).timestamp() - time(), 0.0)
     return None
 
 
@@ -273,9 +273,9 @@ def ending_error(fault: Fault, endpoint: Endpoint) -> EndpointError:
     """The error that ends a run: what happened, at which address, what to do."""
     url, model, key = ", ".join(endpoint.addresses), endpoint.model, endpoint.key_name
     again = "then run the same command again: every answer so far is kept"
-    said = f"{url} refuses the key in {key}" if endpoint.key else f"{url} asks for a key, and {key} is not set"
-    told = {
-        Cause.KEY: f"{said} ({fault.detail}): type export {key}=... with a key that is valid there",
+    refusal = f"{url} refuses the key in {key}" if endpoint.key else f"{url} asks for a key, and {key} is not set"
+    sentence_by_cause = {
+        Cause.KEY: f"{refusal} ({fault.detail}): type export {key}=... with a key that is valid there",
         Cause.UNKNOWN: f"{url} knows no model {model!r}, or has no chat/completions under it ({fault.detail}): see its "
         f"models with curl {endpoint.addresses[0]}/models, name another model (or address, base_url)",
         Cause.QUOTA: f"{url} says that the account has no credit left ({fault.detail}): add credit",
@@ -289,5 +289,5 @@ def ending_error(fault: Fault, endpoint: Endpoint) -> EndpointError:
         "whether the server is well, perhaps lower concurrency (-s concurrency=2) or raise timeout"
     )
     refused = f"{url} refuses what is asked of model {model!r} ({fault.detail}): change the option that it names"
-    said = told.get(fault.cause, passing if fault.cause in PASSING else refused)
-    return EndpointError(f"{said}, {again}.", fault.cause)
+    refusal = sentence_by_cause.get(fault.cause, passing if fault.cause in PASSING else refused)
+    return EndpointError(f"{refusal}, {again}.", fault.cause)

@@ -126,7 +126,7 @@ def reply_form(name: str, **properties: Any) -> dict[str, Any]:
 def keeps(value: Any, schema: Mapping[str, Any]) -> bool:
     """Whether a JSON value keeps to a schema to the letter: types, enumerations, arrays and objects of these.
 
-    Stricter than JSON Schema in one point: 2.0 is no integer. An empty schema allows everything.
+    Stricter than JSON Schema in one point: 2.0 is not an integer. An empty schema allows everything.
     """
     kind = schema.get("type", "")
     if kind == "object":
@@ -134,10 +134,10 @@ def keeps(value: Any, schema: Mapping[str, Any]) -> bool:
         return (
             isinstance(value, dict)
             and value.keys() == properties.keys()
-            and all(keeps(value[name], own) for name, own in properties.items())
+            and all(keeps(value[name], property_schema) for name, property_schema in properties.items())
         )
     if kind == "array":
-        return isinstance(value, list) and all(keeps(one, schema["items"]) for one in value)
+        return isinstance(value, list) and all(keeps(element, schema["items"]) for element in value)
     if kind in _TYPES and (isinstance(value, bool) or not isinstance(value, _TYPES[kind])):
         return False
     return "enum" not in schema or value in schema["enum"]
@@ -152,8 +152,8 @@ def read_object(text: str, form: Mapping[str, Any], any_entries: bool = False) -
     schema = form["json_schema"]["schema"]
     if any_entries:
         properties = {
-            name: {"type": "array", "items": {}} if own.get("type") == "array" else own
-            for name, own in schema["properties"].items()
+            name: {"type": "array", "items": {}} if property_schema.get("type") == "array" else property_schema
+            for name, property_schema in schema["properties"].items()
         }
         schema = {**schema, "properties": properties}
     try:
@@ -208,7 +208,7 @@ class Reply:
 def read_reply(raw: str) -> Reply:
     """Read the body of a chat completion.
 
-    Raises `ValueError` for a body that is no chat completion: not JSON, no choice, a message without text.
+    Raises `ValueError` for a body that is not a chat completion: not JSON, no choice, a message without text.
     """
     try:
         body = parse_json(raw, lone_surrogates=True, long_integers=True)
@@ -281,5 +281,5 @@ def text_of(answer: Answer) -> tuple[str | None, Trouble | None]:
 def read_answer(answer: Answer, read: Callable[[str], T | None]) -> tuple[T | None, State]:
     """What `read` makes of the text of an answer (None: malformed), and the outcome of the request."""
     text, trouble = text_of(answer)
-    found = None if text is None else read(text)
-    return (None, trouble or "unparsed") if found is None else (found, "read")
+    value = None if text is None else read(text)
+    return (None, trouble or "unparsed") if value is None else (value, "read")

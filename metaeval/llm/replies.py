@@ -17,9 +17,9 @@ _log = logging.getLogger("metaeval")
 _INSERT = f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * 13)})"
 
 
-def replies_path(given: Path | None) -> Path:
+def replies_path(path: Path | None) -> Path:
     """Where replies are kept: the path given, else replies.sqlite in the cache folder, shared by all runs."""
-    return given.expanduser() if given else cache_folder() / "replies.sqlite"
+    return path.expanduser() if path else cache_folder() / "replies.sqlite"
 
 
 def reply_checksum(key: Any, reply: Any) -> int | None:

@@ -59,10 +59,10 @@ def find_score(text: str, scale: Scale) -> FoundScore | None:
         if line.strip():
             verdicts.append(_verdict(line, start))
         start += len(line)
-    found = [verdict for verdict in verdicts if verdict is not None]
-    if len(found) != 1 or verdicts[-1] is None:
+    complete = [verdict for verdict in verdicts if verdict is not None]
+    if len(complete) != 1 or verdicts[-1] is None:
         return None
-    match, offset = found[0]
+    match, offset = complete[0]
     value = float(match["value"])
     if not scale.accepts(value) or (match["top"] and float(match["top"]) != scale.top):
         return None
@@ -106,16 +106,16 @@ TOP_LOGPROBS = 20
 """Alternatives asked for at each position: the most that OpenAI's interface allows."""
 
 
-def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], found: FoundScore, scale: Scale) -> float | None:
+def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], score: FoundScore, scale: Scale) -> float | None:
     """Expectation of the score at the token that holds it: sum of p * score over sum of p, over the score tokens.
 
-    `tokens` are the reply's output tokens with their alternatives (`logprobs.content` of a chat completion), `found`
+    `tokens` are the reply's output tokens with their alternatives (`logprobs.content` of a chat completion), `score`
     is where the text's own score stands. Score tokens are the alternatives at that position which, without blanks,
     are one of the scale's scores; the probability that the model gives to other tokens is left out of both sums.
     None where the tokens do not make up the text, or the score is not a token of its own.
     """
     try:
-        position = _token_at(content, tokens, found)
+        position = _token_at(content, tokens, score)
         if position is None:
             return None
         chances = {str(other["token"]): exp(float(other["logprob"])) for other in position.get("top_logprobs") or ()}
@@ -130,15 +130,16 @@ def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], found: Fou
     return sum(chances[token] * score for token, score in scores.items()) / mass
 
 
-def _token_at(content: str, tokens: Sequence[Mapping[str, Any]], found: FoundScore) -> Mapping[str, Any] | None:
+def _token_at(content: str, tokens: Sequence[Mapping[str, Any]], score: FoundScore) -> Mapping[str, Any] | None:
     """The token that holds the found number. Counted in bytes: one character can be spread over several tokens."""
-    given = [token.get("bytes") for token in tokens]
+    token_bytes = [token.get("bytes") for token in tokens]
     pieces = [
-        str(token["token"]).encode() if own is None else bytes(own) for token, own in zip(tokens, given, strict=True)
+        str(token["token"]).encode() if encoded is None else bytes(encoded)
+        for token, encoded in zip(tokens, token_bytes, strict=True)
     ]
     offset = b"".join(pieces).find(content.encode())
     if offset < 0:
         return None
-    start = offset + len(content[: found.start].encode())
+    start = offset + len(content[: score.start].encode())
     ends = accumulate(map(len, pieces))
     return next((token for token, end in zip(tokens, ends, strict=True) if end > start), None)

@@ -117,8 +117,8 @@ def _within(centred: Floats, ratings: Floats, there: Bools, distance: Distance) 
     if distance == "nominal":
         equal = [((ratings == kind) & there).sum(axis=1) ** 2 for kind in np.unique(ratings[there])]
         return np.asarray(number**2 - np.sum(equal, axis=0), dtype=np.float64)
-    own = np.where(there, centred - (centred.sum(axis=1) / np.maximum(number, 1))[:, None], 0.0)
-    return np.asarray(2 * number * (own**2).sum(axis=1), dtype=np.float64)
+    deviation = np.where(there, centred - (centred.sum(axis=1) / np.maximum(number, 1))[:, None], 0.0)
+    return np.asarray(2 * number * (deviation**2).sum(axis=1), dtype=np.float64)
 
 
 def rank_correlation_matrix(scores: Floats) -> Floats:
@@ -138,11 +138,11 @@ def rank_correlation_matrix(scores: Floats) -> Floats:
     complete = [_unit_ranks(row) if mask.all() else None for row, mask in zip(scores, scored, strict=True)]
     for i in range(m):
         for j in range(i, m):
-            one, other = complete[i], complete[j]
-            if one is None or other is None:
+            first, other = complete[i], complete[j]
+            if first is None or other is None:
                 both = scored[i] & scored[j]
-                one, other = _unit_ranks(scores[i, both]), _unit_ranks(scores[j, both])
-            matrix[i, j] = matrix[j, i] = np.clip(one @ other, -1, 1)
+                first, other = _unit_ranks(scores[i, both]), _unit_ranks(scores[j, both])
+            matrix[i, j] = matrix[j, i] = np.clip(first @ other, -1, 1)
     return matrix
 
 
@@ -174,16 +174,16 @@ def pair_signs(values: Floats) -> Floats:
     return np.where(tied, 0.0, np.sign(difference))
 
 
-def rank_agreement(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+def rank_agreement(first: Floats, other: Floats) -> tuple[Floats, Floats]:
     """Kendall's tau-b of the two rankings, and the number of pairs that they order in opposite ways; (R,) each.
 
-    one, other: (m, R) values of m systems under each weighting, higher is better. A tie in either is no flip. Both are
+    first, other: (m, R) values of m systems under each weighting, higher is better. A tie in either is no flip. Both are
     NaN where a value is; tau is NaN also where either ranking ties all systems. Agrees with scipy's `kendalltau`.
     Raises ValueError if the shapes differ or are not (m, R).
     """
-    if one.shape != other.shape:
-        raise ValueError(f"both rankings must be of the same systems, got shapes {one.shape} and {other.shape}")
-    signs, others = pair_signs(one), pair_signs(other)
+    if first.shape != other.shape:
+        raise ValueError(f"both rankings must be of the same systems, got shapes {first.shape} and {other.shape}")
+    signs, others = pair_signs(first), pair_signs(other)
     product = signs * others
     # The square root of a product of counts, not the product of two roots: equal rankings then give exactly 1.
     norm = np.sqrt((signs**2).sum(axis=0) * (others**2).sum(axis=0))

@@ -53,13 +53,13 @@ def scaled(values: Floats) -> Floats:
 
 def strips(width: int, height: int) -> list[slice]:
     """Cut `width` columns into strips, so that arrays of `height` rows stay small."""
-    own = max(1, STRIP_FLOATS // max(height, 1))
-    return [slice(at, min(at + own, width)) for at in range(0, width, own)]
+    columns = max(1, STRIP_FLOATS // max(height, 1))
+    return [slice(at, min(at + columns, width)) for at in range(0, width, columns)]
 
 
 def in_strips(evaluate: Callable[[Weights], Floats], tile: Weights, height: int) -> Floats:
     """Evaluate a tile (n_groups, R) a strip of columns at a time, so that arrays of `height` rows stay small."""
-    return np.concatenate([evaluate(tile[:, own]) for own in strips(tile.shape[1], height)], axis=-1)
+    return np.concatenate([evaluate(tile[:, strip]) for strip in strips(tile.shape[1], height)], axis=-1)
 
 
 def check_finite(name: str, values: Floats) -> None:
@@ -120,9 +120,9 @@ def for_loops(weights: Weights | Floats, wide: type[np.int64 | np.float64] = np.
 
     A loop is compiled for these two alone: each other type, layout or flag would cost seconds when it is first met.
     """
-    own = np.ascontiguousarray(weights, weights.dtype if weights.dtype == np.uint8 else wide).view()
-    own.flags.writeable = False
-    return own
+    converted = np.ascontiguousarray(weights, weights.dtype if weights.dtype == np.uint8 else wide).view()
+    converted.flags.writeable = False
+    return converted
 
 
 def _one_at_a_time(compile_loop: Callable[[Any], Any], place: Path) -> Callable[[Any], Any]:
@@ -157,8 +157,8 @@ def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = 
         loops.sum_groups(np.ascontiguousarray(moments), every, for_loops(tile, np.float64), total)
         return total
     weights = (tile if group is None else tile[group]).astype(np.float64)
-    for own, moment in enumerate(moments.T):
-        total[own] = column_sum(weights * moment[:, None])
+    for number, moment in enumerate(moments.T):
+        total[number] = column_sum(weights * moment[:, None])
     return total
 
 

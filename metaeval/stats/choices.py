@@ -54,8 +54,8 @@ def _best(measure: Callable[[Floats], Floats]) -> Binary:
             return float("nan")
         order = np.argsort(-score)
         ends = np.flatnonzero(np.append(np.diff(score[order]) != 0, True))
-        said = np.stack([np.cumsum(~positive[order])[ends], np.cumsum(positive[order])[ends]], axis=-1)
-        counts = np.stack([said[-1] - said, said], axis=-1)
+        called = np.stack([np.cumsum(~positive[order])[ends], np.cumsum(positive[order])[ends]], axis=-1)
+        counts = np.stack([called[-1] - called, called], axis=-1)
         return float(measure(counts.astype(np.float64)).max())
 
     return found
@@ -78,10 +78,10 @@ def values_under_choices(measure: str, score: Floats, level: Floats) -> Iterator
     measure: a key of `BINARY` or `GRADED`. score, level: (n,), levels 0, 1 and 2. Undefined values are left out.
     """
     if measure in GRADED:
-        made = {GRADES: (level, np.ones(level.size, dtype=bool))}
+        golds = {GRADES: (level, np.ones(level.size, dtype=bool))}
         for name, (positive, negative) in BINARISATIONS.items():
-            made[name] = np.isin(level, positive).astype(np.float64), np.isin(level, positive + negative)
-        for name, (graded, keep) in made.items():
+            golds[name] = np.isin(level, positive).astype(np.float64), np.isin(level, positive + negative)
+        for name, (graded, keep) in golds.items():
             x, y = score[keep], graded[keep]
             if x.size > 2 and np.ptp(x) > 0 and np.ptp(y) > 0:
                 yield name, "half", float(GRADED[measure](x, y).statistic), int(keep.sum())
@@ -92,10 +92,10 @@ def values_under_choices(measure: str, score: Floats, level: Floats) -> Iterator
         pairs = []
         for name, (positive, negative) in BINARISATIONS.items():
             keep = np.isin(level, positive + negative)
-            found = compute(score[keep], np.isin(level[keep], positive), ties)
+            area = compute(score[keep], np.isin(level[keep], positive), ties)
             if name in PAIRS_OF_TABLE:
-                pairs.append(found)
-            if not np.isnan(found):
-                yield name, ties, found, int(keep.sum())
+                pairs.append(area)
+            if not np.isnan(area):
+                yield name, ties, area, int(keep.sum())
         if not np.isnan(pairs).any():
             yield MEAN, ties, float(np.mean(pairs)), int(level.size)

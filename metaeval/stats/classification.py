@@ -74,14 +74,14 @@ def roc_points(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
     order = np.argsort(-score, kind="stable")
     ranked = score[order]
     last = np.append(np.flatnonzero(np.diff(ranked)), ranked.size - 1)
-    found = np.cumsum(positive[order])[last]
-    return np.append(0.0, (last + 1 - found) / negatives), np.append(0.0, found / positives)
+    hits = np.cumsum(positive[order])[last]
+    return np.append(0.0, (last + 1 - hits) / negatives), np.append(0.0, hits / positives)
 
 
 def operating_point(score: Floats, positive: Bools, threshold: float) -> tuple[float, float]:
     """False and true positive rate of "a score of at least the threshold is a positive"."""
-    found = score >= threshold
-    return float(found[~positive].mean()), float(found[positive].mean())
+    predicted = score >= threshold
+    return float(predicted[~positive].mean()), float(predicted[positive].mean())
 
 
 def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:
@@ -99,10 +99,10 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
 
     def strip(tile: Tile) -> Floats:
         weights = tile.astype(np.float64)
-        found, seen = found_in(weights), seen_in(weights)
+        hits, seen = found_in(weights), seen_in(weights)
         # Blocks ahead of the first row of a weighting have found nothing among nothing: 0 / 1 instead of 0 / 0.
-        precision = np.cumsum(found, axis=0) / np.maximum(np.cumsum(seen, axis=0), 1)
-        return arrays.column_sum(found * precision)
+        precision = np.cumsum(hits, axis=0) / np.maximum(np.cumsum(seen, axis=0), 1)
+        return arrays.column_sum(hits * precision)
 
     def evaluate(tile: Tile) -> Floats:
         total = arrays.in_strips(strip, tile, n_blocks)
@@ -118,13 +118,13 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
 def average_precision_influence(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Influence:
     """Influence values of `average_precision`: its derivative in each group's weight. Arguments as there."""
     block, n_blocks = tie_blocks(-score)
-    found = np.bincount(block[positive], minlength=n_blocks)
+    hits = np.bincount(block[positive], minlength=n_blocks)
     seen = np.bincount(block, minlength=n_blocks).cumsum()
-    precision = found.cumsum() / seen
-    value = float(found @ precision / positive.sum())
+    precision = hits.cumsum() / seen
+    value = float(hits @ precision / positive.sum())
     # A row adds to what is found and seen from its own block on.
-    gain = (found / seen)[::-1].cumsum()[::-1]
-    loss = (found / seen * precision)[::-1].cumsum()[::-1]
+    gain = (hits / seen)[::-1].cumsum()[::-1]
+    loss = (hits / seen * precision)[::-1].cumsum()[::-1]
     rows = np.where(positive, precision[block] + gain[block] - value, 0.0) - loss[block]
     part = arrays.group_totals(rows / positive.sum(), group, n_groups)
     return Influence(value, part[None], np.bincount(group, minlength=n_groups)[None], (0.0, 1.0))

@@ -95,13 +95,13 @@ def resampled_gains(
     distinct groups than folds are left out.
     """
     codes, compact = np.unique(group, return_inverse=True)
-    found: list[StackGain] = []
+    gains: list[StackGain] = []
     columns = [column for tile in bootstrap(codes.size, resamples, seed) for column in tile.T]
     for column in columns[1:]:
         rows = np.repeat(np.arange(group.size), column[compact].astype(np.int64))
         if np.count_nonzero(column) >= folds:
-            found.append(stack_gain(scores[:, rows], gold[rows], group[rows], folds, seed, objective))
-    return found
+            gains.append(stack_gain(scores[:, rows], gold[rows], group[rows], folds, seed, objective))
+    return gains
 
 
 def _positions(training: Floats, scores: Floats) -> Floats:

@@ -42,7 +42,9 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
 
     def evaluate(tile: Tile) -> Floats:
         sums = [total[None] for total in arrays.weighted_sums(moments, tile)]
-        return _of_moments(sums, lambda some: np.logical_and(*(arrays.varies(own, tile[:, some] > 0) for own in ends)))
+        return _of_moments(
+            sums, lambda some: np.logical_and(*(arrays.varies(pair, tile[:, some] > 0) for pair in ends))
+        )
 
     def left_out() -> Floats:
         sums = [total[None] for total in arrays.left_out_sums(moments)]
@@ -134,16 +136,16 @@ def _content(*columns: NDArray[Any]) -> bytes:
 
 
 def _remembered(key: Hashable, count: Callable[[], Orders]) -> Floats:
-    known = found = _KEPT.pop(key, None)
-    if found is None:
+    known = coefficients = _KEPT.pop(key, None)
+    if coefficients is None:
         orders = count()
-        found = np.stack((orders.concordance(), orders.spearman(), orders.kendall()))
-    _KEPT[key] = found
+        coefficients = np.stack((orders.concordance(), orders.spearman(), orders.kendall()))
+    _KEPT[key] = coefficients
     while known is None and len(_KEPT) > 1:
         if len(_KEPT) <= _MOST_KEPT and sum(kept.nbytes for kept in _KEPT.values()) <= _KEPT_BYTES:
             break
         del _KEPT[next(iter(_KEPT))]
-    return found
+    return coefficients
 
 
 _KEPT: dict[Hashable, Floats] = {}
@@ -178,7 +180,7 @@ def partial_correlation(
 ) -> Prepared:
     """Correlation of score and gold, (n,) each, controlling for the stratum (n,), of resampled groups (n,).
 
-    Without `ranks` it is `partial_pearson`, with them `partial_spearman`, the midranks taken anew in every resample.
+    Without `ranks` it is `partial_pearson`, with them `partial_spearman`, the midranks recomputed in every resample.
     Undefined where the score or the gold varies in no stratum. Raises ValueError on NaN, infinity or columns of
     unlike length.
     """
@@ -201,8 +203,8 @@ def partial_correlation(
             return _left_out_by_tiles(by_tiles, n_groups)
         vary = cache(lambda: np.logical_and(*(values.vary_without() for values in strata())))
 
-        def strip(own: slice) -> Floats:
-            return _of_moments(without(own), lambda some: vary()[own][some])
+        def strip(groups: slice) -> Floats:
+            return _of_moments(without(groups), lambda some: vary()[groups][some])
 
         return np.concatenate([np.zeros(0), *map(strip, arrays.strips(n_groups, n_strata))])
 
@@ -250,9 +252,9 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
         pairs = *np.divmod(pair, max(n_cells, 1)), pair_count
         rows = *(cell[by_group] for cell in cells), code[by_group]
         sums = tuple(arrays.group_totals(values, code, n_strata) for values in (x, y))
-        found = np.full(n_groups, np.nan)
-        loops.residual_left_out(*columns, sums, pairs, rows, start, SUSPICIOUS, RESIDUAL_TIES, found)
-        return found
+        values_without = np.full(n_groups, np.nan)
+        loops.residual_left_out(*columns, sums, pairs, rows, start, SUSPICIOUS, RESIDUAL_TIES, values_without)
+        return values_without
 
     return Prepared(evaluate, arrays.distinct(group).size, left_out)
 
@@ -313,14 +315,14 @@ def _of_values(
     of_cells: Floats = np.stack([arrays.group_totals(column, index, cell_code.size) for column in columns], axis=1)
 
     def moments(tile: Tile) -> tuple[Floats, ...]:
-        found = [arrays.weighted_sums(of_cells[own], tile, cell_group[own]) for own in strata]
-        return tuple(np.stack(found, axis=1)) if found else (np.zeros((0, tile.shape[1])),) * len(columns)
+        sums = [arrays.weighted_sums(of_cells[stratum], tile, cell_group[stratum]) for stratum in strata]
+        return tuple(np.stack(sums, axis=1)) if sums else (np.zeros((0, tile.shape[1])),) * len(columns)
 
     def without(groups: slice) -> Sequence[Floats]:
-        own = (cell_group >= groups.start) & (cell_group < groups.stop)
+        lies_in = (cell_group >= groups.start) & (cell_group < groups.stop)
         # A group's strata lie side by side, which is the order in which they are added.
         lost = np.zeros((len(columns), groups.stop - groups.start, n_strata))
-        lost[:, cell_group[own] - groups.start, cell_code[own]] = of_cells[own].T
+        lost[:, cell_group[lies_in] - groups.start, cell_code[lies_in]] = of_cells[lies_in].T
         totals = (arrays.group_totals(column, cell_code, n_strata) for column in of_cells.T)
         return [total[:, None] - part.T for total, part in zip(totals, lost, strict=True)]
 
@@ -364,7 +366,7 @@ def _of_ranks(
         return tuple(np.asarray(per_stratum @ column) for column in columns)
 
     def without(groups: slice) -> Sequence[Floats]:
-        found = np.zeros((6, n_strata, groups.stop - groups.start))
+        lost = np.zeros((6, n_strata, groups.stop - groups.start))
         by_group = np.argsort(cell_group, kind="stable")
         start = np.searchsorted(cell_group[by_group], np.arange(groups.start, groups.stop + 1))
         by_stratum = np.argsort(code, kind="stable")
@@ -374,9 +376,9 @@ def _of_ranks(
             np.searchsorted(code[by_stratum], np.arange(n_strata + 1)),
             tuple(column[by_group] for column in (cell_block, cell_level, cell_code, count)),
             start,
-            found,
+            lost,
         )
-        return tuple(found)
+        return tuple(lost)
 
     return moments, count.size, without
 
@@ -394,18 +396,18 @@ class _InStrata:
 
     def vary(self, weights: Tile) -> Bools:
         """Under each of the weightings (n_groups, R); (R,)."""
-        found = np.zeros(weights.shape[1], dtype=np.bool_)
-        for own in self.strata:
-            found |= arrays.varies((self.ends[0][own], self.ends[1][own]), weights[self.group[own]] > 0)
-        return found
+        varies = np.zeros(weights.shape[1], dtype=np.bool_)
+        for stratum in self.strata:
+            varies |= arrays.varies((self.ends[0][stratum], self.ends[1][stratum]), weights[self.group[stratum]] > 0)
+        return varies
 
     def vary_without(self) -> Bools:
         """Without each group in turn, (n_groups,)."""
         strata = 0
         lost = np.zeros(self.group.size)
-        for own in self.strata:
-            lowest, highest = self.ends[0][own], self.ends[1][own]
+        for stratum in self.strata:
+            lowest, highest = self.ends[0][stratum], self.ends[1][stratum]
             if lowest.min() < highest.max():
                 strata += 1
-                lost[own] = ~arrays.varies_without((lowest, highest))
+                lost[stratum] = ~arrays.varies_without((lowest, highest))
         return np.asarray(np.bincount(self.group, weights=lost, minlength=self.n_groups) < strata)

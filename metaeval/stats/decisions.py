@@ -1,6 +1,6 @@
 """From scores to decided levels and to probabilities, fitted on other groups than those they are judged on.
 
-Decided levels need cut points; probabilities need calibration, and are held against the rate found.
+Decided levels need cut points; probabilities need calibration, and are compared with the rate found.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def group_folds(group: Ints, n_folds: int, seed: int) -> Ints:
     order = order[np.argsort(-size[order], kind="stable")]
     rows = np.zeros(n_folds, dtype=np.int64)
     fold = np.empty(codes.size, dtype=np.int64)
-    for one in order:
-        fold[one] = rows.argmin()
-        rows[fold[one]] += size[one]
+    for member in order:
+        fold[member] = rows.argmin()
+        rows[fold[member]] += size[member]
     return fold[index]
 
 
@@ -222,12 +222,12 @@ def reliability(probability: Floats, positive: Bools | Floats, bins: int = 10) -
         raise ValueError(f"the number of bins must be at least 1, got {bins}")
     number = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], probability)
     rows = np.bincount(number, minlength=bins)
-    stated, found = (
+    stated, observed = (
         np.asarray(np.bincount(number, weights=values, minlength=bins), dtype=np.float64)
         for values in (probability, positive)
     )
     held = rows.astype(np.float64)
-    return ratio(stated, held), ratio(found, held), rows
+    return ratio(stated, held), ratio(observed, held), rows
 
 
 def brier(probability: Floats, positive: Bools) -> float:
@@ -244,11 +244,11 @@ def expected_calibration_error(probability: Floats, positive: Bools, bins: int =
 
     Naeini, Cooper and Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning" (2015).
     """
-    stated, found, rows = reliability(probability, positive, bins)
+    stated, observed, rows = reliability(probability, positive, bins)
     held = rows > 0
     if not held.any():
         return float("nan")
-    return float(np.average(np.abs(found[held] - stated[held]), weights=rows[held]))
+    return float(np.average(np.abs(observed[held] - stated[held]), weights=rows[held]))
 
 
 @dataclass(frozen=True)

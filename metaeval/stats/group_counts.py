@@ -124,16 +124,16 @@ def inside_groups(entries: Entries, n_levels: int, n_groups: int) -> Ints:
     For each two levels, level h over level l < h at h (h - 1) / 2 + l, twice those won by the higher one; then those of
     the two levels; then twice those of unlike score.
     """
-    own = entries_by_group(entries, n_groups)
-    members = by_level(own.count, own.level, own.group, (n_levels, n_groups))
+    sorted_ = entries_by_group(entries, n_groups)
+    members = by_level(sorted_.count, sorted_.level, sorted_.group, (n_levels, n_groups))
     won = np.zeros((n_levels * (n_levels - 1) // 2, n_groups), dtype=np.int64)
     for lower in range(n_levels):
-        above = own.level > lower
-        place = own.level[above] * (own.level[above] - 1) // 2 + lower
-        won += by_level(own.count[above] * own.outranked(lower)[above], place, own.group[above], won.shape)
+        above = sorted_.level > lower
+        place = sorted_.level[above] * (sorted_.level[above] - 1) // 2 + lower
+        won += by_level(sorted_.count[above] * sorted_.outranked(lower)[above], place, sorted_.group[above], won.shape)
     unlike = [members[higher] * members[lower] for higher in range(n_levels) for lower in range(higher)]
     rows = members.sum(axis=0)
-    squares = np.bincount(own.group[own.runs], weights=own.tied() ** 2, minlength=n_groups)
+    squares = np.bincount(sorted_.group[sorted_.runs], weights=sorted_.tied() ** 2, minlength=n_groups)
     return np.array([*won, *unlike, rows * rows - squares.astype(np.int64)]).T
 
 
@@ -205,18 +205,19 @@ def group_totals_of(entries: Entries, n_levels: int, n_groups: int) -> GroupTota
     """The totals of sorted rows; groups are numbered below `n_groups` and levels from the lowest."""
     shape = n_levels, n_groups
     group, level, count = entries.group, entries.level, entries.count
-    own = entries_by_group(entries, n_groups)
+    sorted_ = entries_by_group(entries, n_groups)
     against = np.zeros(shape, dtype=np.int64)
     lower, higher, mine_lower = (np.zeros_like(count) for _ in range(3))
     for other in range(n_levels):
         beaten = outranked(entries, other)
         lower += np.where(other < level, beaten, 0)
         higher += np.where(other > level, beaten, 0)
-        mine_lower += np.where(other < own.level, own.outranked(other), 0)
+        mine_lower += np.where(other < sorted_.level, sorted_.outranked(other), 0)
         against[other] = _by_group(count * beaten, group, n_groups)
-    # Floats: the cube of two million tied rows is no 64-bit integer.
+    # Floats: the cube of two million tied rows is not a 64-bit integer.
     tied = np.bincount(entries.block, weights=count, minlength=entries.n_blocks)
-    alone, shared, run_group = own.tied().astype(np.float64), tied[own.block[own.runs]], own.group[own.runs]
+    alone, run_group = sorted_.tied().astype(np.float64), sorted_.group[sorted_.runs]
+    shared = tied[sorted_.block[sorted_.runs]]
     rest = shared - alone
     squares = _by_group(shared**2 - rest**2, run_group, n_groups)
     cubes = np.bincount(run_group, shared**3 - rest**3, n_groups)
@@ -224,10 +225,10 @@ def group_totals_of(entries: Entries, n_levels: int, n_groups: int) -> GroupTota
         members=by_level(count, level, group, shape),
         over=by_level(count * outranked(entries), level, group, shape),
         against=against,
-        inside=by_level(own.count * own.outranked(), own.level, own.group, shape),
+        inside=by_level(sorted_.count * sorted_.outranked(), sorted_.level, sorted_.group, shape),
         downward=_by_group(count * lower, group, n_groups),
         upward=_by_group(count * higher, group, n_groups),
-        inside_downward=_by_group(own.count * mine_lower, own.group, n_groups),
+        inside_downward=_by_group(sorted_.count * mine_lower, sorted_.group, n_groups),
         squares=int((tied**2).sum()) - np.append(0, squares),
         cubes=float((tied**3).sum()) - np.append(0.0, cubes),
         own_squares=_by_group(alone**2, run_group, n_groups),

@@ -57,9 +57,9 @@ class Influence:
         if lies_in[lies_in > 0].min(initial=self.groups) < 2:
             return math.nan
         shared = self.groups / (self.groups - 1)
-        own = np.where(lies_in > 1, lies_in / np.maximum(lies_in - 1, 1) - shared, 0.0)
+        factor = np.where(lies_in > 1, lies_in / np.maximum(lies_in - 1, 1) - shared, 0.0)
         whole = self.parts.sum(axis=0)
-        return math.sqrt(shared * (whole**2).sum() + (own * (self.parts**2).sum(axis=1)).sum())
+        return math.sqrt(shared * (whole**2).sum() + (factor * (self.parts**2).sum(axis=1)).sum())
 
     @cached_property
     def effective_groups(self) -> float:
@@ -75,11 +75,11 @@ class Influence:
         for part, n in zip(self.parts, self.rows, strict=True):
             if part.any():
                 expected += _expected_square(part, n.astype(np.float64))
-        for one in range(len(self.parts)):
-            for other in range(one):
-                together = (self.rows[one] * self.rows[other]).astype(np.float64)
+        for number in range(len(self.parts)):
+            for other in range(number):
+                together = (self.rows[number] * self.rows[other]).astype(np.float64)
                 if together.any():
-                    c = (self.parts[one] * self.parts[other]).sum() / together.sum()
+                    c = (self.parts[number] * self.parts[other]).sum() / together.sum()
                     expected += 2 * c * together
         expected = np.maximum(expected, 0)
         squares = (expected**2).sum()
@@ -92,17 +92,17 @@ class Influence:
         return Influence(self.value - other.value, self.parts - other.parts, self.rows, ends)
 
 
-def less(given: Influence, known: float) -> Influence:
+def less(influence: Influence, known: float) -> Influence:
     """Influence values of a measure less a value that is known."""
-    ends = given.ends and (given.ends[0] - known, given.ends[1] - known)
-    return Influence(given.value - known, given.parts, given.rows, ends)
+    ends = influence.ends and (influence.ends[0] - known, influence.ends[1] - known)
+    return Influence(influence.value - known, influence.parts, influence.rows, ends)
 
 
 def mean_of(some: Sequence[Influence]) -> Influence:
     """Influence values of the mean of several measures with the same parts and range."""
-    rows = np.max([one.rows for one in some], axis=0)
-    parts = np.mean([one.parts for one in some], axis=0)
-    return Influence(float(np.mean([one.value for one in some])), parts, rows, some[0].ends)
+    rows = np.max([influence.rows for influence in some], axis=0)
+    parts = np.mean([influence.parts for influence in some], axis=0)
+    return Influence(float(np.mean([influence.value for influence in some])), parts, rows, some[0].ends)
 
 
 def of_left_out(values: Floats, rows: Ints, ends: Ends | None = None) -> Influence | None:
@@ -126,7 +126,7 @@ def of_rows(value: float, contributions: Floats, group: Ints, n_groups: int, end
     return Influence(value, group_totals(contributions, group, n_groups)[None], rows[None], ends)
 
 
-def t_interval(given: Influence, level: float) -> tuple[float, float] | None:
+def t_interval(influence: Influence, level: float) -> tuple[float, float] | None:
     """Interval at `level` with Student's t at one degree of freedom less than there are effective groups.
 
     At an end of the range no spread is seen: there the interval is that of the rule of three, and leaves out the
@@ -135,13 +135,13 @@ def t_interval(given: Influence, level: float) -> tuple[float, float] | None:
     """
     from scipy.special import stdtrit  # a third of a process's start, which none needs that only scores
 
-    effective = given.effective_groups
+    effective = influence.effective_groups
     freedom = max(effective - 1, 1.0)
     quantile = float(stdtrit(freedom, (1 + level) / 2))
-    return _around(given, given.standard_error, (-quantile, quantile), level)
+    return _around(influence, influence.standard_error, (-quantile, quantile), level)
 
 
-def t_test(given: Influence, null: float = 0.0) -> float:
+def t_test(influence: Influence, null: float = 0.0) -> float:
     """Two-sided p of the value `null`, which `t_interval` at level 1 - p just leaves out; NaN without standard error.
 
     A measure that no group moves is known where it is `null`, and p is 1; elsewhere p is that of the sign test of as
@@ -149,28 +149,30 @@ def t_test(given: Influence, null: float = 0.0) -> float:
     """
     from scipy.special import logit, stdtr
 
-    error, ends = given.standard_error, given.ends
-    if math.isnan(error) or abs(given.value - null) < _NOISE:
+    error, ends = influence.standard_error, influence.ends
+    if math.isnan(error) or abs(influence.value - null) < _NOISE:
         return error if math.isnan(error) else 1.0
-    freedom = max(given.effective_groups - 1, 1.0)
+    freedom = max(influence.effective_groups - 1, 1.0)
     if not _bounded(ends):
-        return _sign_test(given) if error < _NOISE else float(2 * stdtr(freedom, -abs(given.value - null) / error))
-    width, at, chance = ends[1] - ends[0], _share(given.value, ends), _share(null, ends)
+        if error < _NOISE:
+            return _sign_test(influence)
+        return float(2 * stdtr(freedom, -abs(influence.value - null) / error))
+    width, at, chance = ends[1] - ends[0], _share(influence.value, ends), _share(null, ends)
     if not _NEAR < at < 1 - _NEAR:
-        return float((chance if at > 0.5 else 1 - chance) ** _unseen_in(given))
+        return float((chance if at > 0.5 else 1 - chance) ** _unseen_in(influence))
     if error < _NOISE:
-        return _sign_test(given)
+        return _sign_test(influence)
     unit = error / (width * at * (1 - at))
     return float(2 * stdtr(freedom, -abs(logit(at) - logit(chance)) / unit))
 
 
-def resampled(given: Influence, draws: Draws) -> tuple[Floats, Floats]:
+def resampled(influence: Influence, draws: Draws) -> tuple[Floats, Floats]:
     """How far the value moves in each resample of `draws` but the first, the input, and its standard error there."""
-    whole = given.parts.sum(axis=0)
+    whole = influence.parts.sum(axis=0)
     moments = np.stack((whole, whole**2), axis=1)
     shifts, squares = np.concatenate([weighted_sums(moments, tile) for tile in draws], axis=1)[:, 1:]
-    scale = given.groups / max(given.groups - 1, 1)
-    return shifts, np.sqrt(np.maximum(squares - shifts**2 / given.groups, 0) * scale)
+    scale = influence.groups / max(influence.groups - 1, 1)
+    return shifts, np.sqrt(np.maximum(squares - shifts**2 / influence.groups, 0) * scale)
 
 
 _NOISE = 1e-13
@@ -188,46 +190,48 @@ def _share(values: Any, ends: Ends) -> Any:
     return (values - ends[0]) / (ends[1] - ends[0])
 
 
-def _around(given: Influence, error: float, quantiles: tuple[float, float], level: float) -> tuple[float, float] | None:
+def _around(
+    influence: Influence, error: float, quantiles: tuple[float, float], level: float
+) -> tuple[float, float] | None:
     from scipy.special import expit, logit
 
-    ends = given.ends
+    ends = influence.ends
     if math.isnan(error):
         return None
     if not _bounded(ends):
         low, high = ends or (-math.inf, math.inf)
-        return max(low, given.value - quantiles[1] * error), min(high, given.value - quantiles[0] * error)
-    width, at = ends[1] - ends[0], _share(given.value, ends)
+        return max(low, influence.value - quantiles[1] * error), min(high, influence.value - quantiles[0] * error)
+    width, at = ends[1] - ends[0], _share(influence.value, ends)
     if not _NEAR < at < 1 - _NEAR:
-        least = (1 - level) ** (1 / _unseen_in(given))
+        least = (1 - level) ** (1 / _unseen_in(influence))
         return (ends[0] + width * least, ends[1]) if at > 0.5 else (ends[0], ends[1] - width * least)
     if error < _NOISE:
-        return given.value, given.value
+        return influence.value, influence.value
     unit = error / (width * at * (1 - at))
     low, high = expit(logit(at) - np.array(quantiles)[::-1] * unit)
     return float(ends[0] + width * low), float(ends[0] + width * high)
 
 
-def _unseen_in(given: Influence) -> float:
+def _unseen_in(influence: Influence) -> float:
     """Groups in which nothing else was seen: of the part with fewest, each worth its share of the rows."""
-    rows = given.rows[given.rows.any(axis=1)].astype(np.float64)
+    rows = influence.rows[influence.rows.any(axis=1)].astype(np.float64)
     return float((rows.sum(axis=1) ** 2 / (rows**2).sum(axis=1)).min())
 
 
-def _sign_test(given: Influence) -> float:
-    return float(min(1.0, 2 * 0.5 ** _unseen_in(given)))
+def _sign_test(influence: Influence) -> float:
+    return float(min(1.0, 2 * 0.5 ** _unseen_in(influence)))
 
 
 def _expected_square(part: Floats, n: Floats) -> Floats:
     """a n + b n (n - 1) with a, b >= 0 fitted to the squares of `part` (G,), each weighed by its own expectation."""
     held = n > 0
-    one, two, square = terms = np.array([n[held], n[held] * (n[held] - 1), part[held] ** 2])
+    count, two, square = terms = np.array([n[held], n[held] * (n[held] - 1), part[held] ** 2])
     square /= square.mean()
-    a, b = square.sum() / one.sum(), 0.0
-    if np.ptp(one) > 0:
+    a, b = square.sum() / count.sum(), 0.0
+    if np.ptp(count) > 0:
         for _ in range(_ROUNDS):
             before = a, b
-            a, b = _two_slopes(terms / np.maximum(a * one + b * two, 1e-9))
+            a, b = _two_slopes(terms / np.maximum(a * count + b * two, 1e-9))
             if (a, b) == before:
                 break
     return np.asarray((a * n + b * n * (n - 1)) * (part[held] ** 2).mean())

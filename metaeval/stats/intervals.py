@@ -65,13 +65,13 @@ def intervals(
     group without rows is not one of the sample. ends: the measures' range, if they have one.
     """
     held = int(np.count_nonzero(rows))
-    asked = resampling.n > 0 and held > 1
-    draws = bootstrap(rows.size, resampling.n if asked and not resampling.studentised else 0, resampling.seed)
+    has_interval = resampling.n > 0 and held > 1
+    draws = bootstrap(rows.size, resampling.n if has_interval and not resampling.studentised else 0, resampling.seed)
     values = np.atleast_2d(run(draws))
-    if not asked or not resampling.studentised:
-        return [_found(own, None, rows, resampling, ends) for own in values]
+    if not has_interval or not resampling.studentised:
+        return [_found(replicated, None, rows, resampling, ends) for replicated in values]
     left_out = np.atleast_2d(run(jackknife(rows.size)))
-    return [_found(own, without, rows, resampling, ends) for own, without in zip(values, left_out, strict=True)]
+    return [_found(*pair, rows, resampling, ends) for pair in zip(values, left_out, strict=True)]
 
 
 def _found(values: Floats, left_out: Floats | None, rows: Ints, resampling: Resampling, ends: Ends | None) -> Found:

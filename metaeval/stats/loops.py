@@ -54,9 +54,9 @@ def count_wins(group, level, count, start, weights, n_levels, ties, rows, wins, 
                 below[lowest, r] += np.int32(weight[r])
             continue
         for i in range(first, end):
-            weight, own, times = weights[group[i]], level[i], np.int32(count[i])
+            weight, row_level, times = weights[group[i]], level[i], np.int32(count[i])
             for r in range(width):
-                tied[own, r] += times * np.int32(weight[r])
+                tied[row_level, r] += times * np.int32(weight[r])
         for higher in range(max(lowest, 1), highest + 1):
             for lower in range(higher):
                 place = higher * (higher - 1) // 2 + lower
@@ -71,14 +71,14 @@ def count_wins(group, level, count, start, weights, n_levels, ties, rows, wins, 
         if ties and end - first > 1:
             for r in range(width):
                 size = np.int64(0)
-                for own in range(lowest, highest + 1):
-                    size += np.int64(tied[own, r])
+                for row_level in range(lowest, highest + 1):
+                    size += np.int64(tied[row_level, r])
                 squares[r] += size * size
                 cubes[r] += np.float64(size) * np.float64(size) * np.float64(size)
-        for own in range(lowest, highest + 1):
+        for row_level in range(lowest, highest + 1):
             for r in range(width):
-                below[own, r] += tied[own, r]
-                tied[own, r] = 0
+                below[row_level, r] += tied[row_level, r]
+                tied[row_level, r] = 0
     rows[:] = below
 
 
@@ -96,12 +96,12 @@ def count_orders(group, level, count, start, weights, n_levels, rows, over, upwa
         first, end = start[block], start[block + 1]
         if end - first == 1:
             # Most blocks of a continuous score: below it is the same before and after.
-            weight, few, own = weights[group[first]], np.int32(count[first]), level[first]
+            weight, few, row_level = weights[group[first]], np.int32(count[first]), level[first]
             for r in range(width):
                 more = few * np.int32(weight[r])
-                over[own, r] += np.int64(more) * (2 * np.int64(below[n_levels, r]) + more)
-                upward[r] += 2 * np.int64(more) * np.int64(below[own, r])
-            for higher in range(own + 1, n_levels + 1):
+                over[row_level, r] += np.int64(more) * (2 * np.int64(below[n_levels, r]) + more)
+                upward[r] += 2 * np.int64(more) * np.int64(below[row_level, r])
+            for higher in range(row_level + 1, n_levels + 1):
                 for r in range(width):
                     below[higher, r] += few * np.int32(weight[r])
             continue
@@ -109,11 +109,11 @@ def count_orders(group, level, count, start, weights, n_levels, rows, over, upwa
             before[r] = below[n_levels, r]
         for after in range(2):
             for i in range(first, end):
-                weight, times, own = weights[group[i]], np.int64(count[i]), level[i]
+                weight, times, row_level = weights[group[i]], np.int64(count[i]), level[i]
                 for r in range(width):
                     rows_of = times * np.int64(weight[r])
-                    over[own, r] += rows_of * np.int64(below[n_levels, r])
-                    upward[r] += rows_of * np.int64(below[own, r])
+                    over[row_level, r] += rows_of * np.int64(below[n_levels, r])
+                    upward[r] += rows_of * np.int64(below[row_level, r])
             if not after:
                 for i in range(first, end):
                     weight, few = weights[group[i]], np.int32(count[i])
@@ -124,9 +124,9 @@ def count_orders(group, level, count, start, weights, n_levels, rows, over, upwa
             size = np.int64(below[n_levels, r]) - before[r]
             squares[r] += size * size
             cubes[r] += np.float64(size) * np.float64(size) * np.float64(size)
-    for own in range(n_levels):
+    for row_level in range(n_levels):
         for r in range(width):
-            rows[own, r] = below[own + 1, r] - below[own, r]
+            rows[row_level, r] = below[row_level + 1, r] - below[row_level, r]
 
 
 @_compiled
@@ -189,11 +189,11 @@ def _inserted(value, count, code, mean, patience, key, cell):  # type: ignore[no
     size = 0
     for i in range(value.size):
         if count[i] > 0:
-            own, k = value[i] - mean[code[i]], size
-            while k > 0 and own < key[k - 1]:
+            residual, k = value[i] - mean[code[i]], size
+            while k > 0 and residual < key[k - 1]:
                 key[k], cell[k] = key[k - 1], cell[k - 1]
                 k -= 1
-            key[k], cell[k] = own, i
+            key[k], cell[k] = residual, i
             patience -= size - k
             size += 1
             if patience < 0:
@@ -245,7 +245,7 @@ def _residual_ranks(column, mean, suspicious, ties, buffers, rank):  # type: ign
 
 
 @_compiled
-def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, found):  # type: ignore[no-untyped-def]
+def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, coefficients):  # type: ignore[no-untyped-def]
     """Residual Spearman without each group in turn; see `residual_correlation` in `metaeval.stats.correlations`.
 
     x, y: the distinct values of each stratum, nearly in order of what is left of them without their stratum's mean, how
@@ -288,7 +288,7 @@ def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, found): 
                 product += pair_count[i] * (x_rank[pair_x[i]] * y_rank[pair_y[i]])
             for i in range(start[g], start[g + 1]):
                 product -= x_rank[row_x[i]] * y_rank[row_y[i]]
-            found[g] = min(max(product / spread, -1.0), 1.0)
+            coefficients[g] = min(max(product / spread, -1.0), 1.0)
         for i in range(start[g], start[g + 1]):
             x_count[row_x[i]] += 1
             y_count[row_y[i]] += 1
@@ -307,9 +307,9 @@ def sum_groups(moments, group, weights, total):  # type: ignore[no-untyped-def]
             w0[r], w1[r], w2[r], w3[r] = g0[r], g1[r], g2[r], g3[r]
         for k in range(moments.shape[1]):
             a, b, c, d = moments[i, k], moments[i + 1, k], moments[i + 2, k], moments[i + 3, k]
-            own = total[k]
+            totals = total[k]
             for r in range(width):
-                own[r] = (((own[r] + w0[r] * a) + w1[r] * b) + w2[r] * c) + w3[r] * d
+                totals[r] = (((totals[r] + w0[r] * a) + w1[r] * b) + w2[r] * c) + w3[r] * d
     for i in range(moments.shape[0] - rest, moments.shape[0]):
         weight = weights[group[i]]
         for k in range(moments.shape[1]):

@@ -120,8 +120,8 @@ def pool_mean(values: Floats, group: Ints, n_groups: int) -> Prepared:
     moments = np.stack([*sums, *counts], axis=1)
 
     def means(total: Floats) -> Floats:
-        found = arrays.ratio(total[: len(measures)], total[len(measures) :])
-        return found if values.ndim > 1 else found[0]
+        means_of_measures = arrays.ratio(total[: len(measures)], total[len(measures) :])
+        return means_of_measures if values.ndim > 1 else means_of_measures[0]
 
     return Prepared(
         lambda tile: means(arrays.weighted_sums(moments, tile)),

@@ -39,7 +39,7 @@ def draw_stratified(stratum: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
     stratum: (N,) codes. What proportions leave over goes to the largest remainders. Raises ValueError where n is less
     than two a stratum, or more than N.
     """
-    codes, own, size = np.unique(stratum, return_inverse=True, return_counts=True)
+    codes, stratum_of_unit, size = np.unique(stratum, return_inverse=True, return_counts=True)
     least = np.minimum(2, size)
     if not least.sum() <= n <= stratum.size:
         raise ValueError(f"n must lie in {least.sum()} .. {stratum.size}, got {n}")
@@ -52,9 +52,12 @@ def draw_stratified(stratum: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
         count[np.argmax(gain)] += step
     random = np.random.default_rng(seed)
     rows = np.concatenate(
-        [random.permutation(np.flatnonzero(own == code))[:k] for code, k in zip(range(codes.size), count, strict=True)]
+        [
+            random.permutation(np.flatnonzero(stratum_of_unit == code))[:k]
+            for code, k in zip(range(codes.size), count, strict=True)
+        ]
     )
-    return random.permutation(rows).astype(np.int64), (count / size)[own]
+    return random.permutation(rows).astype(np.int64), (count / size)[stratum_of_unit]
 
 
 def draw_in_proportion(size: Floats, n: int, seed: int) -> tuple[Ints, Floats]:
@@ -105,8 +108,8 @@ def ppi_mean(
     weight = weight / weight.sum() * n
     if lam is None:
         centre = unlabelled.mean() + np.mean(weight * (label - prediction))
-        own, guessed = weight * (label - centre), weight * (prediction - centre)
-        covariance = np.mean((own - own.mean()) * (guessed - guessed.mean()))
+        labelled, guessed = weight * (label - centre), weight * (prediction - centre)
+        covariance = np.mean((labelled - labelled.mean()) * (guessed - guessed.mean()))
         variance = np.var(np.concatenate([guessed, unlabelled - centre]), ddof=1)
         lam = float(np.clip(covariance / ((1 + n / others) * variance), 0, 1)) if variance > 0 else 0.0
     rest = weight * (label - lam * prediction)
@@ -193,8 +196,8 @@ def share(
     if estimand == "set":
         parts, df = _design_parts(rest, value, weight, sample, unit, units)
     else:
-        own = np.mean(lam) * np.bincount(cluster, size * known) / score.size
-        parts, df = _cluster_parts(rest, value, weight, cluster[sample.rows], own)
+        in_mean = np.mean(lam) * np.bincount(cluster, size * known) / score.size
+        parts, df = _cluster_parts(rest, value, weight, cluster[sample.rows], in_mean)
     if df < 1:
         raise ValueError("an interval takes labels of two sampling units (or clusters) at least")
     variance = float(np.sum(parts**2))
@@ -208,43 +211,43 @@ def share(
     return Share(value, low, high, variance, float(lam.mean()), df, parts, unseen)
 
 
-def with_zeros(found: Share, size: Floats, zeros: Floats, estimand: Estimand, level: float = 0.95) -> Share:
+def with_zeros(share: Share, size: Floats, zeros: Floats, estimand: Estimand, level: float = 0.95) -> Share:
     """The share over more items, whose labels are known to be 0; what they count and the others, by cluster (K,).
 
     Of a set they only scale the share. Of a process, how many there are is known from a sample of clusters too.
     """
     total = size + zeros
     factor = float(size.sum() / total.sum())
-    value, parts = found.value * factor, found.parts * factor
+    value, parts = share.value * factor, share.parts * factor
     added = 0.0
     if estimand == "process":
-        own = np.pad(parts, (0, total.size - parts.size)) + found.value * (size - factor * total) / total.sum()
-        added, parts = float(np.sum(own**2) - np.sum(parts**2)), own
-    beyond = added * float(stdtrit(found.df, (1 + level) / 2)) ** 2
-    centre = min(max(found.value, 0.0), 1.0)
+        all_parts = np.pad(parts, (0, total.size - parts.size)) + share.value * (size - factor * total) / total.sum()
+        added, parts = float(np.sum(all_parts**2) - np.sum(parts**2)), all_parts
+    beyond = added * float(stdtrit(share.df, (1 + level) / 2)) ** 2
+    centre = min(max(share.value, 0.0), 1.0)
     down, up = (
-        float(np.sqrt(max(0.0, (factor * reach) ** 2 + beyond))) for reach in (centre - found.low, found.high - centre)
+        float(np.sqrt(max(0.0, (factor * reach) ** 2 + beyond))) for reach in (centre - share.low, share.high - centre)
     )
     return replace(
-        found,
+        share,
         value=value,
         low=max(0.0, centre * factor - down),
         high=min(1.0, centre * factor + up),
-        variance=found.variance * factor**2 + added,
+        variance=share.variance * factor**2 + added,
         parts=parts,
-        unseen=found.unseen * factor**2,
+        unseen=share.unseen * factor**2,
     )
 
 
-def labels_saved(labels: int, found: Share, alone: Share, items: int | None = None) -> float:
+def labels_saved(labels: int, powered: Share, alone: Share, items: int | None = None) -> float:
     """How many more labels it would take to know as much without scores; 0 where the scores add nothing.
 
     items: of the set that is estimated, beyond which there are no labels; None for a process.
     """
-    if not 0 < found.variance < alone.variance:
+    if not 0 < powered.variance < alone.variance:
         return 0.0
     beyond = 1 / items if items else 0.0
-    return max(0.0, 1 / (beyond + (1 / labels - beyond) * found.variance / alone.variance) - labels)
+    return max(0.0, 1 / (beyond + (1 / labels - beyond) * powered.variance / alone.variance) - labels)
 
 
 def wilson(value: float, variance: float, n: float, df: float, level: float, drawn: float = 1.0) -> tuple[float, float]:
@@ -321,33 +324,33 @@ def _freedom(heavy: NDArray[Any], strata: int = 1) -> float:
     return max(1.0, float(spread.sum() ** 2 / np.sum(spread**2)) - strata)
 
 
-def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, own: Floats) -> tuple[Floats, float]:
-    """What each cluster adds to the error (K,), by its code. own: (K,) its part in the mean of the scores."""
-    heavy = np.bincount(cluster, weight, own.size)
+def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, in_mean: Floats) -> tuple[Floats, float]:
+    """What each cluster adds to the error (K,), by its code. in_mean: (K,) its part in the mean of the scores."""
+    heavy = np.bincount(cluster, weight, in_mean.size)
     labelled = heavy > 0
     k = int(labelled.sum())
     if k < 2:
-        return own, 0
-    error = np.bincount(cluster, weight * (rest - value), own.size)
-    parts = np.sqrt((k - 1) / k) * (error / (weight.sum() - heavy) + own)
+        return in_mean, 0
+    error = np.bincount(cluster, weight * (rest - value), in_mean.size)
+    parts = np.sqrt((k - 1) / k) * (error / (weight.sum() - heavy) + in_mean)
     return parts, _freedom(heavy[labelled])
 
 
-def difference(one: Share, other: Share) -> tuple[float, float, float]:
-    """`one` less `other` and its interval, (value, low, high); units or clusters of one code were drawn together.
+def difference(left: Share, other: Share) -> tuple[float, float, float]:
+    """`left` less `other` and its interval, (value, low, high); units or clusters of one code were drawn together.
 
     From the ends of the two intervals and the correlation of what the units add (Newcombe 1998, method 10; MOVER, Zou
     and Donner 2008), so that errors that no label shows count here as they count there.
     """
-    size = max(one.parts.size, other.parts.size)
-    both = [np.pad(each.parts, (0, size - each.parts.size)) for each in (one, other)]
-    scale = np.sqrt(one.variance * other.variance)
+    size = max(left.parts.size, other.parts.size)
+    both = [np.pad(each.parts, (0, size - each.parts.size)) for each in (left, other)]
+    scale = np.sqrt(left.variance * other.variance)
     alike = float(np.clip(both[0] @ both[1] / scale, -1, 1)) if scale > 0 else 0.0
-    first, second = (min(max(each.value, 0.0), 1.0) for each in (one, other))
+    first, second = (min(max(each.value, 0.0), 1.0) for each in (left, other))
 
-    def reach(own: float, others: float) -> float:
-        return float(np.sqrt(max(0.0, own**2 - 2 * alike * own * others + others**2)))
+    def reach(mine: float, others: float) -> float:
+        return float(np.sqrt(max(0.0, mine**2 - 2 * alike * mine * others + others**2)))
 
     value = first - second
-    low = value - reach(first - one.low, other.high - second)
-    return value, low, value + reach(one.high - first, second - other.low)
+    low = value - reach(first - left.low, other.high - second)
+    return value, low, value + reach(left.high - first, second - other.low)

@@ -67,11 +67,11 @@ def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
     """Pairs between copies of one group, (counts, R): w**2 - w times those inside each group, (n_groups, counts)."""
     if tile.max(initial=0) <= 1:
         return np.zeros((counts, tile.shape[1]), dtype=np.int64)
-    pairs, found = inside(), np.zeros((counts, tile.shape[1]), dtype=np.int64)
-    for own in arrays.strips(len(tile), tile.shape[1]):
-        weights = tile[own].astype(np.int64)
-        found += csr_array(pairs[own].T) @ (weights * weights - weights)
-    return found
+    pairs, totals = inside(), np.zeros((counts, tile.shape[1]), dtype=np.int64)
+    for strip in arrays.strips(len(tile), tile.shape[1]):
+        weights = tile[strip].astype(np.int64)
+        totals += csr_array(pairs[strip].T) @ (weights * weights - weights)
+    return totals
 
 
 def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], list[Any]]:
@@ -105,8 +105,8 @@ def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bo
 
 def _in_strips(strip: Callable[[Ints], tuple[Any, ...]], height: int, weights: Ints) -> list[Any]:
     """The counts of all weightings, from a function that counts a strip of them in arrays of `height` rows."""
-    found = [strip(weights[:, own]) for own in arrays.strips(weights.shape[1], height)]
-    return [np.concatenate(part, axis=-1) for part in zip(*found, strict=True)]
+    counted = [strip(weights[:, columns]) for columns in arrays.strips(weights.shape[1], height)]
+    return [np.concatenate(part, axis=-1) for part in zip(*counted, strict=True)]
 
 
 def _outranked(sizes: Ints) -> Ints:
@@ -145,7 +145,7 @@ class Wins:
         """The same rows, counted by what each level outranks: all that correlations need."""
         levels = range(len(self.rows))
         nothing = np.zeros_like(self.squares)
-        over = [sum((self._over(own, other) for other in levels), nothing) for own in levels]
+        over = [sum((self._over(level, other) for other in levels), nothing) for level in levels]
         won, unlike = self.copies[: len(self.wins)].sum(axis=0), self.copies[len(self.wins) : -1].sum(axis=0)
         return Orders(
             self.rows,
@@ -156,12 +156,12 @@ class Wins:
             np.array([won, unlike, self.copies[-1]]),
         )
 
-    def _over(self, one: int, other: int) -> Ints:
-        if one == other:
-            return np.asarray(self.rows[one] ** 2)
-        if one > other:
-            return np.asarray(self.wins[one * (one - 1) // 2 + other])
-        return np.asarray(2 * self.rows[one] * self.rows[other] - self.wins[other * (other - 1) // 2 + one])
+    def _over(self, level: int, other: int) -> Ints:
+        if level == other:
+            return np.asarray(self.rows[level] ** 2)
+        if level > other:
+            return np.asarray(self.wins[level * (level - 1) // 2 + other])
+        return np.asarray(2 * self.rows[level] * self.rows[other] - self.wins[other * (other - 1) // 2 + level])
 
 
 def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bool = True) -> Callable[[Tile], Wins]:
@@ -212,7 +212,7 @@ def _wins_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[
         wins = [(sizes[h] * outranked[m]).sum(axis=0) for h in range(n_levels) for m in range(h)]
         tied = sizes[:, shared].sum(axis=0)
         rows = sizes.sum(axis=1)
-        found = np.array(wins, dtype=np.int64).reshape(len(wins), weights.shape[1])
-        return rows, found, (tied * tied).sum(axis=0), arrays.column_sum(tied.astype(np.float64) ** 3)
+        won = np.array(wins, dtype=np.int64).reshape(len(wins), weights.shape[1])
+        return rows, won, (tied * tied).sum(axis=0), arrays.column_sum(tied.astype(np.float64) ** 3)
 
     return partial(_in_strips, strip, entries.n_blocks)

@@ -38,17 +38,17 @@ def residual_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> tupl
     by_row = [
         (block[column.cell], rank[column.cell]) for block, rank, column in zip(blocks, ranks, columns, strict=True)
     ]
-    value, found = _contributions(*by_row)
+    value, contributions = _contributions(*by_row)
     if np.isnan(value):
-        return value, found
+        return value, contributions
     for column, (_, other) in zip(columns, reversed(by_row), strict=True):
-        for own in range(n_strata):
-            there = code == own
+        for number in range(n_strata):
+            there = code == number
             left = column.value[column.cell[there]]
             error = float(left.std()) / np.sqrt(left.size)
             if error > 0:
-                found[there] += column.slope(own, error, other) * left / left.size
-    return value, found
+                contributions[there] += column.slope(number, error, other) * left / left.size
+    return value, contributions
 
 
 class _Residuals:
@@ -69,11 +69,11 @@ class _Residuals:
     def slope(self, stratum: int, error: float, other: Floats) -> float:
         """What the coefficient changes by with this stratum's mean, over `error` to either side; other: (n,) ranks."""
         product = np.bincount(self.cell, weights=other)
-        found = []
+        shifted = []
         for shift in (error, -error):
             rank = _ranks(self.blocks(self.value - shift * (self.stratum == stratum)), self.count)
-            found.append((rank * product).sum() / np.sqrt((rank * rank * self.count).sum() * (other * other).sum()))
-        return float((found[0] - found[1]) / (2 * error))
+            shifted.append((rank * product).sum() / np.sqrt((rank * rank * self.count).sum() * (other * other).sum()))
+        return float((shifted[0] - shifted[1]) / (2 * error))
 
 
 def _ranks(block: Ints, count: Ints | None = None) -> Floats:

@@ -25,7 +25,7 @@ TILE = 128
 """Weightings in a tile."""
 
 KEPT_BYTES = 256_000_000
-"""Tiles of one set of draws are kept for the next measure up to this size, and drawn anew beyond it."""
+"""Tiles of one set of draws are kept for the next measure up to this size, and resampled beyond it."""
 
 # The streams of random numbers that one seed feeds.
 _BOOTSTRAP, _SWAPS = 0, 1
@@ -99,7 +99,7 @@ def bootstrap(n_groups: int, resamples: int, seed: int) -> Draws:
         drawn = (
             np.bincount(generator.integers(max(n_groups, 1), size=n_groups), minlength=n_groups) for _ in range(TILE)
         )
-        counts = np.stack([own.astype(np.min_scalar_type(int(own.max(initial=0)))) for own in drawn], axis=1)
+        counts = np.stack([draw.astype(np.min_scalar_type(int(draw.max(initial=0)))) for draw in drawn], axis=1)
         return _tile(counts, number, resamples + 1, first=1)
 
     return Draws(resamples + 1, n_groups, make)
@@ -132,7 +132,7 @@ def swaps(n_groups: int, permutations: int, seed: int) -> Draws:
 
     @lru_cache(maxsize=KEPT_BYTES // (TILE // 16 * max(n_groups, 1)))
     def drawn(number: int) -> NDArray[np.uint8]:
-        # A bit an exchange: tiles that are too large to be kept are made anew without drawing.
+        # A bit an exchange: tiles that are too large to be kept are recomputed without drawing.
         generator = np.random.default_rng([seed, _SWAPS, number])
         return np.packbits(generator.integers(2, size=(TILE // 2, n_groups)).T, axis=1)
 

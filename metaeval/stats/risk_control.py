@@ -184,12 +184,13 @@ def choose_threshold(
     """
     check_lengths(score=score, unsupported=unsupported, weight=weight, cluster=cluster)
     bad = unsupported > 0.5
-    own, heavy = score[bad], weight[bad]
-    effective = effective_labels(own, cluster[bad], heavy, thresholds)
+    bad_scores, heavy = score[bad], weight[bad]
+    effective = effective_labels(bad_scores, cluster[bad], heavy, thresholds)
     fine = weight[~bad].sum()
-    order = np.argsort(own, kind="stable")
+    order = np.argsort(bad_scores, kind="stable")
     above = np.concatenate([[0.0], np.cumsum(heavy[order][::-1])])[::-1]  # weight from each place on
-    missed = above[np.searchsorted(own[order], thresholds, side="left")] / heavy.sum() if own.size else 1.0
+    place = np.searchsorted(bad_scores[order], thresholds, side="left")
+    missed = above[place] / heavy.sum() if bad_scores.size else 1.0
     missed = np.broadcast_to(np.asarray(missed, dtype=np.float64), thresholds.shape)
     order = np.argsort(score[~bad], kind="stable")
     below = np.concatenate([[0.0], np.cumsum(weight[~bad][order])])
@@ -197,15 +198,15 @@ def choose_threshold(
         below[np.searchsorted(score[~bad][order], thresholds, side="left")] / fine if fine else thresholds * np.nan
     )
     if promise == "mean":
-        bounds = mean_bounds(own, heavy, cluster[bad], thresholds).tolist()
+        bounds = mean_bounds(bad_scores, heavy, cluster[bad], thresholds).tolist()
         failed = [bound > rate + 1e-12 for bound in bounds]
     else:
         pairs = list(zip((missed * effective).tolist(), effective.tolist(), strict=True))
         bounds = [upper_bound(misses, labels, alpha) for misses, labels in pairs]
         failed = [tail(misses, labels, rate) > alpha for misses, labels in pairs]
     columns = thresholds, effective, missed, np.array(bounds), flagged
-    found = [Tested(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
-    return found, [*failed, True].index(True)
+    tested = [Tested(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    return tested, [*failed, True].index(True)
 
 
 def mean_bounds(score: Floats, weight: Floats, cluster: Ints, thresholds: Floats) -> Floats:
@@ -216,11 +217,11 @@ def mean_bounds(score: Floats, weight: Floats, cluster: Ints, thresholds: Floats
     """
     if not score.size:
         return np.ones(thresholds.size)
-    own = np.unique(cluster, return_inverse=True)[1]
-    size = np.bincount(own)
-    each, heavy = weight / np.bincount(own, weight)[own], np.bincount(own, weight) / size
+    code = np.unique(cluster, return_inverse=True)[1]
+    size = np.bincount(code)
+    each, heavy = weight / np.bincount(code, weight)[code], np.bincount(code, weight) / size
     order = np.argsort(score, kind="stable")
-    above = np.concatenate([np.cumsum((heavy[own] * each)[order][::-1])[::-1], [0.0]])
+    above = np.concatenate([np.cumsum((heavy[code] * each)[order][::-1])[::-1], [0.0]])
     lost = above[np.searchsorted(score[order], thresholds, side="left")]
     return np.asarray((lost + heavy.max()) / (heavy.sum() + heavy.max()))
 
@@ -250,9 +251,9 @@ def corrected_share(
     return value, float(kept.min()), float(kept.max())
 
 
-def two_samples(one: Floats, one_effective: float, other: Floats, other_effective: float) -> float:
+def two_samples(first: Floats, one_effective: float, other: Floats, other_effective: float) -> float:
     """The p-value of a Kolmogorov-Smirnov test of two samples that tell as much as so many independent values."""
-    every = np.concatenate([one, other])
-    gap = [np.searchsorted(np.sort(own), every, side="right") / own.size for own in (one, other)]
+    every = np.concatenate([first, other])
+    gap = [np.searchsorted(np.sort(sample), every, side="right") / sample.size for sample in (first, other)]
     d = float(np.max(np.abs(gap[0] - gap[1])))
     return float(kolmogorov(d * np.sqrt(one_effective * other_effective / (one_effective + other_effective))))

@@ -100,13 +100,13 @@ def draw(
     scores = []
     for model in models:
         sizes = (int(model.group.max(initial=-1)) + 1, int(model.cell.max(initial=-1)) + 1, model.mean.size)
-        own = [sign * rng.normal(size=size) for size in sizes]
+        noise = [sign * rng.normal(size=size) for size in sizes]
         if parts:
-            own = [
+            noise = [
                 correlation * theirs + math.sqrt(1 - correlation**2) * mine
-                for correlation, theirs, mine in zip(correlations, parts, own, strict=True)
+                for correlation, theirs, mine in zip(correlations, parts, noise, strict=True)
             ]
-        parts = own
+        parts = noise
         of_group, of_cell = map(math.sqrt, model.shares)
         apart = of_group * parts[0][model.group] + of_cell * parts[1][model.cell]
         apart += math.sqrt(max(1 - model.alike, 0)) * parts[2]
@@ -114,22 +114,22 @@ def draw(
     return scores
 
 
-def correlations_of(one: tuple[Floats, ScoreModel], other: tuple[Floats, ScoreModel]) -> tuple[float, float, float]:
+def correlations_of(metric: tuple[Floats, ScoreModel], other: tuple[Floats, ScoreModel]) -> tuple[float, float, float]:
     """The correlations of two models' parts (group, level in group, own) under which their scores (n,) err together.
 
     They are those of the mean products of two rows of one group, of two of one group and level, and of a row with
     itself. What a part cannot take, because one of the metrics has none of it, the next one takes.
     """
-    first, second = (_rest(_normal_scores(score), model) for score, model in (one, other))
+    first, second = (_rest(_normal_scores(score), model) for score, model in (metric, other))
     both = math.sqrt(float((first**2).mean() * (second**2).mean())) if first.size else 0.0
     if not both > 0:
         return 0.0, 0.0, 0.0
     products, pairs = [], []
-    for code in (one[1].group, one[1].cell, np.arange(first.size)):
+    for code in (metric[1].group, metric[1].cell, np.arange(first.size)):
         totals = [group_totals(values, code, int(code.max()) + 1) for values in (first, second, np.ones(first.size))]
         products.append(float((totals[0] * totals[1]).sum()))
         pairs.append(float((totals[2] ** 2).sum()))
-    shares = [(*model.shares, 1 - model.alike) for _, model in (one, other)]
+    shares = [(*model.shares, 1 - model.alike) for _, model in (metric, other)]
     shared = 0.0
     correlations: list[float] = []
     for total, number, mine, theirs in zip(
@@ -154,9 +154,9 @@ def _with_ties(score: Floats, values: Floats) -> Floats:
     """The score of rank i of n becomes the value at the same share of `values`."""
     if not values.size:
         return score
-    found = np.empty(score.size)
-    found[np.argsort(score)] = values[(np.arange(score.size) * values.size) // max(score.size, 1)]
-    return found
+    mapped = np.empty(score.size)
+    mapped[np.argsort(score)] = values[(np.arange(score.size) * values.size) // max(score.size, 1)]
+    return mapped
 
 
 def _normal_scores(values: Floats) -> Floats:
@@ -164,25 +164,25 @@ def _normal_scores(values: Floats) -> Floats:
 
 
 def _fitted_shares(rest: Floats, group: Ints, cell: Ints) -> tuple[float, float]:
-    """The shares of `SHARES` under which `rest` (n,) is likeliest, whose variance is free."""
+    """The shares of `SHARES` that maximise the likelihood of `rest` (n,), whose variance is free."""
     n_groups, n_cells = int(group.max(initial=-1)) + 1, int(cell.max(initial=-1)) + 1
     group_of = np.zeros(n_cells, dtype=np.int64)
     group_of[cell] = group
     rows, total = np.bincount(cell, minlength=n_cells).astype(np.float64), group_totals(rest, cell, n_cells)
     square = float((rest**2).sum())
-    best, found = -math.inf, SHARES[0]
+    best, shares = -math.inf, SHARES[0]
     if not square:
-        return found
+        return shares
     for of_group, of_cell in SHARES:
-        own = 1 - of_group - of_cell
+        rest_share = 1 - of_group - of_cell
         # Of rows alike in both, and of those alike in the group alone, as nested blocks of one covariance matrix.
-        inner = own + rows * of_cell
+        inner = rest_share + rows * of_cell
         weight = group_totals(rows / inner, group_of, n_groups)
         mean = group_totals(total / inner, group_of, n_groups)
-        misfit = (square - (total**2 * of_cell / inner).sum()) / own
+        misfit = (square - (total**2 * of_cell / inner).sum()) / rest_share
         misfit -= (of_group * mean**2 / (1 + of_group * weight)).sum()
-        size = rest.size * math.log(own) + np.log(inner / own).sum() + np.log1p(of_group * weight).sum()
+        size = rest.size * math.log(rest_share) + np.log(inner / rest_share).sum() + np.log1p(of_group * weight).sum()
         likelihood = -rest.size * math.log(max(misfit, 1e-300)) - size
         if likelihood > best + 1e-9:
-            best, found = likelihood, (of_group, of_cell)
-    return found
+            best, shares = likelihood, (of_group, of_cell)
+    return shares

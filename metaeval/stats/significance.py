@@ -51,8 +51,8 @@ def bootstrap_p(differences: Floats) -> float:
     return float(min(1.0, 2 * (1 + fewer) / (1 + drawn.size)))
 
 
-def delong(one: Floats, other: Floats, positive: Bools) -> DeLong:
-    """Compare the ROC-AUCs of two scores of the same rows; one, other, positive: (n,).
+def delong(first: Floats, other: Floats, positive: Bools) -> DeLong:
+    """Compare the ROC-AUCs of two scores of the same rows; first, other, positive: (n,).
 
     DeLong, DeLong and Clarke-Pearson, "Comparing the areas under two or more correlated receiver operating
     characteristic curves" (1988), from midranks as in Sun and Xu, "Fast implementation of DeLong's algorithm" (2014).
@@ -60,14 +60,14 @@ def delong(one: Floats, other: Floats, positive: Bools) -> DeLong:
     instead. AUCs need a positive and a negative, the variance two of each, the test a variance above 0.
     Raises ValueError on NaN, infinity or columns of unlike length.
     """
-    check_lengths(one=one, other=other, positive=positive.astype(np.int64))
-    check_finite("one", one)
+    check_lengths(one=first, other=other, positive=positive.astype(np.int64))
+    check_finite("one", first)
     check_finite("other", other)
     n_positive = int(positive.sum())
     n_negative = positive.size - n_positive
     if not n_positive or not n_negative:
         return DeLong(*[math.nan] * 6)
-    beaten_one, missed_one = _components(one, positive)
+    beaten_one, missed_one = _components(first, positive)
     beaten_other, missed_other = _components(other, positive)
     auc_one, auc_other = float(beaten_one.mean()), float(beaten_other.mean())
     difference = auc_one - auc_other
@@ -333,10 +333,10 @@ def pooled(effects: Floats, errors: Floats, level: float = 0.95) -> Pooled:
         raise ValueError(f"a meta-analysis takes two effects or more with errors above 0, got {studies} effects")
     if not 0 < level < 1:
         raise ValueError(f"the level must lie between 0 and 1, got {level}")
-    own = 1 / errors**2
-    fixed = (own * effects).sum() / own.sum()
-    q = float((own * (effects - fixed) ** 2).sum())
-    excess = (q - (studies - 1)) / (own.sum() - (own**2).sum() / own.sum())
+    precision = 1 / errors**2
+    fixed = (precision * effects).sum() / precision.sum()
+    q = float((precision * (effects - fixed) ** 2).sum())
+    excess = (q - (studies - 1)) / (precision.sum() - (precision**2).sum() / precision.sum())
     variance = max(float(excess), 0.0)
     weight = 1 / (errors**2 + variance)
     mean, error = float((weight * effects).sum() / weight.sum()), 1 / math.sqrt(float(weight.sum()))

@@ -43,23 +43,23 @@ def coefficients(x: Floats, y: Floats) -> Floats:
     out. NaN where a column has fewer than two others, or is constant but for
     rounding.
     """
-    parts = [_coefficients(x[:, own], y[:, own]) for own in strips(x.shape[1], x.shape[0] ** 2)]
+    parts = [_coefficients(x[:, strip], y[:, strip]) for strip in strips(x.shape[1], x.shape[0] ** 2)]
     return np.concatenate([np.empty((3, 0)), *parts], axis=1)
 
 
 def _coefficients(x: Floats, y: Floats) -> Floats:
     there = ~(np.isnan(x) | np.isnan(y))
-    x, y = (_scaled(np.where(there, one, 0.0)) for one in (x, y))
+    x, y = (_scaled(np.where(there, values, 0.0)) for values in (x, y))
     both = there[:, None] & there[None]
     # Equal means differ in their last digit, which must not order them.
-    rounded = [np.round(one, 12) for one in (x, y)]
-    above = [np.where(both, np.sign(one[:, None] - one[None]), 0.0) for one in rounded]
+    rounded = [np.round(values, 12) for values in (x, y)]
+    above = [np.where(both, np.sign(values[:, None] - values[None]), 0.0) for values in rounded]
     number = there.sum(axis=0)
     # The rank of a value less the mean rank is half of how many it is above, less those it is below.
-    ranks = [one.sum(axis=1) for one in above]
+    ranks = [values.sum(axis=1) for values in above]
     kendall = _cosine(above[0].reshape(-1, x.shape[1]), above[1].reshape(-1, x.shape[1]))
-    mean = [ratio(one.sum(axis=0), number) for one in (x, y)]
-    centred = [np.where(there, one - of, 0.0) for one, of in zip((x, y), mean, strict=True)]
+    mean = [ratio(values.sum(axis=0), number) for values in (x, y)]
+    centred = [np.where(there, values - of, 0.0) for values, of in zip((x, y), mean, strict=True)]
     constant = ~(above[0].any(axis=(0, 1)) & above[1].any(axis=(0, 1)))
     return np.where(constant, np.nan, np.stack((_cosine(*centred), _cosine(*ranks), kendall)))
 
@@ -114,7 +114,7 @@ def two_way(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: 
         tile = tile if inputs else np.ones_like(tile)
         first, second = _means(weighted_sums(moments, tile), x.shape[0])
         chosen = _chosen(generator, x.shape[0], tile.shape[1], first=not by_system)
-        by_system.append(coefficients(*(np.take_along_axis(one, chosen, axis=0) for one in (first, second))))
+        by_system.append(coefficients(*(np.take_along_axis(scores, chosen, axis=0) for scores in (first, second))))
         for number in range(tile.shape[1]):
             drawn = chosen[:, number]
             values = coefficients(x[drawn], y[drawn])
@@ -127,35 +127,35 @@ Exchanged = Literal["systems", "both"]
 
 
 def exchange_differences(
-    one: Floats, other: Floats, y: Floats, group: Ints, permutations: int, seed: int, what: Exchanged
+    first: Floats, other: Floats, y: Floats, group: Ints, permutations: int, seed: int, what: Exchanged
 ) -> Floats:
     """System-level and input-level coefficients of one metric less another's under exchanges, (6, 1 + permutations).
 
-    one, other, y: cells (S, N) with values in the same places, the metrics on one scale; group: (N,) of the inputs. The
+    first, other, y: cells (S, N) with values in the same places, the metrics on one scale; group: (N,) of the inputs. The
     first exchange is none. The others give all cells of a system the other metric's scores with chance 1/2, and with
     "both" then all cells of a group of inputs: Deutsch et al. (2021), section 5.
     """
     generator = np.random.default_rng([seed, 3])
     n_groups = int(group.max(initial=-1)) + 1
-    found = np.empty((6, 1 + permutations))
+    differences = np.empty((6, 1 + permutations))
     for number in range(1 + permutations):
-        swapped = np.zeros(one.shape, dtype=np.bool_)
+        swapped = np.zeros(first.shape, dtype=np.bool_)
         if number:
-            swapped ^= generator.integers(2, size=(one.shape[0], 1), dtype=np.bool_)
+            swapped ^= generator.integers(2, size=(first.shape[0], 1), dtype=np.bool_)
             if what == "both":
                 swapped ^= generator.integers(2, size=n_groups, dtype=np.bool_)[group]
         mine, theirs = (
-            np.concatenate(_both_levels(np.where(swapped, b, a), y)) for a, b in ((one, other), (other, one))
+            np.concatenate(_both_levels(np.where(swapped, b, a), y)) for a, b in ((first, other), (other, first))
         )
-        found[:, number] = mine - theirs
-    return found
+        differences[:, number] = mine - theirs
+    return differences
 
 
 def _both_levels(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """The coefficients of the systems' means, and the means of the inputs' coefficients, (3,) each."""
     there = ~np.isnan(x)
     count = there.sum(axis=1)
-    means = [ratio(np.where(there, one, 0.0).sum(axis=1), count)[:, None] for one in (x, y)]
+    means = [ratio(np.where(there, scores, 0.0).sum(axis=1), count)[:, None] for scores in (x, y)]
     values = coefficients(x, y)
     known = ~np.isnan(values)
     return coefficients(*means)[:, 0], ratio(np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1))
@@ -164,21 +164,22 @@ def _both_levels(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 def soft_accuracy_of_drawn(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: bool = True) -> Floats:
     """`soft_pairwise_accuracy` of the systems and inputs that `two_way` draws, (R,).
 
-    A system is not held against its own copy. NaN where one alone is drawn.
+    A system is not compared with its own copy. NaN where one alone is drawn.
     """
-    one, other = np.triu_indices(x.shape[0], 1)
+    first, other = np.triu_indices(x.shape[0], 1)
     generator = np.random.default_rng([seed, 2])
     apart_under = _apart_by_pair(x, y)
     whole = apart_under(np.ones(x.shape[1]))
-    found: list[float] = []
+    accuracies: list[float] = []
     for tile in draws:
-        chosen = _chosen(generator, x.shape[0], tile.shape[1], first=not found)
+        chosen = _chosen(generator, x.shape[0], tile.shape[1], first=not accuracies)
         for column, drawn in zip(tile.T, chosen.T, strict=True):
             apart = apart_under(column[group].astype(np.float64)) if inputs else whole
             times = np.bincount(drawn, minlength=x.shape[0])
-            weight = np.where(np.isnan(apart), 0, times[one] * times[other]).astype(np.float64)
-            found.append(1 - ratio((np.nan_to_num(apart) * weight).sum(keepdims=True), weight.sum(keepdims=True))[0])
-    return np.array(found)
+            weight = np.where(np.isnan(apart), 0, times[first] * times[other]).astype(np.float64)
+            lost = ratio((np.nan_to_num(apart) * weight).sum(keepdims=True), weight.sum(keepdims=True))[0]
+            accuracies.append(1 - lost)
+    return np.array(accuracies)
 
 
 def _chosen(generator: np.random.Generator, systems: int, columns: int, first: bool) -> Ints:
@@ -211,7 +212,7 @@ def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> 
         if not use.any():
             return np.full(n_groups, np.nan)
         whole = [(signs @ values, values.sum(axis=0)) for values in apart]
-        found = np.empty(n_groups)
+        left_out = np.empty(n_groups)
         order = np.argsort(group, kind="stable")
         ends = np.searchsorted(group[order], np.arange(n_groups + 1))
         for number in range(n_groups):
@@ -220,8 +221,8 @@ def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> 
                 _share(null - signs[:, rows] @ values[rows], seen - values[rows].sum(axis=0))
                 for (null, seen), values in zip(whole, apart, strict=True)
             ]
-            found[number] = 1 - np.abs(p[0] - p[1]).mean()
-        return found
+            left_out[number] = 1 - np.abs(p[0] - p[1]).mean()
+        return left_out
 
     return Prepared(evaluate, int(np.unique(group).size), left_out)
 
@@ -243,9 +244,9 @@ def _apart_by_pair(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
 
 def _apart(x: Floats, y: Floats) -> tuple[list[Floats], Bools]:
     """Of each two systems the difference on each input under x and under y, (N, P) each, and whether they share one."""
-    one, other = np.triu_indices(x.shape[0], 1)
-    shared = np.asarray((~np.isnan(x[one] - x[other])).any(axis=1))
-    return [np.nan_to_num(values[one] - values[other]).T for values in (x, y)], shared
+    first, other = np.triu_indices(x.shape[0], 1)
+    shared = np.asarray((~np.isnan(x[first] - x[other])).any(axis=1))
+    return [np.nan_to_num(values[first] - values[other]).T for values in (x, y)], shared
 
 
 def _share(null: Floats, seen: Floats) -> Floats:

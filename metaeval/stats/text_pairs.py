@@ -33,25 +33,25 @@ def text_pairs(pool: Ints) -> TextPairs:
     """Every pair of rows of one pool, pools in ascending order of their codes (n,); pools of one row have none."""
     order = np.argsort(pool, kind="stable")
     _, starts, sizes = np.unique(pool[order], return_index=True, return_counts=True)
-    found = [(np.empty(0, dtype=np.int64),) * 3]
+    pairs = [(np.empty(0, dtype=np.int64),) * 3]
     for size in np.unique(sizes[sizes > 1]).tolist():
         numbers = np.flatnonzero(sizes == size)
         rows = order[starts[numbers][:, None] + np.arange(size)]
         first, second = np.triu_indices(size, 1)
-        found.append((rows[:, first].ravel(), rows[:, second].ravel(), np.repeat(numbers, first.size)))
-    one, other, of = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return TextPairs(one, other, of)
+        pairs.append((rows[:, first].ravel(), rows[:, second].ravel(), np.repeat(numbers, first.size)))
+    left, other, of = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    return TextPairs(left, other, of)
 
 
 def consistent(score: Floats, gold: Floats, pairs: TextPairs, tied: float = 0.0) -> Floats:
     """For each pair 1 where the higher gold scores higher, 0 where it is lower, `tied` where equal; NaN of equal gold.
 
     The mean is the consistency of minimal pairs (Ma, Cao, Saxon, Sap, Hearst, "BUMP: A Benchmark of Unfaithful Minimal
-    Pairs for Meta-Evaluation of Faithfulness Metrics", 2023), where a tie is no success.
+    Pairs for Meta-Evaluation of Faithfulness Metrics", 2023), where a tie is not a success.
     """
     better = np.sign(gold[pairs.one] - gold[pairs.other])
-    told = np.sign(score[pairs.one] - score[pairs.other]) * better
-    return np.where(better == 0, np.nan, np.where(told > 0, 1.0, np.where(told == 0, tied, 0.0)))
+    agreement = np.sign(score[pairs.one] - score[pairs.other]) * better
+    return np.where(better == 0, np.nan, np.where(agreement > 0, 1.0, np.where(agreement == 0, tied, 0.0)))
 
 
 def accuracy_of_pools(score: Floats, gold: Floats, pairs: TextPairs, tie: float) -> Floats:
@@ -61,11 +61,11 @@ def accuracy_of_pools(score: Floats, gold: Floats, pairs: TextPairs, tie: float)
     Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie Calibration" (2023), grouped by item.
     """
     apart = score[pairs.one] - score[pairs.other]
-    told = np.where(np.abs(apart) < tie, 0.0, np.sign(apart))
-    hits = told == np.sign(gold[pairs.one] - gold[pairs.other])
+    order = np.where(np.abs(apart) < tie, 0.0, np.sign(apart))
+    hits = order == np.sign(gold[pairs.one] - gold[pairs.other])
     sizes = np.bincount(pairs.pool)
-    found = np.bincount(pairs.pool, weights=hits.astype(np.float64), minlength=sizes.size)
-    return ratio(found, sizes)[sizes > 0]
+    correct = np.bincount(pairs.pool, weights=hits.astype(np.float64), minlength=sizes.size)
+    return ratio(correct, sizes)[sizes > 0]
 
 
 def calibrated_tie(score: Floats, gold: Floats, pairs: TextPairs) -> float:

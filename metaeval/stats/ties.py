@@ -123,14 +123,14 @@ def sorted_by_level(score: Floats, gold: Floats, group: Ints, n_groups: int) -> 
 
     The last rows are kept, by their content: several measures of one metric read the same order.
     """
-    given = score, gold, group
-    for columns, groups, found in _LAST:
-        if groups == n_groups and all(map(np.array_equal, columns, given)):
-            return found
+    arguments = score, gold, group
+    for columns, groups, result in _LAST:
+        if groups == n_groups and all(map(np.array_equal, columns, arguments)):
+            return result
     level, n_levels = tie_blocks(gold)
-    found = Sorted(level, n_levels, sorted_entries(score, level, group, n_levels, n_groups))
-    _LAST[:] = [((score.copy(), gold.copy(), group.copy()), n_groups, found)]
-    return found
+    result = Sorted(level, n_levels, sorted_entries(score, level, group, n_levels, n_groups))
+    _LAST[:] = [((score.copy(), gold.copy(), group.copy()), n_groups, result)]
+    return result
 
 
 _LAST: list[tuple[tuple[Floats, Floats, Ints], int, Sorted]] = []

@@ -46,25 +46,25 @@ def measured(measure: Measure, score: Floats, label: Floats) -> float:
     return float(rank_correlations(score, label, alone, 1).evaluate(np.ones((1, 1), dtype=np.uint8))[0, 0])
 
 
-def identified(measure: Measure, votes: Floats, one: Floats, other: Floats | None = None) -> Range:
-    """Range over the votes of a measure of the scores `one` (n,), less that of `other` if there is one.
+def identified(measure: Measure, votes: Floats, first: Floats, other: Floats | None = None) -> Range:
+    """Range over the votes of a measure of the scores `first` (n,), less that of `other` if there is one.
 
     votes: (n, A), NaN where an annotator gave none, with one or more in each row. Exact where they take two values;
     else choices are tried that take the higher votes of the items above a cut, and the lower ones of the others, and
     the range reaches at least as far. NaN where no choice defines the measure.
     """
     low, high = np.nanmin(votes, axis=1), np.nanmax(votes, axis=1)
-    weight = _weight(measure, one) - (0.0 if other is None else _weight(measure, other))
+    weight = _weight(measure, first) - (0.0 if other is None else _weight(measure, other))
     if is_binary(votes):
         offset = 0.5 if measure == "area" and other is None else 0.0
         ends = [_largest(measure, sign * weight, low, high) for sign in (1.0, -1.0)]
         return Range(offset - ends[1], offset + ends[0], True)
     tried = [
-        measured(measure, one, labels) - (0.0 if other is None else measured(measure, other, labels))
+        measured(measure, first, labels) - (0.0 if other is None else measured(measure, other, labels))
         for sign in (1.0, -1.0)
         for labels in _choices(sign * weight, low, high)
     ]
-    defined = [found for found in tried if not np.isnan(found)]
+    defined = [value for value in tried if not np.isnan(value)]
     return Range(min(defined, default=np.nan), max(defined, default=np.nan), False)
 
 
@@ -79,16 +79,16 @@ def drawn(measure: Measure, votes: Floats, scores: Floats, draws: int, seed: int
     packed = np.take_along_axis(votes, np.argsort(~there, axis=1, kind="stable"), axis=1)
     number, rows = there.sum(axis=1), np.arange(len(votes))
     weights = np.stack([_weight(measure, score) for score in scores])
-    found = np.empty((len(scores), draws))
+    values = np.empty((len(scores), draws))
     for draw in range(draws):
         labels = packed[rows, (generator.random(number.size) * number).astype(np.int64)]
         if is_binary(votes):
             top = labels == np.nanmax(votes)
             norm = _norm(measure, np.array([float(top.sum())]), number.size)
-            found[:, draw] = ratio((weights * top).sum(axis=1), np.repeat(norm, len(scores)))
+            values[:, draw] = ratio((weights * top).sum(axis=1), np.repeat(norm, len(scores)))
         else:
-            found[:, draw] = [measured(measure, score, labels) for score in scores]
-    return found + (0.5 if measure == "area" and is_binary(votes) else 0.0)
+            values[:, draw] = [measured(measure, score, labels) for score in scores]
+    return values + (0.5 if measure == "area" and is_binary(votes) else 0.0)
 
 
 def is_binary(votes: Floats) -> bool:

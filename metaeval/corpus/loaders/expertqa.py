@@ -73,14 +73,14 @@ def _add_answer(
         if level is None or reason:
             draft.drop(reason)
             continue
-        own = draft.statement(Statement(f"{group}-{number}", text, group, system, about))
+        statement_id = draft.statement(Statement(f"{group}-{number}", text, group, system, about))
         if options["unit"] == "claim":
             texts = dict.fromkeys(passage.text for passage in passages if passage.text)
             passages = [Passage(passages[0].url, "\n\n".join(texts))]
         elif len(passages) < len(entries):
             draft.drop("evidence listed twice for one claim", len(entries) - len(passages))
         for passage in passages:
-            draft.cite(draft.next_id(own), own, draft.document(passage.text, url=passage.url), level)
+            draft.cite(draft.next_id(statement_id), statement_id, draft.document(passage.text, url=passage.url), level)
 
 
 _RAND_VAL, _RAND_TEST, _DOMAIN_VAL, _DOMAIN_TEST = (

@@ -1,4 +1,4 @@
-"""Factcheck-GPT, subtask 3: claims of ChatGPT's answers, each judged against five retrieved passages."""
+"""Factcheck-GPT, subtask 3: claims of ChatGPT's answers, each with people's labels of five retrieved passages."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     for path in paths.values():
         for row in read_rows(path):
             claim = row.text("claim")
-            own = claims.setdefault(claim, f"claim-{len(claims) + 1:03d}")
-            # Numbered, not named by passage: the same passage may stand twice under a claim.
-            judgement = draft.next_id(own)
+            claim_id = claims.setdefault(claim, f"claim-{len(claims) + 1:03d}")
+            # Numbered, not named by passage: the same passage may appear twice under a claim.
+            judgement = draft.next_id(claim_id)
             level = row.choice("stance", STANCES)
             stance = row.text("stance")
             if stance == "refute" and options["refute"] == "drop":
                 draft.drop("passage refutes the claim (refute=drop)")
                 continue
-            draft.statement(Statement(own, claim, group=own, system="ChatGPT"))
-            draft.cite(judgement, own, draft.document(row.text("evidence")), level, stance=stance)
+            draft.statement(Statement(claim_id, claim, group=claim_id, system="ChatGPT"))
+            draft.cite(judgement, claim_id, draft.document(row.text("evidence")), level, stance=stance)
     return draft.corpus()
 
 
@@ -58,7 +58,7 @@ DATASET = Dataset(
     },
     load=_load,
     options={"refute": Option("none", "passages that refute the claim: level none, or left out", ("none", "drop"))},
-    note="661 claims x 5 passages. Passages were retrieved, not cited by the answer. The same passage may stand twice "
+    note="661 claims x 5 passages. Passages were retrieved, not cited by the answer. The same passage may appear twice "
     "under a claim (seven times with two stances): both judgements are kept. No evidence is marked inside a passage. "
     "The group is the claim: the file does not say which answer it comes from.",
 )

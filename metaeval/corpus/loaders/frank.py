@@ -41,14 +41,14 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     rows: list[Rating] = []
     dropped: Counter[str] = Counter()
     for row in read_rows(paths[HUMAN]):
-        own, group, system = _identity(row)
+        summary_id, group, system = _identity(row)
         subset = row.choice("dataset", SUBSETS)
         if split not in ("all", row.choice("split", {file: ours for ours, file in SPLITS.items()})):
             continue
         if options["subset"] not in ("all", subset):
             dropped[f"ratings of the other subset (subset={options['subset']})"] += 1
             continue
-        rows.append(Rating(own, group, finite(row, "Factuality"), system, subset))
+        rows.append(Rating(summary_id, group, finite(row, "Factuality"), system, subset))
     return Ratings(f"frank/{split}", tuple(rows), _scores(paths[SCORES], {row.id for row in rows}), dict(dropped))
 
 
@@ -56,13 +56,13 @@ def _scores(path: Path, wanted: set[str]) -> dict[str, dict[str, float | None]]:
     scores: dict[str, dict[str, float | None]] = {name: {} for name in METRICS}
     seen: set[str] = set()
     for row in read_rows(path):
-        own, _, _ = _identity(row)
-        if own in seen:
-            raise UserError(f"{row.where}: the scores of {own!r} stand in the file twice.")
-        seen.add(own)
-        if own in wanted:
+        summary_id, _, _ = _identity(row)
+        if summary_id in seen:
+            raise UserError(f"{row.where}: the scores of {summary_id!r} stand in the file twice.")
+        seen.add(summary_id)
+        if summary_id in wanted:
             for name, column in METRICS.items():
-                scores[name][own] = finite_or_none(row, column)
+                scores[name][summary_id] = finite_or_none(row, column)
     if not seen:
         raise UserError(f"{path} holds no scores: {FETCH}.")
     return scores

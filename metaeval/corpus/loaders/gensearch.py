@@ -1,4 +1,4 @@
-"""GenSearch: statements of four generative search engines, judged against the pages that they cite.
+"""GenSearch: statements of four generative search engines, with people's labels of the pages that they cite.
 
 There are two published schemas: one judgement with its page text, and one response with all its judgements.
 """
@@ -41,13 +41,13 @@ def add_judgement(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) 
     query, response = row.text("query"), row.text("response")
     # The rows name neither response nor system: the response's own text is its identity.
     group = f"r-{content_id(query, response)}"
-    own = draft.statement(Statement(f"{group}-{content_id(text)}", text, group, meta={"query": query}))
+    statement_id = draft.statement(Statement(f"{group}-{content_id(text)}", text, group, meta={"query": query}))
     document = draft.document(
         row.optional_text(options["page"]) or row.optional_text("source_raw_text") or row.optional_text("source_text"),
         title=row.optional_text("source_content_title") or row.optional_text("source_title"),
         url=row.text("source_url"),
     )
-    draft.cite(draft.next_id(own), own, document, level, _evidence(row, "source_localized_evidence"))
+    draft.cite(draft.next_id(statement_id), statement_id, document, level, _evidence(row, "source_localized_evidence"))
 
 
 def add_response(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -> None:
@@ -60,9 +60,9 @@ def add_response(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -
         if not judged or not text:
             draft.drop("statements without a judged citation" if text else "statements of nothing but citation marks")
             continue
-        own = draft.statement(Statement(f"{group}-{number}", text, group, system, {"query": query}))
+        statement_id = draft.statement(Statement(f"{group}-{number}", text, group, system, {"query": query}))
         for citation in judged:
-            own_id = draft.next_id(own)
+            own_id = draft.next_id(statement_id)
             level = citation.choice("citation_supports", VERDICTS)
             verdict = citation.text("citation_supports")
             if verdict in (INACCESSIBLE, UNCLEAR) and options["unusable"] == "drop":
@@ -71,7 +71,7 @@ def add_response(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -
             if verdict == ALSO_REFUTES and options["also_refutes"] == "full":
                 level = SupportLevel.FULL
             document = draft.document(url=_target(row, published, citation))
-            draft.cite(own_id, own, document, level, _evidence(citation, "evidence"), verdict=verdict)
+            draft.cite(own_id, statement_id, document, level, _evidence(citation, "evidence"), verdict=verdict)
 
 
 def _target(row: DataRow, statement: str, citation: DataRow) -> str:

@@ -78,7 +78,7 @@ def _add(draft: CorpusDraft, row: DataRow, source: str) -> None:
     model = row.text("model")
     # For GenSearch pages `model` is already unique ("<response>_<number>") and `source_id` ends with the system.
     is_response = source == "verifiability"
-    own = draft.statement(
+    statement_id = draft.statement(
         Statement(
             f"{source}-{model}" if is_response else f"{source}-{group}-{model}",
             detokenise(_summary(row)),
@@ -92,7 +92,7 @@ def _add(draft: CorpusDraft, row: DataRow, source: str) -> None:
     level = support_level(supported, len(questions))
     document = draft.document(detokenise(row.texts("source")))
     votes = [question.numbers("annotations") for question in questions]
-    draft.cite(own, own, document, level, questions=len(questions), supported=supported, votes=votes)
+    draft.cite(statement_id, statement_id, document, level, questions=len(questions), supported=supported, votes=votes)
 
 
 def support_level(supported: int, questions: int) -> SupportLevel:

@@ -8,7 +8,7 @@
     ``dimension`` and the id ``ID#DIMENSION``.
 :votes: what each annotator said, by name. Without ``gold`` the rating is their mean.
 :system: optional: the generator. With two or more, correlations are also given with the systems held constant.
-:pair: optional: within a group, the texts that are held against each other, as a text and its minimally changed copy.
+:pair: optional: within a group, the texts that are compared with each other, as a text and its minimally changed copy.
 :subset: optional: the part of the set; text: optional: what was rated; fields: optional: more texts by name.
 :scores: optional: a metric's name to its score, higher is more faithful, or null where it has none. A verdict may be a
     word: ``full``, ``partial``, ``none``, ``yes`` or ``no``.

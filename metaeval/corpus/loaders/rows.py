@@ -107,7 +107,7 @@ class DataRow:
 
 
 def _is(value: object, kind: type) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)  # a truth value is no number
+    return isinstance(value, kind) and not isinstance(value, bool)  # a truth value is not a number
 
 
 FETCH = "fetch the published file again"
@@ -117,7 +117,7 @@ def read_rows(path: Path, hint: str = FETCH, lone_surrogates: bool = False) -> I
     """Yield the rows of a published file: gzipped or not, JSON lines or a JSON list, as its content shows.
 
     hint: what to do about a file that cannot be read. Raises `UserError` when the file cannot be read, is not UTF-8 or
-    JSON, or a row is no object.
+    JSON, or a row is not an object.
     """
     return starmap(DataRow, json_objects(path, hint, lone_surrogates))
 
@@ -164,12 +164,12 @@ class CorpusDraft:
         """Add a document and return its id.
 
         Documents of the same text are one document, with the first one's title, url and meta: twice in a retrieval
-        pool, a passage would compete with itself. Documents without text are told apart by their url.
+        pool, a passage would compete with itself. Documents without text are distinguished by their url.
         """
-        own = f"d-{content_id(text, list(sentences)) if text or sentences else content_id(url)}"
-        if own not in self.documents:
-            self.documents[own] = Document(own, text, title, url, tuple(sentences), meta)
-        return own
+        document_id = f"d-{content_id(text, list(sentences)) if text or sentences else content_id(url)}"
+        if document_id not in self.documents:
+            self.documents[document_id] = Document(document_id, text, title, url, tuple(sentences), meta)
+        return document_id
 
     def statement(self, statement: Statement) -> str:
         """Add a statement and return its id; the same one may come again, another under its id is a `UserError`."""
@@ -187,10 +187,10 @@ class CorpusDraft:
         return f"{statement}:{self._judged[statement]}"
 
     def cite(
-        self, own: str, statement: str, document: str, level: SupportLevel, *evidence: Evidence, **meta: Any
+        self, citation_id: str, statement: str, document: str, level: SupportLevel, *evidence: Evidence, **meta: Any
     ) -> None:
         """Add a judged citation under the id `own`, with its alternative evidence sets."""
-        self.citations.append(Citation(own, statement, document, level, evidence, meta))
+        self.citations.append(Citation(citation_id, statement, document, level, evidence, meta))
 
     def drop(self, reason: str, count: int = 1) -> None:
         """Count what is left out, by reason."""

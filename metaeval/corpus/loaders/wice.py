@@ -1,4 +1,4 @@
-"""WiCE: sentences of Wikipedia judged against the web pages that they cite."""
+"""WiCE: sentences of Wikipedia, with labels of the web pages that they cite."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     for path in paths.values():
         for row in read_rows(path):
             about, sentences, sets = row.row("meta"), row.texts("evidence"), row.lists("supporting_sentences")
-            if not all(type(index) is int and 0 <= index < len(sentences) for one in sets for index in one):
+            if not all(
+                type(index) is int and 0 <= index < len(sentences) for evidence_set in sets for index in evidence_set
+            ):
                 raise row.error("supporting_sentences", f"lists of numbers from 0 to {len(sentences) - 1}")
-            own, context = about.text("id"), about.optional_text("claim_context")
+            claim_id, context = about.text("id"), about.optional_text("claim_context")
             meta = {"section": about.optional_text("claim_section"), "context": context}
-            draft.statement(Statement(own, row.text("claim"), group=about.text("claim_title"), meta=meta))
+            draft.statement(Statement(claim_id, row.text("claim"), group=about.text("claim_title"), meta=meta))
             evidence = (Evidence(sentences=tuple(alternative)) for alternative in sets)
-            draft.cite(own, own, draft.document(sentences=sentences), row.choice("label", LABELS), *evidence)
+            draft.cite(claim_id, claim_id, draft.document(sentences=sentences), row.choice("label", LABELS), *evidence)
     return draft.corpus()
 
 

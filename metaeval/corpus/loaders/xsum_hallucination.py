@@ -44,25 +44,27 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
         place = row.text("system"), row.text("bbcid")
         texts[place] = row.text("summary")
         marked = row.text("hallucination_type") != NOTHING
-        said = votes.setdefault(place, {})
-        said[row.text("worker_id")] = min(said.get(row.text("worker_id"), 1.0), 0.0 if marked else 1.0)
+        vote_by_worker = votes.setdefault(place, {})
+        vote_by_worker[row.text("worker_id")] = min(
+            vote_by_worker.get(row.text("worker_id"), 1.0), 0.0 if marked else 1.0
+        )
     rows: list[Rating] = []
     scores: dict[str, dict[str, float | None]] = {name: {} for name in METRICS}
     for row in starmap(DataRow, csv_records(paths[SCORES], FETCH)):
-        own = row.identifier("system_bbcid")
-        name, _, article = own.rpartition("_")
+        summary_id = row.identifier("system_bbcid")
+        name, _, article = summary_id.rpartition("_")
         if name not in SYSTEMS:
             raise row.error("system_bbcid", f"SYSTEM_ARTICLE with a system of {', '.join(SYSTEMS)}")
         system = SYSTEMS[name]
         rows.append(
             Rating(
-                *(own, article, finite(row, GOLD[options["gold"]]), system),
+                *(summary_id, article, finite(row, GOLD[options["gold"]]), system),
                 text=texts.get((system, article), ""),
                 votes=votes.get((system, article), {}) if options["gold"] == "faithful" else {},
             )
         )
         for metric, column in METRICS.items():
-            scores[metric][own] = finite(row, column)
+            scores[metric][summary_id] = finite(row, column)
     return Ratings("xsum_hallucination", tuple(rows), scores)
 
 
