@@ -260,7 +260,7 @@ def _padded(where: str, headings: Sequence[str], cells: list[Any], places: Seque
             if cell is not None and (number >= len(headings) or not headings[number]):
                 content = cell.why if isinstance(cell, Wrong) else str(cell)
                 raise UserError(
-                    f"{places[number] if places else where} has {shown(content, 30)} under no heading: two header rows, "
+                    f"{places[number] if places else where} has {shown(content, 30)} without heading: two header rows, "
                     "or a cell too many? Leave one header row with a name for each column."
                 )
     return [*cells[: len(headings)], *[None] * (len(headings) - len(cells))]

@@ -282,7 +282,9 @@ def tested_against(
                 if rows_of not in expected:
                     expected[rows_of] = chance(protocol, rows.rows(both), options)
                 known = expected[rows_of]
-                apart = {key: less(influences[key], known[key]) for key in keys if influences.get(key) and key in known}
+                apart = {
+                    key: less(moved, known[key]) for key in keys if (moved := influences.get(key)) and key in known
+                }
                 by_draw = {key: influence - known[key] for key, influence in mine.items() if key in known}
             else:
                 theirs, beside = values(f"control {other}", control, both)

@@ -29,7 +29,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     """Accuracy, balanced accuracy, macro-F1, Cohen's kappa, plain and quadratic, and F1 of each level.
 
     The levels are the values of the gold. All agree with scikit-learn (F1 with `labels=` these levels and
-    `zero_division=0`). Scores of which any is not a level make every measure undefined, with a note: they are no verdicts.
+    `zero_division=0`). A score that is not a level makes every measure undefined, with a note: these are no verdicts.
     `bounds` are those of accuracy and balanced accuracy with every unscored row wrong, and right. Raises ValueError on
     an infinite score or a level not finite.
     """

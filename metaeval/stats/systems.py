@@ -131,7 +131,7 @@ def exchange_differences(
 ) -> Floats:
     """System-level and input-level coefficients of one metric less another's under exchanges, (6, 1 + permutations).
 
-    first, other, y: cells (S, N) with values in the same places, the metrics on one scale; group: (N,) of the inputs. The
+    first, other, y: cells (S, N), values in the same places, the metrics on one scale; group: (N,) of the inputs. The
     first exchange is none. The others give all cells of a system the other metric's scores with chance 1/2, and with
     "both" then all cells of a group of inputs: Deutsch et al. (2021), section 5.
     """
