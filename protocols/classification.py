@@ -1,4 +1,4 @@
-"""How well a metric's scores tell the human levels apart (base paper, section 3.2.2)."""
+"""How well a metric's scores discriminate between the human levels (base paper, section 3.2.2)."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def _area(key: str, label: str, about: str, ability: str = "") -> Measure:
 PROTOCOL = Protocol(
     name="classification",
     title="Telling the levels apart (ROC-AUC, %)",
-    about="how well the score tells two levels apart: ROC-AUC, ties count one half",
+    about="how well the score discriminates between two levels: ROC-AUC, ties count one half",
     measures=(
         _area("fs_ns", "FS-NS", "ROC-AUC of full against no support", "tell full from no support"),
         _area("fs_ps", "FS-PS", "ROC-AUC of full against partial support", "tell full from partial support"),

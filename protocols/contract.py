@@ -120,7 +120,7 @@ class Measure:
     normal: the form in which two metrics' scores are exchanged when they are compared: "ranks" for a measure that
     only reads their order, "z" for one that reads distances, "" for one that is not tested (it would take minutes).
     about: what the measure is, in one plain sentence. blind: why these rows give every metric the same value, or none,
-    whatever its scores are (it reads gold, group, pool and system alone); "": they can tell metrics apart. span: the
+    whatever its scores are (it reads gold, group, pool and system alone); "": they can separate metrics. span: the
     largest difference between two metrics that a plan is made for, raw. closed_forms: gold, one metric's scores and
     another's, (n,) each, to the p of tests that need no resampling, by name ("delong", "williams", "steiger"; NaN
     where undefined); None: there is no such test. chance: what scores that know nothing reach, raw; None: that depends
@@ -218,7 +218,7 @@ class Protocol:
         return next(measure for measure in self.measures if measure.key == key)
 
     def blind(self, judgements: Judgements) -> str:
-        """Why no measure of the table can tell metrics apart by these rows; "" where one can."""
+        """Why no measure of the table can separate metrics by these rows; "" where one can."""
         reasons = [self.measure(key).blind(judgements) for key in self.shown(judgements)]
         return reasons[0] if all(reasons) else ""
 

@@ -36,8 +36,8 @@ ANCHORS = "anchors and aliases (&name, *name) are not read"
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"a": 1, "a": 1}', "field 'a' stands twice"),
-        ('[{"b": {"a": 1, "a": 2}}]', "field 'a' stands twice"),
+        ('{"a": 1, "a": 1}', "field 'a' appears twice"),
+        ('[{"b": {"a": 1, "a": 2}}]', "field 'a' appears twice"),
         (f'{{"{"k" * 5000}": 1, "{"k" * 5000}": 2}}', "k…"),
         ("9" * 6000, "a whole number of 6,000 digits"),
         (str(LARGEST + 1), f"the largest is {LARGEST}"),
@@ -77,7 +77,7 @@ def test_json_that_is_read_is_what_python_reads(value):
 def test_what_a_reader_may_ask_for():
     assert parse_json('"\\ud83d"', lone_surrogates=True) == "\ud83d"
     assert parse_json("[Infinity, 1e999]") == [float("inf")] * 2
-    with pytest.raises(MalformedError, match="NaN is no JSON number"):
+    with pytest.raises(MalformedError, match="NaN is not a JSON number"):
         parse_json("[NaN]", constants=False)
 
 
@@ -88,8 +88,8 @@ def test_what_a_reader_may_ask_for():
         ("a:\n  b: 1\n  b: 2", 3, 'found duplicate key "b"'),
         ("a: 010", 1, "010 can be read as two numbers; text stands in quotes, '010'"),
         ("a: 08", 1, "08 can be read as two numbers"),
-        ("a: .nan", 1, ".nan is no finite number"),
-        ("a: 1e999", 1, "1e999 is no finite number"),
+        ("a: .nan", 1, ".nan is not a finite number"),
+        ("a: 1e999", 1, "1e999 is not a finite number"),
         ("a: " + "9" * 5000, None, "a whole number of 5,000 digits"),
         ("a: &x [*x]", 1, ANCHORS),
         ("a: 1\nb: &x {c: 1}\nd: *x", 2, ANCHORS),
@@ -100,8 +100,8 @@ def test_what_a_reader_may_ask_for():
         ("a: !!python/object/apply:os.system [ls]", 1, "tags (tag:yaml.org,2002:python/object/apply:os.system)"),
         ("a: !!bool x", 1, "tags (tag:yaml.org,2002:bool) are not read"),
         ("a: 1\nb:\n\tc: 2", 3, "cannot start any token"),
-        ('a: "\\0"', 1, "NUL, or half of a character, is no text"),
-        ('"\\ud83d": 1', 1, "NUL, or half of a character, is no text"),
+        ('a: "\\0"', 1, "NUL, or half of a character, is not text"),
+        ('"\\ud83d": 1', 1, "NUL, or half of a character, is not text"),
         (f"a: {LARGEST + 1}", None, f"the largest is {LARGEST}"),
         (f"a: 0x1{'0' * 16}", None, f"the largest is {LARGEST}"),
         (f"a: 0x{'f' * 5000}", None, "Exceeds the limit"),
@@ -150,7 +150,7 @@ def test_every_shipped_config_is_read(pytestconfig):
 @pytest.mark.parametrize("text", ["true", "false"])
 @pytest.mark.parametrize("key", ["interval.resamples", "comparison.alpha", "chunk.size", "evidence.threshold"])
 def test_truth_is_no_number(key, text):
-    with pytest.raises(UserError, match=f"Setting '{key}' in the settings: {text} is no value for it"):
+    with pytest.raises(UserError, match=f"Setting '{key}' in the settings: {text} is not a value for it"):
         load_run(None, {}, [f"{key}={text}"])
 
 

@@ -222,10 +222,10 @@ def test_any_values_are_read_back_cleaned(fields):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "'' is no such field"),
-        ("hello", "'hello' is no such field"),
-        ("unit:chunk|", "'' is no such field"),
-        (":chunk", "':chunk' is no such field"),
+        ("", "'' is not one"),
+        ("hello", "'hello' is not one"),
+        ("unit:chunk|", "'' is not one"),
+        (":chunk", "':chunk' is not one"),
         ("unit:chunk|unit:citation", "'unit' stands in it twice"),
     ],
 )

@@ -87,7 +87,7 @@ def test_what_the_human_file_may_not_hold(tmp_path, change, message):
     with pytest.raises(UserError, match=rf"s1, statements, 7: {message}"):
         read_human(path)
     twice = json.dumps({"s1": {"statements": {"7": STATEMENT}}}).replace('{"7"', '{"7": {}, "7"')
-    with pytest.raises(UserError, match="field '7' stands twice"):
+    with pytest.raises(UserError, match="field '7' appears twice"):
         read_human(written(tmp_path, twice))
     for content in ("[]", "{", '{"s": []}', '{"s": {"statements": {"1": []}}}'):
         with pytest.raises(UserError):

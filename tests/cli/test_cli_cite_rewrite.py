@@ -187,7 +187,7 @@ GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
         ((*GONE, "--nli", "overlap,rouge"), "One metric judges here, and 2 are named"),
         ((*GONE, "-s", "profile=own"), "Unknown profile 'own'"),
         ((*GONE, "-s", "splitter=own"), "Unknown splitter 'own'"),
-        (("--base-url", "localhost"), "'localhost' is no address"),
+        (("--base-url", "localhost"), "'localhost' is not an address"),
         (
             (*GONE, "--set", "rewrite.temprature=1"),
             "Unknown setting 'temprature' in --set. Did you mean 'temperature'?",

@@ -180,8 +180,8 @@ def test_each_fault_is_told_once_and_in_full(file: Path, fault: str) -> None:
     ("line", "says"),
     [
         ("{", "not JSON"),
-        ('{"type": "statement", "id": "a", "id": "b", "text": "x"}', "'id' stands twice"),
-        ('{"type": "document", "id": "a", "text": "x", "meta": {"y": NaN}}', "NaN is no JSON number"),
+        ('{"type": "statement", "id": "a", "id": "b", "text": "x"}', "'id' appears twice"),
+        ('{"type": "document", "id": "a", "text": "x", "meta": {"y": NaN}}', "NaN is not a JSON number"),
         ('{"type": "document", "id": "a", "text": "\\ud800"}', "not JSON"),
         ("[" * 100_000, "not JSON"),
     ],

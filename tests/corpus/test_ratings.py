@@ -35,7 +35,7 @@ def test_ratings_that_cannot_judge_are_one_sentence(rows, says):
 @pytest.mark.parametrize(
     ("scores", "says"),
     [
-        ({"r0": 1.0, "r7": None}, "metric 'm' has a score for 'r7', which is no rating of the set"),
+        ({"r0": 1.0, "r7": None}, "metric 'm' has a score for 'r7', which is not a rating of the set"),
         ({"r0": float("inf")}, "metric 'm' has the score inf for 'r0'; it must be finite"),
     ],
 )

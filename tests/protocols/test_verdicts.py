@@ -84,7 +84,7 @@ def test_scores_are_no_verdicts():
     score = TOLD + 0.25
     outcome = VERDICTS.evaluate(rows(THREE, score), Resampling(20), {})
     assert {one.value for one in outcome.estimates.values()} == {None}
-    assert "is no verdict: verdicts here are 0, 1 or 2" in outcome.estimates["accuracy"].note
+    assert "is not a verdict: verdicts here are 0, 1 or 2" in outcome.estimates["accuracy"].note
 
 
 def test_missing_verdicts_bound_accuracy():
