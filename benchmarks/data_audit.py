@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from metaeval.analyses.auditing import audit
 from metaeval.analyses.data import SIZES
+from metaeval.analyses.data_audit import audit
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.report.audit import PERCENT, Audit, at_own_size, findings

@@ -1,1 +1,1 @@
-"""One declaration per analysis: the command line, the Python function and the pages of options follow from it."""
+"""Declarations of analyses: the command line, the Python functions and the pages of options are derived from them."""

@@ -1,4 +1,4 @@
-"""What an analysis declares, and what it hands back.
+"""The declaration of an analysis, and the output that its function returns.
 
 An analysis is a name, one sentence, a pydantic model of options and a function from these to tables. The command
 (`metaeval.cli.declared`), the Python function (`metaeval.analyses.function`) and the pages of options are derived.
@@ -55,13 +55,13 @@ class DeclaredOptions(Strict):
     untyped: ClassVar[frozenset[str]] = frozenset()
 
     def run(self, **fixed: Any) -> RunConfig:
-        """The run that the options describe. fixed: settings that the analysis decides by itself."""
+        """Return the run that the options describe. fixed: settings that the analysis decides by itself."""
         shared = {name: getattr(self, name) for name in RunConfig.model_fields if name in type(self).model_fields}
         set_here = (self.model_fields_set & shared.keys()) | fixed.keys()
         return RunConfig.model_construct(_fields_set=set_here, **{**shared, **fixed})
 
     def refuse(self, names: Iterable[str], reason: str) -> None:
-        """Raise `UserError` for the first of these options that was given; reason: what it is for, or why not."""
+        """Raise `UserError` for the first of these options that was given; reason: the end of "--option is ..."."""
         for name in names:
             if name in self.model_fields_set and getattr(self, name) is not None:
                 raise UserError(f"{typed_as(type(self), name)} is {reason}.")
@@ -76,7 +76,7 @@ class DeclaredOptions(Strict):
 
 
 def typed_as(options: type[DeclaredOptions], name: str) -> str:
-    """How a field is typed: as --half-width, or with --set."""
+    """Return how a field is typed on the command line: as --half-width, or with --set."""
     if name not in options.untyped:
         return option_of(name, options.model_fields[name])
     kinds = [get_origin(kind) or kind for kind in kinds_of(options.model_fields[name].annotation)]
@@ -90,11 +90,7 @@ class AnalysisOptions(DeclaredOptions):
     """YAML file of settings, or name of a shipped experiment."""
 
 
-def _path_of_text(value: Any) -> Any:
-    return Path(value) if isinstance(value, str) else value
-
-
-FileOrObject = Annotated[Any, BeforeValidator(_path_of_text)]
+FileOrObject = Annotated[Any, BeforeValidator(lambda value: Path(value) if isinstance(value, str) else value)]
 """A file, or in Python an object that holds the same: mappings, a data frame."""
 
 
@@ -107,7 +103,7 @@ FileOrName = Annotated[str, BeforeValidator(_text_of_name)]
 
 
 def own_fields(options: type[DeclaredOptions]) -> list[str]:
-    """The fields that a class of options and its bases in the same module declare: objects of Python come first."""
+    """Return the fields that a class and its bases in the same module declare; those without a `Flag` come first."""
     classes = (kind for kind in reversed(options.__mro__) if kind.__module__ == options.__module__)
     names = [name for kind in classes for name in kind.__annotations__ if name in options.model_fields]
     return sorted(names, key=lambda name: any(isinstance(part, Flag) for part in options.model_fields[name].metadata))
@@ -132,7 +128,7 @@ class ScoredOptions(
     DataSettings,
     AnalysisOptions,
 ):
-    """Options of an analysis that scores metrics on rows of data; which data sets, it says itself."""
+    """Options of an analysis that scores metrics on rows of data; a subclass declares which data sets."""
 
 
 class RowOptions(ScoredOptions):
@@ -157,20 +153,21 @@ class PanelOptions(RowOptions, DatasetSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """What an analysis hands back; nothing of it is printed or written yet.
+    """The output of an analysis, before anything is printed or written.
 
-    config: of the manifest. data: what was read, for the manifest (default: that of the sheets). sheets: tables,
-    written as JSON and on one page. job: writes a whole job, in place of all else that a job holds, with what its
-    manifest says besides; returns its folder, and its files or in words what is in it. read: input files that no option
-    names by itself, held in the recipe by their hashes. identity: of a job without sheets, parts of its folder's name
-    and what its hash is of; without any of these the job has no folder. panels: what was judged, written
-    as pairs. files: writers of further files of the job's folder; each returns the paths that it wrote, and may raise
-    `UserError` where an optional package is missing: all else is written. outputs: files that the user named, with
-    their writers. shown: what is printed, by its type (`metaeval.cli.output.show`), in place of the sheets and the
-    value; sentences and notes of caution below it. whole: tables with their signatures. verdict: lines that are
-    printed with --quiet too. warnings: sentences about what is left out. value: what the Python function returns (None:
-    the sheets). after: what the command says at the end, from the job's folder. exit_code: of the command. rerun_with:
-    the options of the job's recipe, where they are others than those that were given.
+    config: settings for the manifest. data: data sets for the manifest (default: those of the sheets). sheets: tables,
+    written as JSON and on one page. panels: scored rows, written as pairs. files: writers of further files in the job's
+    folder; each returns the paths that it wrote, and may raise `UserError` where an optional package is missing. job: a
+    writer that takes the place of all these: it takes further fields of the manifest, and returns the job's folder and
+    its files (or a text about them). identity: for a job without sheets, the parts of its folder's name and the texts
+    that are hashed; a job with neither has no folder. outputs: files that the user named, with their writers. read:
+    input files that no option names; the recipe holds their hashes. rerun_with: options for the recipe, where they
+    differ from those that were given.
+
+    shown: output for the screen, by its type (`metaeval.cli.output.show`), in place of the sheets and the value;
+    sentences and cautions are printed below it. whole: print tables with their signatures. verdict: lines that are
+    printed with --quiet too. warnings: sentences about what is left out. after: lines that the command prints last,
+    from the job's folder. value: return value of the Python function (None: the sheets). exit_code: of the command.
     """
 
     config: RunConfig = field(default_factory=RunConfig)
@@ -195,20 +192,21 @@ class Done:
 
 
 Parts = Generator[Done, None, Done]
-"""An analysis in parts: each is written as soon as it is there, and what is returned is the whole."""
+"""An analysis in parts: each part is written as soon as it is yielded; the whole is returned."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Analysis:
-    """An analysis, as data and one function.
+    """The declaration of an analysis: data and one function.
 
-    name: as it is typed; a second word is that of a command in a group. summary: one sentence, for lists and as the
-    first line of help. about: further paragraphs of help. examples: commands without `metaeval`. options: its fields.
-    run: from checked options, and whom progress is told, to what is printed and written, or to `Parts`; raises
-    `UserError` before anything is scored. headline: less is printed than is written, and --full prints all. folder: of
-    its jobs, in that of results (default: the name). json: the text of its value, which --json prints in place of
-    everything else. again: from the options of a completed job to those with which it is run again. figures: of the
-    folders of completed jobs (None: what results and pairs show). tree: draws a sentence with a parser's name.
+    name: the command as it is typed ("data show": the command `show` of the group `data`). summary: one sentence, for
+    lists and as the first line of help. about: further paragraphs of help. examples: commands without `metaeval`.
+    options: the class of its options. run: takes checked options and a progress callback, and returns the output, or
+    yields it in `Parts`; raises `UserError` before anything is scored. headline: whether only a part of the tables is
+    printed, and --full prints all. folder: folder of its jobs below the results (default: the name). json: returns the
+    text of the value that --json prints. again: maps the options of a completed job to those that rerun it. figures:
+    draws completed jobs from their folders (None: from their results and pairs). tree: draws the parse tree of a
+    sentence, from the sentence and the parser's name.
     """
 
     name: str
@@ -226,34 +224,34 @@ class Analysis:
 
     @property
     def earlier(self) -> Mapping[str, str]:
-        """The earlier name of each option that has been renamed."""
+        """Earlier names of options, by their present names."""
         fields = self.options.model_fields.items()
         return {name: flag_of(declared).earlier for name, declared in fields if flag_of(declared).earlier}
 
     def complete(
         self, options: DeclaredOptions, progress: MetricProgress | None, on_part: Callable[[Done], object] | None = None
     ) -> Done:
-        """Run the analysis; what the whole hands back. on_part: called with each part as soon as it is there."""
-        found = self.run(options, progress)
-        while isinstance(found, Generator):
+        """Run the analysis and return its whole output. on_part: called with each part as soon as it is there."""
+        outcome = self.run(options, progress)
+        while isinstance(outcome, Generator):
             try:
-                part = next(found)
+                part = next(outcome)
             except StopIteration as end:
-                found = end.value
+                outcome = end.value
             else:
                 if on_part:
                     on_part(part)
-        return found
+        return outcome
 
     def outputs(self, options: DeclaredOptions) -> list[Path]:
-        """The files that options name to be written."""
+        """Return the output files that options name."""
         named = [
             getattr(options, name) for name, declared in self.options.model_fields.items() if flag_of(declared).output
         ]
         return [path for path in named if isinstance(path, Path)]
 
     def options_of(self, settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> DeclaredOptions:
-        """Checked options from settings by name (None: not given) and `key=value` overrides; `UserError` else."""
+        """Return options from settings by name (None: not given) and `key=value` overrides; `UserError` else."""
         fields = self.options.model_fields
         for name, earlier in self.earlier.items():
             if earlier not in fields and settings.get(earlier) is not None:
@@ -271,10 +269,10 @@ class Analysis:
 
 
 @dataclass(frozen=True)
-class Family:
-    """Analyses that are made of things of another kind.
+class AnalysisFamily:
+    """A rule that makes analyses of registered objects of another kind, such as citation pipelines.
 
-    adapt: from such a thing to its analysis. call: what calling their group does, as `metaeval.cite(...)`.
+    adapt: returns the analysis of an object. call: called by the group's function, `metaeval.cite(...)`.
     """
 
     adapt: Callable[[Any], Analysis]
@@ -290,15 +288,15 @@ GROUPS: Mapping[str, str] = {
     "results": "Show, explain, export, draw, compare, rerun or delete jobs.",
     "store": "Verify and compact the stores of scores and replies.",
 }
-"""The help of each group of commands; those registered as data.show, data.fetch ... are the group data."""
+"""Help texts of the groups of commands; data.show, data.fetch ... are the group data."""
 
 
 USUAL: Mapping[str, str] = {"cite": "alce"}
-"""The command of a group that is meant where files or options are typed and no command is named."""
+"""The default command of a group: it runs where files or options are typed without a command."""
 
 
 def names_in(group: str) -> list[str]:
-    """What can be typed behind a group ("": behind `metaeval`): the commands and groups that are registered."""
+    """Return the names of the commands and groups that are registered in a group ("": at the top level), sorted."""
     prefix = f"{group}." if group else ""
     inside = (name.removeprefix(prefix) for name in registry.names("analysis") if name.startswith(prefix))
     return sorted({name.partition(".")[0] for name in inside})

@@ -1,4 +1,4 @@
-"""Metrics against each annotator of a rated set: agreement, values, what the votes leave open, and rankings."""
+"""Measures of metrics against each annotator of a rated set, their range over all choices of votes, and rankings."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from metaeval.stats.votes import Measure, Range, drawn, identified, is_binary, m
 from protocols.contract import Resampling
 
 MOST_COLUMNS = 5
-"""Annotators that have a column each; of more, the lowest, the middle and the highest value are shown."""
+"""Most annotators that have a column each; with more, the lowest, median and highest value are shown."""
 
 FEWEST = 20
-"""Items that an annotator has to have judged to be held against metrics."""
+"""Fewest items that an annotator must have judged to be compared with metrics."""
 
 DRAWS = 1000
 
 
 @dataclass(frozen=True)
 class AnnotatorVotes:
-    """Votes of A annotators, by name, on the items (n,) of a frame: (n, A), NaN where there is none."""
+    """Votes of A annotators, by name, on the n items of a frame. values: (n, A), NaN for missing votes."""
 
     names: tuple[str, ...]
     values: Floats
@@ -49,7 +49,7 @@ class AnnotatorVotes:
 
 
 def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
-    """The votes of a rated set, in the order of the frame; `UserError` where nobody's are known, or only one's."""
+    """Return the votes of a rated set, in the order of the frame; `UserError` for fewer than two annotators."""
     votes = source.ratings.columns.take(frame.numbers).votes
     names = tuple(sorted(set(votes.annotators)))
     if len(names) < 2:
@@ -63,7 +63,10 @@ def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
 
 
 def annotator_sheets(panel: Panel) -> list[Table]:
-    """Values against each annotator with their ranges, and of two metrics or more what becomes of the ranking."""
+    """Return the table of values against each annotator, and with two metrics or more the table of the ranking.
+
+    Raises `UserError` for data without two annotators.
+    """
     source = panel.source
     if not isinstance(source, RatedSet):
         raise UserError(f"{source.name} has no annotators: only rated sets have, as ratings and xsum_hallucination.")
@@ -87,24 +90,27 @@ def _values_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
             score = metric.score[frame.numbers]
             scored = ~np.isnan(score)
             held = partial(_held, measure, score, group=frame.group, resampling=panel.resampling)
-            own = {votes.names[n]: held(label=votes.values[:, n]) for n in judged}
+            value_by_annotator = {votes.names[n]: held(label=votes.values[:, n]) for n in judged}
             whole = scored & votes.items
             none = Range(np.nan, np.nan, True)
             open_ = identified(measure, votes.values[whole], score[whole]) if whole.sum() > 1 else none
-            given = {"gold": held(label=frame.gold), "soft labels": held(label=soft)}
-            shown = list(own.values()) if each else _spread(list(own.values()))
-            numbers = [cell(one.value, one.low, one.high, column) for one in (*given.values(), *shown)]
+            value_by_label = {"gold": held(label=frame.gold), "soft labels": held(label=soft)}
+            shown = list(value_by_annotator.values()) if each else _spread(list(value_by_annotator.values()))
+            numbers = [
+                cell(estimate.value, estimate.low, estimate.high, column)
+                for estimate in (*value_by_label.values(), *shown)
+            ]
             rows.append((column.label, metric.name, [*numbers, _range(open_, column)]))
             # A list: an annotator may be called "gold".
             against: list[tuple[str, Found, bool | None]] = [
-                *((name, one, None) for name, one in (*given.items(), *own.items())),
+                *((name, estimate, None) for name, estimate in (*value_by_label.items(), *value_by_annotator.items())),
                 ("lowest choice", Found(known(open_.low)), open_.exact),
                 ("highest choice", Found(known(open_.high)), open_.exact),
             ]
             records += [
                 {"measure": column.key, "metric": metric.name, "against": name, "exact": exact}
-                | {"value": one.value, "low": one.low, "high": one.high}
-                for name, one, exact in against
+                | {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+                for name, estimate, exact in against
             ]
     return make_sheet(
         panel,
@@ -122,24 +128,24 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
     binary = is_binary(votes.values)
     measure: Measure = "area" if binary else "spearman"
     label = _label(measure, binary)
-    columns = sorted(panel.columns, key=lambda one: -_value(measure, one, frame))
-    scored = votes.items & ~np.isnan([one.score[frame.numbers] for one in columns]).any(axis=0)
+    columns = sorted(panel.columns, key=lambda column: -_value(measure, column, frame))
+    scored = votes.items & ~np.isnan([column.score[frame.numbers] for column in columns]).any(axis=0)
     records: list[Record] = []
     rows: list[TableRow] = []
     if scored.sum() > 1:
-        scores = np.array([one.score[frame.numbers][scored] for one in columns])
-        told = votes.values[scored]
-        chosen = drawn(measure, told, scores, DRAWS, panel.config.interval.seed)
+        scores = np.array([column.score[frame.numbers][scored] for column in columns])
+        scored_votes = votes.values[scored]
+        chosen = drawn(measure, scored_votes, scores, DRAWS, panel.config.interval.seed)
         best = columns[0]
         for number, other in enumerate(columns[1:], start=1):
-            by = [_less(measure, scores[0], scores[number], told[:, n]) for n in range(len(votes.names))]
-            defined = [one for one in by if not np.isnan(one)]
-            apart = identified(measure, told, scores[0], scores[number])
+            by = [_less(measure, scores[0], scores[number], scored_votes[:, n]) for n in range(len(votes.names))]
+            defined = [value for value in by if not np.isnan(value)]
+            apart = identified(measure, scored_votes, scores[0], scores[number])
             shares = [float(np.mean(np.array(defined) > 0)), float(np.mean(chosen[0] > chosen[number]))]
             survives = apart.low > 0 if apart.exact or apart.low <= 0 else None
             kept = {True: "yes", False: "no", None: "in all that were tried"}[survives]
             difference = _less(measure, scores[0], scores[number], frame.gold[scored])
-            agree = f"{sum(one > 0 for one in defined)} of {len(defined)}", f"{100 * shares[1]:.1f} %"
+            agree = f"{sum(value > 0 for value in defined)} of {len(defined)}", f"{100 * shares[1]:.1f} %"
             less = cell(known(difference), None, None, label, signed=True)
             rows.append(("", other.name, [less, *agree, _range(apart, label), kept]))
             records.append(
@@ -181,15 +187,15 @@ def _label(measure: Measure, binary: bool) -> results.Column:
 
 
 def _held(measure: Measure, score: Floats, label: Floats, group: Ints, resampling: Resampling) -> Found:
-    """A measure of scores on labels, (n,) each with gaps, with its interval over groups (n,)."""
+    """Return a measure of scores on labels, (n,) with NaN, and its cluster interval over groups (n,)."""
     there = ~np.isnan(score) & ~np.isnan(label)
     if there.sum() < 2:
         return Found(None)
-    codes, own = np.unique(group[there], return_inverse=True)
-    given = score[there], label[there], own.astype(np.int64), int(codes.size)
+    codes, compact = np.unique(group[there], return_inverse=True)
+    arrays = score[there], label[there], compact.astype(np.int64), int(codes.size)
     # Of the two coefficients of ranks the first is Spearman's.
-    prepared, ends = (concordance(*given), SHARES) if measure == "area" else (rank_correlations(*given), SIGNED)
-    return intervals(partial(replicate, prepared), np.bincount(own), resampling, ends)[0]
+    prepared, ends = (concordance(*arrays), SHARES) if measure == "area" else (rank_correlations(*arrays), SIGNED)
+    return intervals(partial(replicate, prepared), np.bincount(compact), resampling, ends)[0]
 
 
 def _of(measure: Measure, score: Floats, label: Floats) -> float:
@@ -198,27 +204,27 @@ def _of(measure: Measure, score: Floats, label: Floats) -> float:
 
 
 def _value(measure: Measure, column: Column, frame: Frame) -> float:
-    found = _of(measure, column.score[frame.numbers], frame.gold)
-    return -np.inf if np.isnan(found) else found
+    value = _of(measure, column.score[frame.numbers], frame.gold)
+    return -np.inf if np.isnan(value) else value
 
 
-def _less(measure: Measure, one: Floats, other: Floats, label: Floats) -> float:
-    return _of(measure, one, label) - _of(measure, other, label)
+def _less(measure: Measure, first: Floats, second: Floats, label: Floats) -> float:
+    return _of(measure, first, label) - _of(measure, second, label)
 
 
 def _spread(values: Sequence[Found]) -> list[Found]:
-    """The lowest, the middle and the highest, without intervals: which annotators they are is chance too."""
-    defined = [one.value for one in values if one.value is not None]
+    """Return the lowest, median and highest value without intervals, which would ignore how they were selected."""
+    defined = [estimate.value for estimate in values if estimate.value is not None]
     if not defined:
         return [Found(None)] * 3
-    return [Found(one) for one in (min(defined), float(np.median(defined)), max(defined))]
+    return [Found(value) for value in (min(defined), float(np.median(defined)), max(defined))]
 
 
-def _range(found: Range, label: results.Column) -> str:
-    if np.isnan(found.low):
+def _range(bounds: Range, label: results.Column) -> str:
+    if np.isnan(bounds.low):
         return UNDEFINED
-    low, high = (f"{label.scale * one:.{label.digits}f}" for one in (found.low, found.high))
-    return f"{low} to {high}" if found.exact else f"{low} to {high}*"
+    low, high = (f"{label.scale * end:.{label.digits}f}" for end in (bounds.low, bounds.high))
+    return f"{low} to {high}" if bounds.exact else f"{low} to {high}*"
 
 
 def _signed(votes: AnnotatorVotes) -> str:
@@ -233,11 +239,11 @@ def _notes(frame: Frame, votes: AnnotatorVotes, judged: Sequence[int]) -> list[N
         "nominal": krippendorff_alpha(votes.values, "nominal"),
         "interval": krippendorff_alpha(votes.values, "interval"),
     }
-    said = ", ".join("undefined" if np.isnan(one) else f"{one:.3f} ({name})" for name, one in alpha.items())
+    agreement = ", ".join("undefined" if np.isnan(value) else f"{value:.3f} ({name})" for name, value in alpha.items())
     disagree = f"{int(unlike.sum()):,} of {int(twice.sum()):,} texts with two votes or more are voted on differently"
     left = len(votes.names) - len(judged)
-    own = "has no values of its own" if left == 1 else "have no values of their own"
-    few = f"; {left} judged fewer than {FEWEST} and {own}" if left else ""
+    without = "has no values of its own" if left == 1 else "have no values of their own"
+    few = f"; {left} judged fewer than {FEWEST} and {without}" if left else ""
     exact = (
         "lowest and highest value over every choice of one vote a text"
         if is_binary(votes.values)
@@ -247,7 +253,7 @@ def _notes(frame: Frame, votes: AnnotatorVotes, judged: Sequence[int]) -> list[N
     graded = "; the gold is graded: ROC-AUC by it is the concordance"
     kind = graded if is_binary(votes.values) and np.unique(frame.gold).size > 2 else ""
     return [
-        Note("agreement", f"Krippendorff's alpha {said}; {disagree}"),
+        Note("agreement", f"Krippendorff's alpha {agreement}; {disagree}"),
         Note("votes", f"{len(votes.names)} annotators, {judged_on}{few}{kind}"),
         Note("choices", f"{exact}; of these very texts, where intervals are about others"),
     ]

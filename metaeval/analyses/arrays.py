@@ -1,4 +1,4 @@
-"""Scores and labels as arrays, evaluated without files, names or a store."""
+"""Evaluation of scores and labels in arrays, without files, names or a store."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
     names = np.arange(gold.size).astype(str) if groups is None else np.asarray(groups).astype(str)
     for name, column in {"groups": names, **columns}.items():
         if column.shape != gold.shape:
-            raise UserError(f"{name} has shape {column.shape}, and labels {gold.shape}: each row needs one of both.")
+            raise UserError(f"{name} has shape {column.shape}, and labels {gold.shape}: each row needs one of each.")
     ids = [f"{number:0{len(str(gold.size))}}" for number in range(gold.size)]
     rows = [
         Rating(id=row, group=group, gold=value)
@@ -50,7 +50,7 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
 
 
 def _columns(scores: Any) -> dict[str, NDArray[np.float64]]:
-    """The scores by metric: an array alone is called `scores`."""
+    """Return the scores by metric; a single array is called `scores`."""
     named = isinstance(scores, Mapping) or hasattr(scores, "columns")
     columns = {str(name): scores[name] for name in scores} if isinstance(scores, Mapping) else {}
     if named and not columns:
@@ -66,7 +66,7 @@ def _numbers(name: str, values: Sequence[float | None]) -> NDArray[np.float64]:
 
 
 def _gold(labels: Any) -> tuple[NDArray[np.float64], bool]:
-    """The labels as numbers, and whether they are the three levels."""
+    """Return the labels as numbers, and whether they are the three levels."""
     listed = list(labels)
     if listed and all(isinstance(label, str) for label in listed):
         if unknown := sorted(set(listed) - _LEVELS.keys()):

@@ -1,6 +1,6 @@
-"""A published number, tried under every choice that it leaves open: which of them give it, and is one the protocol's?
+"""Checks of a published number under every choice that it leaves open.
 
-With enough choices any number comes out. What is printed says how many were tried.
+With enough choices any number comes out, so the number of choices that were tried is printed too.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ NAMES: Mapping[str, str] = {
 }
 
 OWN = {"auc": {"labels": MEAN, "ties": "half"}, **{name: {"labels": GRADES, "ties": "half"} for name in GRADED}}
-"""What the protocols choose: the classification protocol's headline, and the correlation protocol's levels."""
+"""Choices of the protocols: the classification protocol's headline, and the correlation protocol's levels."""
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A published number as it was written: its value, the digits behind the point, its measure and data set."""
+class PublishedClaim:
+    """A published number: its value, its digits behind the point as it was written, its measure and data set."""
 
     text: str
     value: float
@@ -56,13 +56,13 @@ class Claim:
     dataset: str
 
     def given_by(self, value: float) -> bool:
-        """Whether a value is this number when it is written with as many digits."""
+        """Return whether a value, rounded to as many digits, is this number."""
         return value == value and abs(value - self.value) <= 0.5 * 10.0**-self.digits + 1e-9
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to compute the number. own: the choices are those of the project's protocol."""
+    """One way to compute the number. is_protocol: the choices are those of the project's protocol."""
 
     split: str
     unit: str
@@ -75,39 +75,45 @@ class Variant:
     direction: str
     rows: int
     value: float
-    own: bool
+    is_protocol: bool
 
 
 @dataclass(frozen=True, repr=False)
-class Tried(Recorded):
-    """All variants, which give the number, and which are the protocol's own (none: the scores are not of its rows)."""
+class CheckedClaim(Recorded):
+    """All variants of a claim that were computed."""
 
-    claim: Claim
+    claim: PublishedClaim
     variants: tuple[Variant, ...]
     data: results.Data
 
     def __repr__(self) -> str:
-        """What was found, in one line."""
-        return f"<Tried: {self.claim.text!r}: {len(self.giving):,} of {len(self.variants):,} variants give the number>"
+        """Return the outcome in one line."""
+        counts = f"{len(self.giving):,} of {len(self.variants):,} variants give the number"
+        return f"<CheckedClaim: {self.claim.text!r}: {counts}>"
 
     @property
     def records(self) -> list[Record]:
-        """Every variant, and whether it gives the number."""
-        return [{**asdict(one), "gives": self.claim.given_by(one.value)} for one in self.variants]
+        """Every variant, and whether it gives the number. In files the field `is_protocol` is called "own"."""
+        records: list[Record] = []
+        for variant in self.variants:
+            fields = asdict(variant)
+            fields["own"] = fields.pop("is_protocol")
+            records.append({**fields, "gives": self.claim.given_by(variant.value)})
+        return records
 
     @property
     def giving(self) -> tuple[Variant, ...]:
         """The variants that give the number."""
-        return tuple(one for one in self.variants if self.claim.given_by(one.value))
+        return tuple(variant for variant in self.variants if self.claim.given_by(variant.value))
 
     @property
-    def own(self) -> tuple[Variant, ...]:
-        """The protocol's, one for each split that the scores are of."""
-        return tuple(one for one in self.variants if one.own)
+    def protocol_variants(self) -> tuple[Variant, ...]:
+        """The protocol's variants, one for each split of the scores; empty where the scores are not of its rows."""
+        return tuple(variant for variant in self.variants if variant.is_protocol)
 
 
-def read_claim(text: str) -> Claim:
-    """A claim such as "0.71 AUC on WiCE"; `UserError` says what is not known of it."""
+def read_claim(text: str) -> PublishedClaim:
+    """Read a claim such as "0.71 AUC on WiCE"; `UserError` names the part that is not understood."""
     match = _CLAIM.fullmatch(text)
     if match is None:
         raise UserError(f'The claim is {text!r}; allowed: NUMBER MEASURE on DATA SET, for example "0.71 AUC on WiCE".')
@@ -124,13 +130,13 @@ def read_claim(text: str) -> Claim:
         number, digits = number / 100, digits + 2
     if abs(number) > 1:
         raise UserError(f"The claim is {text!r}: a {NAMES[word]} lies between -1 and 1, or -100 and 100 %.")
-    return Claim(text, float(number), digits, NAMES[word], named[data])
+    return PublishedClaim(text, float(number), digits, NAMES[word], named[data])
 
 
-def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Tried:
+def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> CheckedClaim:
     """Compute a published number in every way that scores, one a pair or citation, and the data set allow.
 
-    scores: a file or data frame with columns for the id and the score, or scores by id. Tried are every split and unit
+    scores: a file or data frame with columns for the id and the score, or scores by id. every split, unit
     and chunking whose ids the scores have, binarisation, tie policy, system, treatment of missing scores, direction.
 
     Raises `UserError` for a claim that cannot be read, and scores that are of no split of the data set.
@@ -149,7 +155,7 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Trie
     variants: list[Variant] = []
     data = None
     for job, unit, aggregate in _jobs(config, list(dataset.files) or [dataset.default_split], known):
-        found = list(_variants(claim, job, unit, aggregate, known))
+        job_variants = list(_variants(claim, job, unit, aggregate, known))
         corpus = job.corpus
         data = data or results.Data(
             name=job.name,
@@ -158,33 +164,31 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Trie
             statements=len(corpus.statements),
             documents=len(corpus.documents),
             citations=len(corpus.citations),
-            groups=len({one.group for one in corpus.statements.values()}),
+            groups=len({statement.group for statement in corpus.statements.values()}),
             levels=corpus.level_counts(),
         )
-        variants += found
+        variants += job_variants
     if data is None:
         example = next(iter(known))
         raise UserError(
             f"{table.name} holds no pair or citation of {claim.dataset} (an id in it: {example!r}): write the ids "
             f"with 'metaeval pairs pairs.jsonl -d {claim.dataset}'."
         )
-    return Tried(claim, tuple(variants), data)
+    return CheckedClaim(claim, tuple(variants), data)
 
 
-def _scores(table: TypedTable, given: Mapping[str, str]) -> dict[str, float]:
-    columns = table.find(SCORE_ROLES, given, ["pair_id", "score"])
+def _scores(table: TypedTable, column_names: Mapping[str, str]) -> dict[str, float]:
+    columns = table.find(SCORE_ROLES, column_names, ["pair_id", "score"])
     known: dict[str, float] = {}
     for row in table.rows:
-        own, text = row.text(columns["pair_id"]), row.text(columns["score"])
+        pair_id, text = row.text(columns["pair_id"]), row.text(columns["score"])
         try:
             value = float(text) if text else np.nan
         except ValueError:
-            raise row.wrong(
-                columns["score"], f"is {text!r}, and no number: write a number, or leave it blank"
-            ) from None
-        if own in known:
-            raise row.wrong(columns["pair_id"], f"names {own!r} a second time: keep one of the two")
-        known[own] = value
+            raise row.wrong(columns["score"], f"is {text!r}, not a number: write a number, or leave it blank") from None
+        if pair_id in known:
+            raise row.wrong(columns["pair_id"], f"names {pair_id!r} a second time: keep one of the two")
+        known[pair_id] = value
     if np.isnan(list(known.values())).all():
         raise UserError(f"{table.name} has no score in its column {columns['score']!r}: fill it in.")
     return known
@@ -197,15 +201,15 @@ CHUNKS = tuple(
 
 
 def _jobs(config: RunConfig, splits: Sequence[str], known: Mapping[str, float]) -> Iterator[tuple[Job, str, str]]:
-    """The jobs whose rows the scores are of, with the unit and how chunks make a citation's score."""
+    """Yield the jobs whose rows have the scores, with the unit and the aggregation of chunks to a citation's score."""
     for split in splits:
         chunk = "#" in next(iter(known))
         for chunks in CHUNKS if chunk else ({},):
-            given = {**config.model_dump(), "split": split, "unit": "chunk", "dataset": config.dataset}
-            job = prepare(RunConfig.model_validate({**given, "chunk": chunks or given["chunk"]}))
+            settings = {**config.model_dump(), "split": split, "unit": "chunk", "dataset": config.dataset}
+            job = prepare(RunConfig.model_validate({**settings, "chunk": chunks or settings["chunk"]}))
             ids = {pair.pair_id for pair in job.pairs} if chunk else {row.citation_id for row in job.pairs}
             shared = len(ids & known.keys())
-            # Ids of other chunks than these are no scores of these: nearly all of either must be there.
+            # Other chunkings share a few ids: nearly all of either side must be shared.
             if not shared or (chunk and shared < 0.95 * max(len(ids), len(known))):
                 continue
             if chunk:
@@ -216,19 +220,21 @@ def _jobs(config: RunConfig, splits: Sequence[str], known: Mapping[str, float]) 
                 yield job, "citation", "as scored"
 
 
-def _variants(claim: Claim, job: Job, unit: str, aggregate: str, known: Mapping[str, float]) -> Iterator[Variant]:
-    own: dict[str, tuple[int | None, str, list[float]]] = {}
+def _variants(
+    claim: PublishedClaim, job: Job, unit: str, aggregate: str, known: Mapping[str, float]
+) -> Iterator[Variant]:
+    entry_by_key: dict[str, tuple[int | None, str, list[float]]] = {}
     for pair in job.pairs:
         key = pair.pair_id if unit == "chunk" else pair.citation_id
         gold = pair.level if unit == "chunk" else pair.citation_level
-        entry = own.setdefault(key, (gold, job.corpus.statements[pair.statement_id].system, []))
+        entry = entry_by_key.setdefault(key, (gold, job.corpus.statements[pair.statement_id].system, []))
         if aggregate != "as scored" or not entry[2]:
             entry[2].append(known.get(pair.citation_id if aggregate == "as scored" else pair.pair_id, np.nan))
-    entries = [(float(gold), of, values) for gold, of, values in own.values() if gold is not None]
-    level = np.array([one[0] for one in entries], dtype=np.float64)
+    entries = [(float(gold), of, values) for gold, of, values in entry_by_key.values() if gold is not None]
+    level = np.array([entry[0] for entry in entries], dtype=np.float64)
     joined = np.nanmean if aggregate == "mean" else np.nanmax
-    score = np.array([float(joined(one[2])) if np.isfinite(one[2]).any() else np.nan for one in entries])
-    system = np.array([one[1] for one in entries])
+    score = np.array([float(joined(entry[2])) if np.isfinite(entry[2]).any() else np.nan for entry in entries])
+    system = np.array([entry[1] for entry in entries])
     names = sorted(set(system.tolist()))
     subsets = {"all": np.ones(level.size, dtype=bool)}
     subsets |= {f"system {name}": system == name for name in names} if len(names) > 1 else {}
@@ -253,17 +259,17 @@ def _variants(claim: Claim, job: Job, unit: str, aggregate: str, known: Mapping[
             yield Variant(job.split, unit, chunks, aggregate, labels, ties, subset, lost, direction, n, value, is_own)
 
 
-def claim_sheet(tried: Tried) -> Table:
-    """The protocol's own value, and the variants that give the number; all variants as records."""
-    giving, own = tried.giving, tried.own
+def claim_sheet(tried: CheckedClaim) -> Table:
+    """Return the protocol's value and the variants that give the number as a table, with all variants as records."""
+    giving, protocol_variants = tried.giving, tried.protocol_variants
     claim = tried.claim
-    made = {"claim": claim.text, "data": f"{tried.data.name}@{tried.data.fingerprint[:12]}"}
+    fields = {"claim": claim.text, "data": f"{tried.data.name}@{tried.data.fingerprint[:12]}"}
     shown = _without_twins(giving)
     folded = f"{len(giving) - len(shown):,} that differ from a line above in ties only, not in the value"
-    titles = {"the protocol's": own, f"give {claim.text}": shown}
-    rows = [_row(title, one) for title, variants in titles.items() for one in variants]
+    titles = {"the protocol's": protocol_variants, f"give {claim.text}": shown}
+    rows = [_row(title, variant) for title, variants in titles.items() for variant in variants]
     notes = [Note("not shown", folded)] if len(shown) < len(giving) else []
-    values = sha256_json([round(one.value, 12) for one in tried.variants])[:12]
+    values = sha256_json([round(variant.value, 12) for variant in tried.variants])[:12]
     return Table(
         name="claim",
         data=tried.data,
@@ -275,32 +281,41 @@ def claim_sheet(tried: Tried) -> Table:
         headings=("chunks", "value", "rows", "labels and other choices"),
         blocks=blocks_of(rows) if rows else (),
         footer=(*notes, Note("tried", claim_sentence(tried))),
-        signatures=(signature({**made, "scores": values, **versions("metaeval", "numpy", "scipy")}),),
+        signatures=(signature({**fields, "scores": values, **versions("metaeval", "numpy", "scipy")}),),
         stub="split, unit",
     ).noting(tried.data.demo)
 
 
 def _without_twins(variants: Sequence[Variant]) -> list[Variant]:
-    """The variants without those that differ from another in ties only, and not in the value."""
-    half = {replace(one, own=False) for one in variants if one.ties == "half"}
-    return [one for one in variants if one.ties == "half" or replace(one, ties="half", own=False) not in half]
+    """Return the variants without those that differ from another one in ties only, with the same value."""
+    half = {replace(variant, is_protocol=False) for variant in variants if variant.ties == "half"}
+    return [
+        variant
+        for variant in variants
+        if variant.ties == "half" or replace(variant, ties="half", is_protocol=False) not in half
+    ]
 
 
-def _row(title: str, one: Variant) -> TableRow:
-    where = ", ".join(part for part in (one.split, one.unit, one.aggregate) if part)
+def _row(title: str, variant: Variant) -> TableRow:
+    where = ", ".join(part for part in (variant.split, variant.unit, variant.aggregate) if part)
     unusual = {"half": "", "all": "", "left out": "", "higher is more": "", "lowest": "missing scores lowest"}
-    others = [one.ties if one.ties == "half" else f"ties {one.ties}", one.subset, one.missing, one.direction]
-    words = "; ".join([one.labels, *(unusual.get(word, word) for word in others if unusual.get(word, word))])
-    return title, where, [plain(one.chunks), cell(one.value, column=THREE), f"{one.rows:,}", plain(words)]
+    others = [
+        variant.ties if variant.ties == "half" else f"ties {variant.ties}",
+        variant.subset,
+        variant.missing,
+        variant.direction,
+    ]
+    words = "; ".join([variant.labels, *(unusual.get(word, word) for word in others if unusual.get(word, word))])
+    return title, where, [plain(variant.chunks), cell(variant.value, column=THREE), f"{variant.rows:,}", plain(words)]
 
 
-def claim_sentence(tried: Tried) -> str:
-    """What came out, in one sentence."""
-    giving, own = tried.giving, tried.own
-    digits = max(tried.claim.digits + 1, 4)  # a value that another rounding would give is told from the claim
-    said = f"{len(tried.variants):,} variants were tried, and {len(giving):,} give {tried.claim.text}"
-    if not own:
-        return f"{said}; the scores are not of the rows that the protocol judges, or it has no such measure."
-    values = ", ".join(f"{one.value:.{digits}f} ({one.split})" for one in own)
-    verdict = "it is one of them" if any(one in giving for one in own) else "it is none of them"
-    return f"{said}; the protocol's own gives {values}: {verdict}. With enough variants any number matches."
+def claim_sentence(tried: CheckedClaim) -> str:
+    """Return the outcome in one sentence."""
+    giving, protocol_variants = tried.giving, tried.protocol_variants
+    digits = max(tried.claim.digits + 1, 4)  # enough digits to see a difference from the claim
+    sentence = f"{len(tried.variants):,} variants were tried, and {len(giving):,} give {tried.claim.text}"
+    if not protocol_variants:
+        return f"{sentence}; the scores are not of the rows that the protocol judges, or it has no such measure."
+    values = ", ".join(f"{variant.value:.{digits}f} ({variant.split})" for variant in protocol_variants)
+    verdict = "it is one of them" if any(variant in giving for variant in protocol_variants) else "it is none of them"
+    return f"{sentence}; the protocol's own gives {values}: {verdict}. With enough variants any number matches."

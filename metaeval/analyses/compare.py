@@ -1,4 +1,4 @@
-"""Differences between metrics, what they agree in, and what they gain together."""
+"""Differences between metrics, their agreement, and their joint gain."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _run(options: CompareOptions, progress: MetricProgress | None) -> Done:
         sheets=[*(pair.sheet for pair in pairs), *others],
         files=[
             *(partial(write_forests, forests) for _, forests in pooled),
-            *(partial(_write_result, pair.result) for pair in pairs),  # what the pairs come from
+            *(partial(_write_result, pair.result) for pair in pairs),
         ],
         shown=[headline_pairs(pairs)] if pairs else None,
         sentences=comparison_findings(pairs, others) if pairs else (),
@@ -66,7 +66,7 @@ def _run(options: CompareOptions, progress: MetricProgress | None) -> Done:
 
 
 def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
-    """The run on each data set, checked before anything is scored."""
+    """Return the run on each data set, checked before anything is scored."""
     from metaeval.analyses.comparing.contrasts import check_comparison
     from metaeval.analyses.comparing.subgroups import check_division
     from metaeval.runs.metrics import able_defaults

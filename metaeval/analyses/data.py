@@ -1,4 +1,4 @@
-"""Data sets: what is registered, their files, and what is in them."""
+"""Data sets: lists, cards, files, conversion, validation and audits."""
 
 from __future__ import annotations
 
@@ -250,18 +250,18 @@ class DataAuditOptions(OutputSettings, StatisticsSettings, PairSettings, DataSet
 
 
 def _audit(options: DataAuditOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.analyses.auditing import audit, write_audit
+    from metaeval.analyses.data_audit import audit, write_audit
     from metaeval.report.audit import as_json, grids
 
     run = options.run(dataset=options.name)
-    found = audit(run, options.sizes)
+    report = audit(run, options.sizes)
     return Done(
         config=run,
-        data=[found.data],
-        identity=([found.data.name, found.data.split], [as_json(found)]),
-        files=[partial(write_audit, found)],
-        shown=grids(found, brief=True),
-        value=found,
+        data=[report.data],
+        identity=([report.data.name, report.data.split], [as_json(report)]),
+        files=[partial(write_audit, report)],
+        shown=grids(report, brief=True),
+        value=report,
     )
 
 
@@ -273,10 +273,10 @@ def _audit_json(audit: Audit) -> str:
 
 AUDIT = Analysis(
     name="data audit",
-    summary="Say what a data set's labels mean, and what gives them away.",
-    about="""How many chunks of full citations hold a whole evidence set, what a perfect detector would score under each
-rule for evidence, which levels length, position or the statement alone give away, which texts are duplicates, and how
-far annotators agree. Writes the tables, a page (audit.html) and a figure.""",
+    summary="Audit a data set's labels: meaning, shortcuts, duplicates.",
+    about="""The audit counts the chunks of full citations that hold a whole evidence set. It shows what a perfect
+detector would score under each rule for evidence, which levels length, position or the statement alone predict, which
+texts are duplicates, and how far annotators agree. It writes the tables, a page (audit.html) and a figure.""",
     examples=[
         "data audit wice --data ../shared/data",
         "data audit jsonl --data mine.jsonl --sizes 100,200",

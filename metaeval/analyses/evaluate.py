@@ -1,4 +1,4 @@
-"""Scores that exist already, evaluated: those of score files, and those published with a rated set."""
+"""Evaluation of existing scores: those in score files, and those published with a rated set."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class EvaluateOptions(
     by: Annotated[str, Flag("PART")] = ""
     """A table by part instead: system, length, position, or a field of ratings."""
     annotators: Annotated[bool, Flag()] = False
-    """Values against each annotator instead, and what their votes leave open."""
+    """Values against each annotator instead, and their range over all choices of votes."""
     data: Annotated[FileOrObject, Flag("PATH")] = None
     """Folder that holds the published files, or your file (in Python also a data frame of ratings)."""
 
@@ -65,7 +65,7 @@ def _run(options: EvaluateOptions, progress: MetricProgress | None) -> Done:
 
 
 def _scores(options: EvaluateOptions) -> tuple[RunConfig, Ratings | None]:
-    """The run that evaluates the score files; and its ratings, where they are no file."""
+    """Return the run that evaluates the score files, and the ratings of a data frame."""
     from metaeval.runs.columns import FILE_PREFIX
     from metaeval.runs.prepared_run import ratings_in
 

@@ -1,4 +1,4 @@
-"""How a number was made: each field of its signature in words, and the command of its job's manifest."""
+"""The explanation of a number: each field of its signature in words, and the command in its job's manifest."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _run(options: ExplainOptions, progress: MetricProgress | None) -> Done:
 
 
 def _kept(of: str, paths: Sequence[str]) -> list[str]:
-    """Whether the files are as they were written; of a table's other file too, which may have been changed alone."""
+    """Return lines that say whether each file is as it was written, a table's text or LaTeX file included."""
     from metaeval.analyses.explaining.explain import is_file
     from metaeval.runs.job_folder import check
 
@@ -57,7 +57,7 @@ def _kept(of: str, paths: Sequence[str]) -> list[str]:
 def _described(
     options: ExplainOptions, paths: Sequence[str], names: Sequence[str], rows: Mapping[str, Mapping[str, str]]
 ) -> list[object]:
-    """What all rows share, what each has of its own, and the commands that repeat the rows; names: of the rows."""
+    """Return the fields that all rows share, the other fields by row, and the commands that repeat the rows."""
     leaves = {row: _leaves(fields) for row, fields in rows.items()}
     first = next(iter(leaves.values()))
     shared = {name: leaf for name, leaf in first.items() if all(row.get(name) == leaf for row in leaves.values())}
@@ -81,19 +81,19 @@ def _fields(leaves: Sequence[Leaf]) -> object:
 
 
 def _leaves(fields: Mapping[str, str]) -> dict[str, Leaf]:
-    """The lines of a signature: field, value, what it says, setting; of a field with several choices one for each."""
+    """Return the lines of a signature: field, value, meaning, setting; a field of several choices has one for each."""
     from metaeval.analyses.explaining.explain import explain as explain_fields
 
-    found: dict[str, Leaf] = {}
-    for one in explain_fields(fields):
-        found[one.name] = (one.name, "" if one.parts else one.value, one.text, one.setting)
-        for part in one.parts:
-            found[f"{one.name}.{part.name}"] = (f"  {part.name}", part.value, part.text, part.setting)
-    return found
+    leaves: dict[str, Leaf] = {}
+    for field in explain_fields(fields):
+        leaves[field.name] = (field.name, "" if field.parts else field.value, field.text, field.setting)
+        for part in field.parts:
+            leaves[f"{field.name}.{part.name}"] = (f"  {part.name}", part.value, part.text, part.setting)
+    return leaves
 
 
 def _rows(leaves: Mapping[str, Sequence[Leaf]]) -> list[object]:
-    """What rows have of their own: each field's words once, then a line a row."""
+    """Return the fields that differ between rows: each field's meaning once, then the values, a line a row."""
     every = [leaf for row in leaves.values() for leaf in row]
     fields = {name.strip(): (name.strip(), "", text, setting) for name, _, text, setting in every}
     values = {row: "  ".join(f"{name.strip()}:{value}" for name, value, *_ in of) for row, of in leaves.items()}
@@ -107,7 +107,7 @@ def _rows(leaves: Mapping[str, Sequence[Leaf]]) -> list[object]:
 
 
 def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
-    """The commands of the jobs that hold what is explained, from their manifests, and what has changed since."""
+    """Return the commands of the jobs that hold the rows, from their manifests, and the files changed since."""
     from metaeval.analyses.explaining.explain import is_file
     from metaeval.analyses.explaining.job_files import jobs_with
     from metaeval.analyses.job import RECIPE, changed_files
@@ -126,7 +126,7 @@ def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
             cautions.append(f"{folder} was written without a recipe, by an earlier version: see {folder / NAME}.")
             continue
         commands.append(shlex.join(["metaeval", *command_of(recipe)]))
-        cautions += [f"{name} is gone, or other than it was." for name in changed_files(recipe)]
+        cautions += [f"{name} is missing or has changed." for name in changed_files(recipe)]
     lines = [f"  {line}" for line in dict.fromkeys(commands)]
     head = "The number again:" if len(lines) == 1 else "The numbers again:"
     return ["", *([head] if lines else []), *lines, *(f"  - {line}" for line in dict.fromkeys(cautions))]

@@ -1,4 +1,4 @@
-"""Figures of completed jobs, of results, and of a sentence as ALiiCE cuts it into claims."""
+"""Figures of completed jobs, of results, and of the tree by which ALiiCE splits a sentence into claims."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def _flat(jobs: Any) -> Any:
     listed = jobs if isinstance(jobs, list | tuple) else [jobs]
-    return [one for job in listed for one in (job if isinstance(job, list) else [job])]
+    return [single for job in listed for single in (job if isinstance(job, list) else [job])]
 
 
 class FiguresOptions(OutputSettings, DeclaredOptions):
@@ -60,7 +60,7 @@ def _run(options: FiguresOptions, progress: MetricProgress | None) -> Done:
 
 
 def _find(results: Path, name: str) -> DoneJob:
-    """The job of a name; `UserError` with the command to type where it is that of a suite."""
+    """Return the job of a name; `UserError`, for a suite that has not been run with the command to type."""
     from metaeval.config_files import variants
     from metaeval.runs.job_folder import find_job
 
@@ -77,7 +77,7 @@ def _of_jobs(options: FiguresOptions, jobs: list[DoneJob]) -> Done:
     from metaeval.analyses.suites.suite import lacks_data, omission_lines, recorded_omissions
 
     drawn = draw_jobs(jobs, options.trust_config, options.cost)
-    left_out = [one for job in jobs for one in recorded_omissions(job.folder)]
+    left_out = [omission for job in jobs for omission in recorded_omissions(job.folder)]
     named = options.model_copy(update={"jobs": tuple(sorted(job.name for job in jobs))})
     return Done(
         job=partial(_write, named, jobs[0].folder.name.rpartition("-")[0], list(map(str, named.jobs)), drawn),
@@ -92,7 +92,7 @@ def _of_jobs(options: FiguresOptions, jobs: list[DoneJob]) -> Done:
 def _write(
     options: FiguresOptions, name: str, identity: Sequence[str], drawn: JobFigures, recipe: Mapping[str, Any]
 ) -> tuple[Path, str]:
-    """Write figures and leave the latest job the latest; their folder, and in words what is in it."""
+    """Write figures without making this job the latest; return their folder, and a text about its contents."""
     from metaeval.analyses.suites.cost import write_costs
     from metaeval.analyses.suites.figures import write_figures
     from metaeval.runs.job_folder import Command, job_folder, write_manifests
@@ -110,9 +110,9 @@ def _of_sentence(options: FiguresOptions, sentence: str) -> Done:
     from metaeval.analyses.suites.figures import JobFigures
 
     if "jobs" in options.model_fields_set or options.cost:
-        raise UserError("--sentence draws a sentence, and jobs are drawn as they are: leave out one of both.")
+        raise UserError("--sentence draws a sentence instead of jobs: leave out one of the two.")
     analyses = (registry.find("analysis", name) for name in registry.names("analysis") if name.startswith("cite."))
-    tree, made_by, lines = next(one.tree for one in analyses if one.tree)(sentence, options.parser)
+    tree, made_by, lines = next(analysis.tree for analysis in analyses if analysis.tree)(sentence, options.parser)
     drawn = JobFigures({"tree": tree}, {})
     job = partial(_write, options, "sentence", [sentence, made_by], drawn)
     return Done(shown=lines, value=drawn.figures, job=job)

@@ -1,4 +1,4 @@
-"""The Python function of an analysis: its fields are keywords that editors complete, and `help()` shows them."""
+"""The Python function of an analysis: its options are keywords, which editors complete and `help()` shows."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _log = logging.getLogger("metaeval")
 
 
 def function_of(registered: str, name: str) -> Any:
-    """The function of the analysis that is registered under a name, with a name of its own; of a group, its functions.
+    """Return the Python function of a registered analysis, or the functions of a group.
 
-    registered: the name, or that of a group.
+    registered: name of the analysis or group. name: name of the function.
     """
     if registered in registry.names("analysis"):
         return make_function(registry.find("analysis", registered), name)
@@ -59,11 +59,11 @@ class CalledGroup(FunctionGroup):
 
 
 def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
-    """The function of an analysis, under a name.
+    """Return the Python function of an analysis.
 
-    Its own options come first, in their order; several names at once are its positional arguments. Settings of a run
-    are keywords. Nothing is written but the stores of scores and replies, and files that an option names. Raises
-    `UserError` for anything wrong in settings, data or scores.
+    The function takes the analysis's own options first, in their order; an option of several names takes all positional
+    arguments. Settings of a run are keywords. The function writes only the stores of scores and replies, and files that
+    an option names. It raises `UserError` for anything wrong in settings, data or scores.
     """
     signature = signature_of(analysis.options)
 
@@ -84,13 +84,15 @@ def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
     vars(function).update(__signature__=signature)
     function.__name__, function.__qualname__ = name.rpartition(".")[2], name
     function.__doc__ = documentation_of(analysis)
-    function.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
     return function
 
 
 def _named(name: str, signature: inspect.Signature, args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Positional arguments by the names of their parameters; `UserError` for too many, and for one given twice."""
-    ordered = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.KEYWORD_ONLY]
+    """Return positional arguments by parameter; `UserError` for too many, and for an argument that is given twice."""
+    ordered = [
+        parameter for parameter in signature.parameters.values() if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+    ]
     if args and ordered and ordered[0].kind is inspect.Parameter.VAR_POSITIONAL:
         named: dict[str, Any] = {ordered[0].name: args}
     elif len(args) > len(ordered):
@@ -103,23 +105,23 @@ def _named(name: str, signature: inspect.Signature, args: Sequence[Any], keyword
 
 
 def signature_of(options: type[DeclaredOptions]) -> inspect.Signature:
-    """The parameters that options stand for: own fields in their order, then the settings of a run by keyword.
+    """Return the signature of an analysis's function: own fields in their order, then settings of a run by keyword.
 
-    Where one field takes all positional arguments, every other one is a keyword.
+    Where a field takes all positional arguments, every other field is a keyword.
     """
-    fields, own = options.model_fields, own_fields(options)
+    fields, own_names = options.model_fields, own_fields(options)
     flags = {name: flag_of(field) for name, field in fields.items()}
     variadic = next((name for name, flag in flags.items() if flag.argument and flag.multiple), None)
     kind = accepted(get_args(fields[variadic].annotation)[0]) if variadic else None
     parameters = [inspect.Parameter(variadic, inspect.Parameter.VAR_POSITIONAL, annotation=kind)] if variadic else []
-    for name in dict.fromkeys([*own, *fields]):
+    for name in dict.fromkeys([*own_names, *fields]):
         if name == variadic:
             continue
         field = fields[name]
         parameters.append(
             inspect.Parameter(
                 name,
-                inspect.Parameter.KEYWORD_ONLY if variadic or name not in own else _ORDERED,
+                inspect.Parameter.KEYWORD_ONLY if variadic or name not in own_names else _ORDERED,
                 default=_ABSENT if field.is_required() else field.get_default(call_default_factory=True),
                 annotation=accepted(field.annotation),
             )
@@ -134,7 +136,7 @@ _ABSENT = inspect.Parameter.empty
 
 
 def accepted(kind: Any) -> Any:
-    """The type of the values that a field takes: of a path also text, of a tuple any sequence, of a model a mapping."""
+    """Return the type that a parameter accepts: text for a path, any sequence for a tuple, a mapping for a model."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return accepted(parts[0])
@@ -152,7 +154,7 @@ def accepted(kind: Any) -> Any:
 
 
 def documentation_of(analysis: Analysis) -> str:
-    """The function's documentation: the summary, and each own option with its description."""
+    """Return the docstring of an analysis's function: the summary, the help, and each own option."""
     fields = analysis.options.model_fields
     lines = [f"{name}: {' '.join((fields[name].description or '').split())}" for name in own_fields(analysis.options)]
     return "\n\n".join(filter(None, [analysis.summary, analysis.about, "\n".join(lines)]))

@@ -1,4 +1,4 @@
-"""The public interface as text: the type stub of the package, and the page that lists what stays stable.
+"""The public interface as text: the type stub of the package, and the page of the stable interface.
 
 python -m metaeval.analyses.interface            # writes metaeval/__init__.pyi and docs/interface.md
 """
@@ -46,26 +46,26 @@ the manifests of jobs.
 
 
 def stub() -> str:
-    """The type stub of the package: classes from where they are defined, functions with the parameters they take."""
+    """Return the type stub of the package: imports of classes, and functions with their parameters."""
     lines = [f"from {home} import {name} as {name}\n" for home, name in _imported()]
     constants = "__version__: str\nANALYSES: Mapping[str, str]\nHOMES: Mapping[str, str]\n"
     return "\n".join([f"{_HEAD}{''.join(lines)}", constants, *_functions(), ""])
 
 
 def page() -> str:
-    """The page of the stable interface, as Markdown."""
+    """Return the page of the stable interface as Markdown."""
     names = [f"- `{name}` ({home})" for home, name in _imported()]
     code = "\n".join(["```python", *_functions(), "```"])
     return "\n\n".join([_RULES.strip(), "## Classes and functions", "\n".join(names), "## Analyses", code]) + "\n"
 
 
-def _imported() -> Iterator[tuple[str, str]]:
-    """Public names that the package imports, with their modules."""
-    yield from sorted((home, name) for name, home in metaeval.HOMES.items())
+def _imported() -> list[tuple[str, str]]:
+    """Return the public names that the package imports, behind their modules."""
+    return sorted((home, name) for name, home in metaeval.HOMES.items())
 
 
 def _functions() -> Iterator[str]:
-    """The definition of each function that is made of a declaration."""
+    """Yield the definition of each function that is made from a declaration."""
     for name, registered in sorted(metaeval.ANALYSES.items()):
         if registered in registry.names("analysis"):
             yield definition(name, registry.find("analysis", registered))
@@ -79,7 +79,7 @@ def _functions() -> Iterator[str]:
 
 
 def definition(name: str, analysis: Analysis) -> str:
-    """A function's definition as a stub holds it, a parameter a line."""
+    """Return a function's definition for a stub, one parameter a line."""
     lines: list[str] = []
     keyword_only = False
     for parameter in signature_of(analysis.options).parameters.values():
@@ -98,12 +98,12 @@ _STARS: Mapping[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Para
 
 
 def literal(value: Any) -> str:
-    """A default as a stub shows it: what has no short literal is three dots."""
+    """Return a default as a stub shows it; values without a short literal become three dots."""
     return repr(value) if isinstance(value, str | int | float | bool | None) else "..."
 
 
 def type_text(kind: Any) -> str:
-    """A type as it is written in a stub."""
+    """Return a type as a stub shows it."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return " | ".join(dict.fromkeys(map(type_text, parts)))

@@ -1,4 +1,4 @@
-"""The job of an analysis: its folder, its files, and the recipe by which it can be run again."""
+"""The job of an analysis: its folder, its files, and the recipe with which it can be rerun."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ RECIPE = "recipe"
 
 @dataclass(frozen=True)
 class WrittenJob:
-    """What was written. folder: of the job, None where it has none. failed: why files could not be written.
+    """The files of a job. folder: None for an analysis without a job. failed: reasons why files could not be written.
 
-    contents: in words, of a job that writes itself; it has no files here.
+    contents: the text about the contents, for a job that its analysis wrote; `files` may be empty then.
     """
 
     folder: Path | None
@@ -39,7 +39,7 @@ class WrittenJob:
 def write_job(
     analysis: Analysis, options: DeclaredOptions, done: Done, recipe: Mapping[str, Any] | None = None
 ) -> WrittenJob:
-    """Write what an analysis hands back, and the manifest that holds its recipe (default: made of the options)."""
+    """Write the output of an analysis, and the manifest with its recipe (default: made from the options)."""
     for path, write_output in done.outputs.items():
         write_output(path)
     noted = {RECIPE: recipe or recipe_of(analysis.name, done.rerun_with or options, done.read)}
@@ -72,7 +72,7 @@ def write_job(
 
 
 def folder_of(analysis: Analysis, command: Command, done: Done) -> Path | None:
-    """The folder of the job: named by the data of its first table, and what was judged."""
+    """Return the folder of the job, named after the data of its first table or its identity; None without these."""
     if done.sheets:
         first = done.sheets[0]
         parts = [first.data.name, *([first.data.split, str(first.settings["unit"])] if done.panels else [])]
@@ -87,28 +87,28 @@ def folder_of(analysis: Analysis, command: Command, done: Done) -> Path | None:
 
 
 def recipe_of(analysis: str, options: DeclaredOptions, read: Iterable[Path] = ()) -> dict[str, Any]:
-    """What runs an analysis again: its name, the options that were given, and the hashes of the files among them.
+    """Return what reruns an analysis: its name, the options that were given, and the hashes of the files among them.
 
     read: further files that were read.
 
-    What was given is kept, and not what it came to: whether metrics were named decides which a rated set has. Trust in
-    a file's code is not handed on.
+    Options are kept as they were given, not as they were resolved: whether metrics were named decides which metrics of
+    a rated set are evaluated. Trust in a file's code is not kept.
     """
     names = set(options.model_fields_set) - {"trust_config"}
-    given = options.model_dump(mode="json", include=names)
-    for name in names & type(options).model_fields.keys():  # what a dump leaves out
+    values = options.model_dump(mode="json", include=names)
+    for name in names & type(options).model_fields.keys():  # options that a dump leaves out
         value = getattr(options, name)
         if type(options).model_fields[name].exclude and value is not None:
-            given[name] = str(value)
+            values[name] = str(value)
         elif isinstance(value, BaseModel):
             hidden = {key for key, field in type(value).model_fields.items() if field.exclude}
-            given[name] |= {key: setting for key, setting in changed(value).items() if key in hidden}
+            values[name] |= {key: setting for key, setting in changed(value).items() if key in hidden}
     files = {str(path): sha256_file(path) for path in (*files_of(options), *read)}
-    return {"analysis": analysis, "options": given, "files": files}
+    return {"analysis": analysis, "options": values, "files": files}
 
 
 def files_of(options: DeclaredOptions) -> Iterator[Path]:
-    """The files that options name as input, score files too; of further settings, those whose text is a file's path."""
+    """Yield the input files that options name, score files included, and extra settings that are paths of files."""
     fields = type(options).model_fields
     outputs = {"results", "store"} | {name for name, field in fields.items() if flag_of(field).output}
     for name in sorted(options.model_fields_set - outputs):
@@ -124,6 +124,6 @@ def files_of(options: DeclaredOptions) -> Iterator[Path]:
 
 
 def changed_files(recipe: Mapping[str, Any]) -> list[str]:
-    """The files of a recipe that are gone, or other than they were."""
+    """Return the files of a recipe that are missing or have changed."""
     files = recipe.get("files", {}).items()
     return [name for name, known in files if not Path(name).is_file() or sha256_file(Path(name)) != known]

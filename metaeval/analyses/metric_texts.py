@@ -1,4 +1,4 @@
-"""What the checks of metrics and of this machine say, as text."""
+"""Texts of `metrics verify` and `metrics doctor`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def verified_text(verified: Verified, compared: OfficialComparison | None) -> Text:
-    """The scores of the canary pairs, and a line for each comparison. compared: with the official package."""
+    """Return the scores of the canary pairs, and a line for each comparison. compared: with the official package."""
     return Text("\n".join([*_table(verified, compared), "", *_verdicts(verified, compared)]))
 
 
 def diagnosis_text(seen: Diagnosis) -> Text:
-    """What the machine has, what each metric needs, and the traps of installed versions."""
+    """Return what the machine has, what each metric needs, and the traps of installed versions."""
     return Text("\n".join([*_machine(seen), "", *_metrics(seen), *_traps(seen)]))
 
 
@@ -45,7 +45,6 @@ def _table(verified: Verified, compared: OfficialComparison | None) -> list[str]
 
 
 def _verdicts(verified: Verified, compared: OfficialComparison | None) -> list[str]:
-    """One line for each thing that was compared."""
     from metaeval.scoring.canaries import BATCH_TOLERANCE, OFFICIAL_TOLERANCE
 
     rows = []
@@ -80,7 +79,7 @@ def _small(value: float) -> str:
 
 def _machine(seen: Diagnosis) -> list[str]:
     rows = [("metaeval", f"{seen.metaeval} on Python {seen.python}, {seen.system}")]
-    rows += [(name, found or "not installed") for name, found in seen.packages.items()]
+    rows += [(name, version or "not installed") for name, version in seen.packages.items()]
     for device in seen.devices:
         if device.free is None:
             rows.append((device.name, device.what))
@@ -92,7 +91,7 @@ def _machine(seen: Diagnosis) -> list[str]:
         rows.append((f"{name} cache", f"{folder.path} ({folder.because}), {_size(folder.free)} free"))
     hint = "" if seen.splitter.startswith("nltk") else " (no NLTK data: python -m nltk.downloader punkt_tab)"
     rows.append(("sentences", seen.splitter + hint))
-    rows += [(name, "set" if given else "not set") for name, given in seen.keys.items()]
+    rows += [(name, "set" if is_set else "not set") for name, is_set in seen.keys.items()]
     return aligned(rows)
 
 

@@ -1,4 +1,4 @@
-"""Metrics: what is registered, what each of them needs here, and whether its scores are as they should be."""
+"""Metrics: lists, cards, needs on this machine, checks of their scores, and serving."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class OneMetricOptions(DeclaredOptions):
     """Metric, by name ('metaeval metrics list')."""
 
     def configured(self) -> RunConfig:
-        """A run that has the metric's options."""
+        """Return a run that has the metric's options."""
         return RunConfig(metric_options={self.name: self.model_extra or {}})
 
 
@@ -46,7 +46,9 @@ def _list(options: MachineOptions, progress: MetricProgress | None) -> Done:
     from metaeval.report.notebook import Records
     from metaeval.runs.doctor import registered, variant_states
 
-    rows = [(one.name, str(one), one.card.summary if one.card else one.detail) for one in registered()]
+    rows = [
+        (metric.name, str(metric), metric.card.summary if metric.card else metric.detail) for metric in registered()
+    ]
     rows += [(name, str(state), what) for name, what, state in variant_states()]
     return Done(value=Records({"name": name, "state": state, "what": what} for name, state, what in rows))
 
@@ -73,7 +75,7 @@ def _show(options: OneMetricOptions, progress: MetricProgress | None) -> Done:
     except UserError as error:
         if options.model_extra or name not in registry.names("metric"):
             raise
-        # Metrics that are nothing without an argument (worker:COMMAND) still have a card.
+        # Metrics that need an argument (worker:COMMAND) still have a card.
         card = asdict(registry.find("metric", name).card)
         return Done(value=Card([*card_lines(card), ("needs", str(error))]))
     state = readiness(name, metric)
@@ -83,23 +85,23 @@ def _show(options: OneMetricOptions, progress: MetricProgress | None) -> Done:
     for option, value in metric.describe_options().items():
         about = f"  ({words[option]})" if option in words else ""
         lines.append(("option", f"{option} = {in_words(value)}".rstrip() + about))
-    # It holds the hash of the model's files, which are not fetched for it.
+    # The identity holds the hash of the model's files, which are not fetched for it.
     known = state.state in ("ready", "needs key")
     identity = canonical_json(metric.identity()) if known else "known once the model's files are here"
     return Done(value=Card([*lines, ("identity", identity)]))
 
 
 def card_lines(card: Mapping[str, object]) -> Sequence[tuple[str, str]]:
-    """The fields of a card with their values, in words."""
+    """Return the fields of a card with their values, in words."""
     return [(key.replace("_", " "), in_words(value)) for key, value in card.items()]
 
 
 def in_words(value: object) -> str:
-    """A field in words; an empty text for what the metric does not have."""
+    """Return a field in words; an empty text for None."""
     if isinstance(value, tuple):
         return ", ".join(map(in_words, value))
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}={in_words(one)}" for name, one in value.items())
+        return ", ".join(f"{name}={in_words(member)}" for name, member in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""Ranks of the metrics under every combination of open choices, and a published number under every one of them."""
+"""Ranks of metrics under every combination of open choices, and checks of published numbers under these choices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MultiverseOptions(ProtocolSettings, ScoredOptions, DatasetSettings):
     measure: Annotated[str, Flag("KEY")] = ""
     """Key of the measure to rank by: fs_ps, spearman, ndcg@5 ..."""
     claim: Annotated[str, Flag("CLAIM")] = ""
-    """Published number to try instead, of the score file: "0.71 AUC on WiCE"."""
+    """Published number that the score file should give, checked instead: "0.71 AUC on WiCE"."""
     scores: Annotated[FileOrObject, Flag("[SCORES]", argument=True)] = None
     """With --claim: scores by pair or citation id, a file (in Python also a mapping)."""
 
@@ -36,7 +36,7 @@ def _run(options: MultiverseOptions, progress: MetricProgress | None) -> Done:
 
     if options.claim:
         return _claimed(options)
-    options.refuse(("scores",), "for --claim, the number that was published of them")
+    options.refuse(("scores",), "for --claim, a published number of these scores")
     run, axes = able_defaults(options.run()), read_axes(options.axes)
     tick = None if progress is None else partial(progress, "combinations")
     multiverse = explore(run, axes, tick, options.measure)
@@ -50,12 +50,12 @@ def _run(options: MultiverseOptions, progress: MetricProgress | None) -> Done:
 
 
 def _claimed(options: MultiverseOptions) -> Done:
-    """The number that a score file is claimed to give, under every choice that the claim leaves open."""
+    """Compute the claimed number of a score file under every choice that the claim leaves open."""
     from metaeval.analyses.check_claim import check_claim, claim_sentence, claim_sheet
 
-    options.refuse(("axes", "measure", "metrics", "protocols", "dataset"), "said by the claim: leave it out")
+    options.refuse(("axes", "measure", "metrics", "protocols", "dataset"), "set by the claim: leave it out")
     if options.scores is None:
-        raise UserError("--claim is tried on scores: metaeval multiverse SCORES --claim '0.71 AUC on WiCE'.")
+        raise UserError("--claim needs scores: metaeval multiverse SCORES --claim '0.71 AUC on WiCE'.")
     run = options.run(metrics=())
     tried = check_claim(options.scores, options.claim, run)
     sheet = claim_sheet(tried)

@@ -1,4 +1,4 @@
-"""The pairs of a run: what a metric has to score."""
+"""The pairs that a metric scores in a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Pairs(list[Pair]):
     """Pairs with a short text, and as a data frame."""
 
     def to_frame(self) -> Any:
-        """A data frame with a row for each pair; levels are numbers, 2 full, 1 partial, 0 none."""
+        """Return a data frame with a row for each pair; levels are numbers, 2 full, 1 partial, 0 none."""
         from metaeval.report.frame import frame
 
         return frame(pair._asdict() for pair in self)

@@ -1,4 +1,4 @@
-"""Plans: groups for a difference, labels for an interval, and how often intervals and tests hold in a simulation."""
+"""Plans: groups for a difference, labels for an interval, and simulated coverage and error rates."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _run(options: PlanOptions, progress: MetricProgress | None) -> Done:
 
 
 def _certified(options: PlanOptions, progress: MetricProgress | None) -> Done:
-    """The certificate of metrics with scores, or of planned values."""
+    """Certify the intervals and tests of scored metrics, or of planned values."""
     from metaeval.analyses.comparing.planning import protocol_of
     from metaeval.runs.certifying import certificate_sheet, check_certificate, designed_rows, planned_panel
     from metaeval.runs.metric_scores import load_panel
@@ -91,7 +91,7 @@ def _certified(options: PlanOptions, progress: MetricProgress | None) -> Done:
 
 
 def _labels(options: PlanOptions, half_width: float) -> Done:
-    """The number of labels for an interval of a share; nothing is scored or written."""
+    """Return the number of labels for an interval of a share; nothing is scored or written."""
     from metaeval.analyses.comparing.planning import PLANNED, labels_needed
     from metaeval.report.notebook import Records
     from metaeval.report.table import Table, blocks_of, count

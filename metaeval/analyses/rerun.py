@@ -1,4 +1,4 @@
-"""A completed job run again from the recipe in its manifest."""
+"""Reruns of completed jobs from the recipes in their manifests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RerunOptions(OutputSettings, DeclaredOptions):
 
 
 def _files_of(job: DoneJob) -> list[str]:
-    """The names of a job's files, and of those in folders below."""
+    """Return the names of a job's files, with those in folders below."""
     from metaeval.runs.job_folder import NAME, listed_files, read_manifest
 
     folders = sorted(path.parent for path in job.folder.rglob(NAME))
@@ -60,19 +60,19 @@ def _run(options: RerunOptions, progress: MetricProgress | None) -> Done:
     command = str(recipe["analysis"])
     present, more = _EARLIER.get(command, (command, {}))
     analysis = registry.find("analysis", present.replace(" ", "."))
-    given = {**analysis.again(recipe["options"]), **more}
+    recipe_options = {**analysis.again(recipe["options"]), **more}
     if not options.trust_config:
-        for settings in (given, *given.get("datasets", ())):
+        for settings in (recipe_options, *recipe_options.get("datasets", ())):
             check_file(job.folder / NAME, settings)
     if changed := changed_files(recipe):
-        raise UserError(f"{job.name} cannot be run again: {changed[0]} is gone, or other than it was.")
+        raise UserError(f"{job.name} cannot be run again: {changed[0]} is missing or has changed.")
     trust = {"trust_config": options.trust_config or None} if "trust_config" in analysis.options.model_fields else {}
     before = {name: sha256_file(job.folder / name) for name in _files_of(job) if (job.folder / name).is_file()}
-    nothing = [f"{name}=null" for name, value in given.items() if value is None]
-    again = analysis.options_of({**given, "results": options.results, **trust}, nothing)
+    nothing = [f"{name}=null" for name, value in recipe_options.items() if value is None]
+    again = analysis.options_of({**recipe_options, "results": options.results, **trust}, nothing)
     done = analysis.complete(again, progress, partial(write_job, analysis, again))
     written = write_job(analysis, again, done, recipe if present == command else None)
-    moved = present != command and written.folder is not None  # its folder has the command's name
+    moved = present != command and written.folder is not None  # the folder has the name of the command
     if not moved and (written.folder is None or written.folder.resolve() != job.folder.resolve()):
         raise UserError(
             f"{job.name} was run again as {written.folder}: versions of packages, or defaults, have changed "
@@ -82,11 +82,11 @@ def _run(options: RerunOptions, progress: MetricProgress | None) -> Done:
     after = {name: sha256_file(again_in / name) for name in before if (again_in / name).is_file()}
     unlike = sorted(name for name, known in before.items() if after.get(name) != known)
     same = f"{len(before) - len(unlike)} of {len(before)} files are the same bytes"
-    said = f"{same}; other than before: {', '.join(unlike)}" if unlike else same
+    summary = f"{same}; different: {', '.join(unlike)}" if unlike else same
     return Done(
         config=done.config,
         shown=[],
-        verdict=[f"{job.name} was run again: {said}."],
+        verdict=[f"{job.name} was run again: {summary}."],
         value=Sheets(done.sheets) if done.value is None else done.value,
         exit_code=int(bool(unlike)),
     )
@@ -96,7 +96,7 @@ RERUN = Analysis(
     name="results rerun",
     summary="Run a job again from its manifest, and compare the files.",
     about="""The manifest is the recipe: the analysis, its options as they were given, and the hashes of the files that
-were read. Scores come from the store. The exit code is 1 where a file is other than before.""",
+were read. Scores come from the store. The exit code is 1 where a file differs.""",
     examples=["results rerun latest", "results rerun 5b1641e1"],
     options=RerunOptions,
     run=_run,

@@ -1,4 +1,4 @@
-"""The jobs of a results folder: what they are, their tables, and their end."""
+"""The jobs of a results folder: listed, shown and deleted."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ class ResultsRmOptions(ResultsSettings, DeclaredOptions):
 def _rm(options: ResultsRmOptions, progress: MetricProgress | None) -> Done:
     from metaeval.runs.job_folder import find_job, remove_job
 
-    found = [find_job(options.results, name) for name in options.jobs]
-    deleted = {job.folder: remove_job(options.results, job) for job in {job.name: job for job in found}.values()}
+    jobs = [find_job(options.results, name) for name in options.jobs]
+    deleted = {job.folder: remove_job(options.results, job) for job in {job.name: job for job in jobs}.values()}
     return Done(shown=[f"Deleted: {folder}/ ({count} files)" for folder, count in deleted.items()], value=deleted)
 
 

@@ -1,4 +1,4 @@
-"""What two signatures, two result files or two jobs differ in."""
+"""Differences of two signatures, two result files or two jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DiffOptions(ResultsSettings, DeclaredOptions):
     first: Annotated[FileOrName, Flag("SIGNATURE|RESULT|HASH", argument=True)]
     """Signature (in quotes), result file, or hash of a job."""
     second: Annotated[FileOrName, Flag("SIGNATURE|RESULT|HASH", argument=True)]
-    """What it is compared with, of the same kind."""
+    """The other signature, file or job, of the same kind."""
     metric: Annotated[str | None, Flag("METRIC", "-m")] = None
     """Compare this row only."""
 
@@ -31,33 +31,39 @@ def _run(options: DiffOptions, progress: MetricProgress | None) -> Done:
     from metaeval.report.differences import missing
     from metaeval.report.notebook import Changes
 
-    found, alone = differences(options.first, options.second, options.metric, options.results)
+    changes_by_file, alone = differences(options.first, options.second, options.metric, options.results)
     changes = Changes()
     lines: list[str] = []
     for job, other, names in zip((options.first, options.second), (False, True), alone, strict=True):
         lines += [f"{name}: only in {job}" for name in names]
         changes.update({name: missing("file", not other, other) for name in names})
-    for name, rows in found.items():
+    for name, rows in changes_by_file.items():
         lines += [*([f"{name}:"] if name else []), *_lines(rows, bool(name) or is_file(options.first))]
         changes.update({f"{row} ({name})" if name else row: changed for row, changed in rows.items()})
     return Done(shown=lines, value=changes, exit_code=1 if any(changes.values()) else 0)
 
 
-def _lines(found: Mapping[str, Sequence[Change]], of_file: bool) -> list[str]:
-    """What two signatures or files differ in."""
+def _lines(changes_by_row: Mapping[str, Sequence[Change]], of_file: bool) -> list[str]:
+    """Return lines about the differences of two signatures or files."""
     from metaeval.analyses.explaining.job_files import APART, NUMBERS
 
-    if not any(found.values()):
-        rows = f", and every number of {len(found)} {'row' if len(found) == 1 else 'rows'}" if of_file else ""
-        if NUMBERS in found:
+    if not any(changes_by_row.values()):
+        rows = (
+            f", and every number of {len(changes_by_row)} {'row' if len(changes_by_row) == 1 else 'rows'}"
+            if of_file
+            else ""
+        )
+        if NUMBERS in changes_by_row:
             rows = ", and every number of the sheet"
         return [f"The same in every choice{rows}."]
-    # Fields that all rows of several have changed alike are said once. The numbers of a sheet are no row.
-    changed = [changes for name, changes in found.items() if name not in APART]
+    # A difference that all of several rows share is shown once. `APART` are not rows.
+    changed = [changes for name, changes in changes_by_row.items() if name not in APART]
     fields = [change for change in changed[0] if change.kind == "field"] if len(changed) > 1 else []
     everywhere = [change for change in fields if all(change in changes for changes in changed)]
-    own = {name: [change for change in changes if change not in everywhere] for name, changes in found.items()}
-    shown = [(name, changes) for name, changes in [("all rows", everywhere), *own.items()] if changes]
+    row_changes = {
+        name: [change for change in changes if change not in everywhere] for name, changes in changes_by_row.items()
+    }
+    shown = [(name, changes) for name, changes in [("all rows", everywhere), *row_changes.items()] if changes]
     return [line for name, changes in shown for line in (name or "signatures", *_table(changes))]
 
 

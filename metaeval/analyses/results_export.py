@@ -1,4 +1,4 @@
-"""The tables and rows of a completed job in further formats, made of the files that it wrote."""
+"""Further formats of the tables and rows of a completed job, made from its JSON files."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def _run(options: ResultsExportOptions, progress: MetricProgress | None) -> Done
     from metaeval.report.formats import FORMATS, check_format, format_texts
     from metaeval.runs.job_folder import find_job, written_files
 
-    asked = [name for name in options.format if name != ALL]
-    for name in asked:
+    named_formats = [name for name in options.format if name != ALL]
+    for name in named_formats:
         check_format(name)
-    formats = list(dict.fromkeys(asked)) if ALL not in options.format else list(FORMATS)
+    formats = list(dict.fromkeys(named_formats)) if ALL not in options.format else list(FORMATS)
     if not formats:
         raise UserError(f"No format is named: give --format {','.join(FORMATS)}, or all.")
     job = find_job(options.results, options.job)
@@ -58,7 +58,7 @@ def _run(options: ResultsExportOptions, progress: MetricProgress | None) -> Done
 
 
 def _write(job: Path, texts: Mapping[Path, str], folder: Path) -> Sequence[Path]:
-    """Write the files; those in the folder of the job are listed in its manifest."""
+    """Write the files, and list those in the folder of the job in its manifest."""
     from metaeval.files import write_texts
     from metaeval.runs.job_folder import list_exported
 
@@ -71,7 +71,7 @@ def _write(job: Path, texts: Mapping[Path, str], folder: Path) -> Sequence[Path]
 EXPORT = Analysis(
     name="results export",
     summary="Write a job's tables as text, Markdown, LaTeX and CSV.",
-    about="""They are made of the JSON files of the job; nothing is scored or computed again. Rows of citation
+    about="""They are made from the JSON files of the job; nothing is scored or computed again. Rows of citation
 pipelines (.jsonl) become CSV.""",
     examples=[
         "results export",

@@ -1,4 +1,4 @@
-"""Metrics scored on judged data, and their scores evaluated."""
+"""Runs: metrics are scored on judged data, and their scores are evaluated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class JobOptions(BatchSettings, ScoredOptions):
-    """Options of an analysis that scores metrics by name on data, or says what that takes."""
+    """Options of an analysis that scores metrics by name on data, or estimates the effort."""
 
     untyped = frozenset({"rehash"})
 
@@ -61,7 +61,7 @@ class RunOptions(ProtocolSettings, JobOptions):
         return "dataset" in self.model_fields_set
 
     def run(self, **fixed: Any) -> RunConfig:
-        """The run on the data set that is named; `UserError` where several are."""
+        """Return the run on the named data set; `UserError` where several are named."""
         if not self.suite and (len(self.dataset) > 1 or self.datasets):
             named = self.dataset if self.names_datasets else [str(entry["dataset"]) for entry in self.datasets]
             raise UserError(f"Several data sets ({', '.join(named)}) are for --suite: add it, or name one.")
@@ -69,9 +69,9 @@ class RunOptions(ProtocolSettings, JobOptions):
 
 
 def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done | None]:
-    """The run that options describe; and where only its requests or a plan are wanted, these.
+    """Return the run that options describe, and the output where only requests or an estimate are wanted.
 
-    tables: the data may be a table of pairs, which is scored and not evaluated.
+    tables: whether the data may be a table of pairs, which is scored but not evaluated.
     """
     from metaeval.report.notebook import Records, Text
     from metaeval.runs.dry_run import plan, requests_of
@@ -116,8 +116,8 @@ def _run(options: RunOptions, progress: MetricProgress | None) -> Done | Parts:
     return instead or evaluated(options, config, run(config, progress, options.corpus), "run")
 
 
-def evaluated(options: AnalysisOptions, config: RunConfig, found: Evaluated, command: str) -> Done:
-    """What a run hands back: the headline values and what they mean, the job, and what is worth doing next."""
+def evaluated(options: AnalysisOptions, config: RunConfig, outcome: Evaluated, command: str) -> Done:
+    """Return the output of a run: the headline values with findings, the job, and a suggestion for the next step."""
     from metaeval.analyses.suite import write_evaluated
     from metaeval.report.cautions import cautions
     from metaeval.report.cells import headline_grid, lay_out
@@ -125,20 +125,20 @@ def evaluated(options: AnalysisOptions, config: RunConfig, found: Evaluated, com
     from metaeval.report.notebook import Results
     from metaeval.runs.evaluation import readings_of
 
-    results = found.results
-    readings = readings_of(found.protocols.values())
+    results = outcome.results
+    readings = readings_of(outcome.protocols.values())
     return Done(
         config=config,
         sheets=[lay_out(result) for result in results],
-        job=partial(write_evaluated, config, found, command),
+        job=partial(write_evaluated, config, outcome, command),
         shown=[headline_grid(results, readings)],
         sentences=findings(results, readings),
         cautions=cautions(results),
         warnings=[
-            f"Left out: {protocol} on {results[0].data.name}: {reason}" for protocol, reason in found.left_out.items()
+            f"Left out: {protocol} on {results[0].data.name}: {reason}" for protocol, reason in outcome.left_out.items()
         ],
         value=Results(results, readings),
-        after=lambda _: next_step(options, config, found, readings),
+        after=lambda _: next_step(options, config, outcome, readings),
     )
 
 
@@ -146,12 +146,11 @@ _KEPT = ("dataset", "split", "data", "columns", "unit", "pool", "results", "stor
 """Settings of the run that the next command repeats."""
 
 
-def next_step(options: AnalysisOptions, config: RunConfig, found: Evaluated, readings: Readings) -> list[str]:
-    """A sentence with a command and what it shows; none where the results suggest none.
+def next_step(options: AnalysisOptions, config: RunConfig, outcome: Evaluated, readings: Readings) -> list[str]:
+    """Return a line with the next command and its purpose; empty where the results suggest none.
 
-    A single metric needs another to be compared with. Of metrics that are not significantly different one may ask how
-    many citations a difference takes; of one that leads alone, from which score on it says "supported"; and of scores
-    that are levels, how often these verdicts are right.
+    A single metric is compared with another. Metrics without a significant difference are planned for; a metric that
+    leads alone gets a threshold; and scores that are levels are evaluated as verdicts.
     """
     import shlex
 
@@ -161,16 +160,16 @@ def next_step(options: AnalysisOptions, config: RunConfig, found: Evaluated, rea
     from metaeval.runs.columns import FILE_PREFIX
     from metaeval.runs.run import are_decided
 
-    results = found.results
+    results = outcome.results
     shown = headlines(results, readings)
-    if found.source is None or not shown or not shown[0].metrics:
+    if outcome.source is None or not shown or not shown[0].metrics:
         return []
     first = shown[0]
     rated = any(result.unit == "rating" for result in results)
     rows = [row.metric for row in first.result.rows if row.kind == "metric"]
     known = [name.removeprefix(FILE_PREFIX) for name in config.metrics]
     typed = dict(zip(rows, known, strict=True)) if len(rows) == len(known) else {}
-    if rated and all(result.protocol != "verdicts" for result in results) and are_decided(found):
+    if rated and all(result.protocol != "verdicts" for result in results) and are_decided(outcome):
         command, purpose = ["evaluate", *known, "-p", "verdicts"], "how often these verdicts are right, as they stand"
     else:
         leading = [typed.get(name, name) for name in top(first)]
@@ -180,7 +179,7 @@ def next_step(options: AnalysisOptions, config: RunConfig, found: Evaluated, rea
         return []
     chosen = options.run().protocols != RunConfig().protocols and len({result.protocol for result in results}) == 1
     if chosen and command[0] in ("compare", "plan"):
-        command += ["-p", first.result.protocol]  # else they would speak of another measure than the table
+        command += ["-p", first.result.protocol]  # else the command would use another measure than the table
     kept = [name for name in _KEPT if name in type(options).model_fields]
     takes = registry.find("analysis", command[0]).options
     return [f"Next: metaeval {shlex.join([*command, *words_of(options, kept, takes, short=True)])}   ({purpose})"]
@@ -189,15 +188,15 @@ def next_step(options: AnalysisOptions, config: RunConfig, found: Evaluated, rea
 def _comparison(
     protocol: str, groups: int, leading: Sequence[str], metrics: Sequence[str], rated: bool
 ) -> tuple[list[str], str]:
-    """The command that takes the leading metrics further, as words, and what it shows; none where nothing does.
+    """Return the next command for the leading metrics, as words, and its purpose; empty where there is none.
 
-    metrics: all of them, as they are typed.
+    metrics: all metrics, as they are typed.
     """
     if len(metrics) == 1:
         other = "bm25" if list(metrics) == ["overlap"] else "overlap"
         return ([], "") if rated else (["compare", leading[0], other], "whether it differs from another metric")
     if len(leading) > 1 and protocol == "systems":
-        # More rows do not separate them: `plan` plans for groups, and refuses correlations of a few systems.
+        # More rows do not help: `plan` plans for groups, and refuses correlations of a few systems.
         return ["compare", *leading[:2]], "by how much they may differ"
     if len(leading) > 1 and groups < 2:
         return [], ""  # a plan is drawn from groups
@@ -205,7 +204,7 @@ def _comparison(
         return ["plan", *leading[:2]], "how many rows it takes to detect a difference between the two"
     if rated:
         return ["compare", leading[0], next(name for name in metrics if name != leading[0])], "by how much they differ"
-    return ["thresholds", leading[0], "--learn"], "the score from which on it says supported"
+    return ["thresholds", leading[0], "--learn"], "the threshold from which it says supported"
 
 
 RUN = Analysis(

@@ -1,4 +1,4 @@
-"""Score files: the scores of a data set, one file for each metric, or shards of them."""
+"""Score files: the scores of a data set, one file for each metric, or in shards."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _run(options: ScoreOptions, progress: MetricProgress | None) -> Done:
 
     shard = read_shard(options.shard) if options.shard else None
     if shard is not None and options.dry_run:
-        raise UserError("--dry-run tells of the whole job: leave --shard out.")
+        raise UserError("--dry-run is for the whole job: leave --shard out.")
     run, instead = job_of(options, tables=True)
     if instead:
         return instead
     written: list[ScoreFileWritten | ShardWritten] = []
     parts: Iterable[ScoreFileWritten | ShardWritten]
-    # Files are written while scores are made: those of a table can be larger than the memory.
+    # Files are written during scoring: scores of a table can be larger than the memory.
     if shard is None:
         parts = export_scores(run, options.output, options.format, progress)
     else:
@@ -58,19 +58,19 @@ def _run(options: ScoreOptions, progress: MetricProgress | None) -> Done:
     return Done(
         config=run,
         shown=(),
-        verdict=[str(one) for one in written],
+        verdict=[str(file) for file in written],
         warnings=[_ENDED] if ended else [],
         value=written,
         exit_code=EXIT_CODE if ended else 0,
     )
 
 
-_ENDED = "metaeval: ended as asked. Finished blocks are written; the same command goes on from there."
+_ENDED = "metaeval: ended as requested. Finished blocks are written; the same command continues from there."
 
 SCORE = Analysis(
     name="score",
     summary="Score the data and write one score file per metric.",
-    about="""A shard's task that gets SIGTERM finishes the block in hand if there is time (Slurm's --signal), and ends
+    about="""A shard's task that gets SIGTERM finishes the current block if there is time (Slurm's --signal), and ends
 with exit code 75; started again it goes on.""",
     examples=[
         "score -m overlap,minilm-cosine -d wice --data ../shared/data --output scores/wice",

@@ -1,4 +1,4 @@
-"""Jobs in shards: the batch file that runs them, how far they are, their scores merged and checked."""
+"""Jobs in shards: their batch file, progress, merging, and checks of their scores."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class VerifyOptions(TrustSettings, ExecutorSettings, DeclaredOptions):
     blocks: Annotated[int, Flag("NUMBER")] = 3
     """Blocks of each metric that are scored again."""
     seed: Annotated[int, Flag("NUMBER")] = 0
-    """Seed from which they are drawn."""
+    """Seed from which these blocks are drawn."""
 
 
 def _status(options: StatusOptions, _: MetricProgress | None) -> Done:
@@ -129,13 +129,13 @@ def _merge(options: MergeOptions, _: MetricProgress | None) -> Done:
     with ScoreStore(run.store_path) as store:
         merged = list(merge_shards(options.folder, store))
     lines = []
-    for one in merged:
-        parts = [f"{one.rows:,} scores, {one.new:,} of them new"]
-        if one.kept:
-            parts.append(f"{one.kept:,} differ from those in the store, which stay")
-        if one.failed:
-            parts.append(f"{one.failed:,} failed ones left out")
-        lines.append(f"{one.metric}: {', '.join(parts)}{_devices(one.devices)}")
+    for part in merged:
+        parts = [f"{part.rows:,} scores, {part.new:,} of them new"]
+        if part.kept:
+            parts.append(f"{part.kept:,} differ from those in the store, which stay")
+        if part.failed:
+            parts.append(f"{part.failed:,} failed ones left out")
+        lines.append(f"{part.metric}: {', '.join(parts)}{_devices(part.devices)}")
     lines.append(f"Merged into {run.store_path}")
     if not all(state.complete for state in shard_states(options.folder)):
         folder = shlex.quote(str(options.folder))
@@ -144,7 +144,7 @@ def _merge(options: MergeOptions, _: MetricProgress | None) -> Done:
 
 
 def _devices(names: Sequence[str]) -> str:
-    """The models of device, where there are several: their scores can differ in the last digits."""
+    """Return a text with the models of device where there are several: their scores can differ in the last digits."""
     return f"; on {len(names)} models of device: {', '.join(names)}" if len(names) > 1 else ""
 
 
@@ -155,11 +155,11 @@ def _verify(options: VerifyOptions, progress: MetricProgress | None) -> Done:
     settings = {name: getattr(options, name) for name in replaced if name in options.model_fields_set}
     checks = list(verify_shards(options.folder, settings, options.blocks, options.seed, progress))
     lines = []
-    for one in checks:
-        where = "the same model of device" if one.same_device else "another model of device"
-        differing = f"{one.differing:,} differ, by up to {one.largest:.1e}" if one.differing else "all equal"
-        lines.append(f"{one.metric}: {one.blocks:,} blocks, {one.pairs:,} pairs on {where}: {differing}")
-    agree = all(one.agrees for one in checks)
+    for check in checks:
+        where = "the same model of device" if check.same_device else "another model of device"
+        differing = f"{check.differing:,} differ, by up to {check.largest:.1e}" if check.differing else "all equal"
+        lines.append(f"{check.metric}: {check.blocks:,} blocks, {check.pairs:,} pairs on {where}: {differing}")
+    agree = all(check.agrees for check in checks)
     if not agree:
         lines.append("The scores differ by more than they may: do not merge these shards.")
     return Done(shown=(), verdict=lines, value=checks, exit_code=0 if agree else 1)
@@ -169,7 +169,7 @@ SLURM = Analysis(
     name="shards slurm",
     summary="Print a Slurm batch file that scores a job in shards.",
     about="""Nothing is scored. A task that is started again goes on where it was. Two minutes before its time is up it
-finishes the blocks in hand and ends (75).""",
+finishes the current blocks and ends (75).""",
     examples=[
         "shards slurm -m autoais -d gensearch --tasks 64 --gpus 1 > job.sbatch",
         "shards slurm -m autoais -d gensearch --tasks 8 --gpus 4 --ray > job.sbatch",

@@ -1,4 +1,4 @@
-"""The stores of scores and of chat models' replies: what is damaged in them, and what space they take."""
+"""The stores of scores and of chat models' replies: checks for damage, and compaction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StoreOptions(ResultsSettings, DeclaredOptions):
 
 
 def _stores(options: StoreOptions) -> Iterator[Database]:
-    """The stores that are there, each open until the next one is asked for; `UserError` for one that is not."""
+    """Yield each existing store, open until the next step; `UserError` for a named store that does not exist."""
     from metaeval.llm.replies import ReplyStore, replies_path
     from metaeval.scoring.store import ScoreStore
 
@@ -48,25 +48,31 @@ def _stores(options: StoreOptions) -> Iterator[Database]:
 
 
 def _verify(options: StoreOptions, progress: MetricProgress | None) -> Done:
-    found: dict[Path, Verified] = {}
+    verified_by_path: dict[Path, Verified] = {}
     lines: list[str] = []
     for store in _stores(options):
-        found[store.path] = verified = store.verify()
+        verified_by_path[store.path] = verified = store.verify()
         lines += _verified_lines(store, verified)
-    return Done(shown=lines, value=found, exit_code=0 if all(one.sound for one in found.values()) else 1)
-
-
-def _verified_lines(store: Database, found: Verified) -> Iterator[str]:
-    rows = (
-        f"{found.rows:,} {store.table}, {found.damaged:,} damaged" if found.rows or not found.faults else "unreadable"
+    return Done(
+        shown=lines,
+        value=verified_by_path,
+        exit_code=0 if all(check.sound for check in verified_by_path.values()) else 1,
     )
-    yield f"{store.path}: {rows} (schema {found.schema}, journal {found.journal})"
-    for fault in found.faults:
+
+
+def _verified_lines(store: Database, verified: Verified) -> Iterator[str]:
+    rows = (
+        f"{verified.rows:,} {store.table}, {verified.damaged:,} damaged"
+        if verified.rows or not verified.faults
+        else "unreadable"
+    )
+    yield f"{store.path}: {rows} (schema {verified.schema}, journal {verified.journal})"
+    for fault in verified.faults:
         yield f"  the file's structure: {fault}"
-    if found.faults:
+    if verified.faults:
         yield "  'metaeval store compact' copies what can be read into a new file."
-    elif found.damaged:
-        yield "  They are never served, but made anew when they are needed; 'metaeval store compact' deletes them."
+    elif verified.damaged:
+        yield "  They are never served, but recomputed when they are needed; 'metaeval store compact' deletes them."
 
 
 VERIFY = Analysis(
@@ -81,12 +87,16 @@ the next run that needs it scores it, or asks for it, again. The exit code is 1 
 
 
 def _compact(options: StoreOptions, progress: MetricProgress | None) -> Done:
-    found: dict[Path, Compacted] = {}
+    compacted_by_path: dict[Path, Compacted] = {}
     lines: list[str] = []
     for store in _stores(options):
-        found[store.path] = done = store.compact()
+        compacted_by_path[store.path] = done = store.compact()
         lines.append(_compacted_line(store, done))
-    return Done(shown=lines, value=found, exit_code=1 if any(done.saved for done in found.values()) else 0)
+    return Done(
+        shown=lines,
+        value=compacted_by_path,
+        exit_code=1 if any(done.saved for done in compacted_by_path.values()) else 0,
+    )
 
 
 def _compacted_line(store: Database, done: Compacted) -> str:

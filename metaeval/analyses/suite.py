@@ -1,4 +1,4 @@
-"""One experiment over several data sets, and the tables of a paper that are made of it."""
+"""Suites: one experiment over several data sets, and the tables of a paper over all of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _OF_ONE_RUN = ("corpus", "requests", "batch", "dry_run")
 
 
 class SuiteResults(Results):
-    """The results of a suite, one for each data set and protocol. tables: those of a paper, by name."""
+    """The results of a suite, one for each data set and protocol. tables: tables of a paper."""
 
     def __init__(self, results: Iterable[Result], readings: Readings, sheets: Sequence[Table]) -> None:
         super().__init__(results, readings)
@@ -52,7 +52,7 @@ class SuiteResults(Results):
 
 
 def read_suite(options: RunOptions) -> Suite:
-    """The suite that options describe; `UserError` for an option that is for one data set."""
+    """Return the suite that options describe; `UserError` for an option that is for one data set."""
     options.refuse([name for name in _OF_ONE_RUN if getattr(options, name)], "for one data set: leave --suite out")
     if options.rehash:
         forget_hashes()
@@ -62,20 +62,20 @@ def read_suite(options: RunOptions) -> Suite:
 
 
 def run_parts(options: RunOptions, progress: MetricProgress | None) -> Parts:
-    """Run each data set, less what cannot be run; the whole is the tables of a paper."""
+    """Run each data set without what cannot be run; the whole output is the tables of a paper."""
     suite = read_suite(options)
     parts = []
     for part in run_suite(suite, progress):
         parts.append(part)
-        if part.found:
-            given = {name: getattr(part.config, name) for name in part.config.model_fields_set}
+        if part.evaluated:
+            settings = {name: getattr(part.config, name) for name in part.config.model_fields_set}
             yield Done(
                 config=part.config,
-                job=partial(write_evaluated, part.config, part.found, "run"),
-                rerun_with=validated(type(options), given, "the settings"),
+                job=partial(write_evaluated, part.config, part.evaluated, "run"),
+                rerun_with=validated(type(options), settings, "the settings"),
             )
     results = [result for part in parts for result in part.results]
-    left_out = [one for part in parts for one in part.left_out]
+    left_out = [omission for part in parts for omission in part.left_out]
     if not results:
         reasons = " ".join(f"{what}: {reason}" for what, reason in omissions(left_out))
         raise UserError(f"Nothing could be run. {reasons}")
@@ -99,11 +99,11 @@ def run_parts(options: RunOptions, progress: MetricProgress | None) -> Parts:
     )
 
 
-def write_evaluated(config: RunConfig, found: Evaluated, command: str, recipe: Mapping[str, Any]) -> tuple[Path, str]:
-    """Write the job of a run; its folder, and in words what is in it."""
-    folder = write_run(config, found, command, recipe)[0].parent
-    names = ", ".join(result.protocol for result in found.results)
-    rows = "" if found.source is None else "; pairs.jsonl"
+def write_evaluated(config: RunConfig, outcome: Evaluated, command: str, recipe: Mapping[str, Any]) -> tuple[Path, str]:
+    """Write the job of a run; return its folder, and a text about its contents."""
+    folder = write_run(config, outcome, command, recipe)[0].parent
+    names = ", ".join(result.protocol for result in outcome.results)
+    rows = "" if outcome.source is None else "; pairs.jsonl"
     return folder, f"report.html; {names}: json{rows}"
 
 

@@ -1,4 +1,4 @@
-"""Thresholds of scores: the decisions that they make between the levels, and the one that a verdict takes."""
+"""Thresholds of scores: decisions between the levels, and the threshold of a verdict."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ThresholdsOptions(PanelOptions):
     to_unit: Annotated[str | None, Flag("UNIT")] = None
     """Unit of that data set (default: that of the data)."""
     learn: Annotated[bool, Flag()] = False
-    """Learn the score from which on each metric says "supported", for 'cite --calibration'."""
+    """Learn the threshold from which each metric says "supported", for 'cite --calibration'."""
     target: Annotated[str, Flag("LEVEL")] = "full"
     """With --learn: lowest human level that counts as supported, full or partial."""
     objective: Annotated[str, Flag("NAME")] = "macro-f1"
@@ -47,8 +47,8 @@ def _run(options: ThresholdsOptions, progress: MetricProgress | None) -> Done:
 
 
 def _learnt(options: ThresholdsOptions, progress: MetricProgress | None) -> Done:
-    """The threshold of each metric's verdicts, from all rows, and how well it decides out of fold."""
-    from metaeval.analyses.calibrate import calibrate, calibration_sheet
+    """Learn the threshold of each metric's verdicts from all rows, and evaluate it by cross-validation."""
+    from metaeval.analyses.learnt_thresholds import calibrate, calibration_sheet
 
     target, objective, folds = options.target, options.objective, options.folds
     run = options.run(**({} if "unit" in options.model_fields_set else {"unit": "citation"}))
@@ -63,9 +63,15 @@ def _learnt(options: ThresholdsOptions, progress: MetricProgress | None) -> Done
 
 
 def _decided(options: ThresholdsOptions, progress: MetricProgress | None) -> Done:
-    """Scores as decisions between the levels, with thresholds from other rows."""
-    from metaeval.analyses.deciding import decided, decision_sheets, decision_table, prepare_decisions, write_pictures
-    from metaeval.analyses.other_levels import carried_over, own_level_columns, own_levels_sheet
+    """Evaluate scores as decisions between the levels, with thresholds from other rows."""
+    from metaeval.analyses.external_decisions import level_probabilities, native_decisions_sheet, transfer_sheet
+    from metaeval.analyses.level_decisions import (
+        cross_validated_decisions,
+        decision_sheets,
+        decision_table,
+        prepare_decisions,
+        write_pictures,
+    )
     from metaeval.report.cells import lay_out
     from metaeval.report.notebook import Sheets
     from metaeval.runs.metric_scores import load_panel
@@ -77,14 +83,14 @@ def _decided(options: ThresholdsOptions, progress: MetricProgress | None) -> Don
     panels = [load_panel(run, options.names_metrics, 1, progress)]
     frame, protocol = prepare_decisions(panels[0])
     settings = protocol[1]
-    decisions = [decided(frame, column, settings) for column in panels[0].columns]
+    decisions = [cross_validated_decisions(frame, column, settings) for column in panels[0].columns]
     result = decision_table(panels[0], frame, protocol)
     sheets = decision_sheets(panels[0], frame, settings, decisions)
-    if chances := own_level_columns(panels[0], frame, progress):
-        sheets.append(own_levels_sheet(panels[0], frame, settings, chances))
+    if chances := level_probabilities(panels[0], frame, progress):
+        sheets.append(native_decisions_sheet(panels[0], frame, settings, chances))
     if other:
         panels.append(load_panel(other, options.names_metrics, 1, progress))
-        sheets.append(carried_over(*panels))
+        sheets.append(transfer_sheet(*panels))
     return Done(
         config=run,
         panels=panels,
@@ -103,31 +109,31 @@ def _write_result(result: Result, folder: Path) -> Sequence[Path]:
 
 
 def _elsewhere(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
-    """The same run on another data set; a data set's own options stay behind."""
+    """Return the same run on another data set, without the options of the first data set."""
     from metaeval.runs.columns import FILE_PREFIX
     from metaeval.runs.prepared_run import find_dataset
 
     if any(name.startswith(FILE_PREFIX) for name in run.metrics):
         raise UserError("A score file holds the scores of one data set: --to takes metrics by name.")
-    given = {"dataset": options.to} if isinstance(options.to, str) else {"dataset": run.dataset, **options.to}
+    named_settings = {"dataset": options.to} if isinstance(options.to, str) else {"dataset": run.dataset, **options.to}
     there = {
         "split": options.to_split,
         "unit": options.to_unit or run.unit,
         "trust_config": run.trust_config,
-        "dataset_options": run.dataset_options if given["dataset"] == run.dataset else {},
+        "dataset_options": run.dataset_options if named_settings["dataset"] == run.dataset else {},
     }
-    other = validated(RunConfig, {**run.model_dump(), **there, **given}, "the settings of --to")
+    other = validated(RunConfig, {**run.model_dump(), **there, **named_settings}, "the settings of --to")
     find_dataset(other.dataset, other)  # a wrong name is refused before anything is computed
     return other
 
 
 THRESHOLDS = Analysis(
     name="thresholds",
-    summary="Turn scores into decisions: how good, and from which score on.",
+    summary="Turn scores into decisions, and evaluate the thresholds.",
     about="""By default scores decide between the levels, with thresholds from the other folds of the data (--set
-protocol_options.decision.folds=10, ...objective=balanced-accuracy). With --learn: the score from which on a metric
-says "supported" is learnt from all rows, and evaluated by cross-validation over groups; the unit is citation, unless
---unit says chunk.""",
+protocol_options.decision.folds=10, ...objective=balanced-accuracy). With --learn: the threshold from which a
+metric says "supported" is learnt from all rows, and evaluated by cross-validation over groups; the unit is citation,
+unless --unit says chunk.""",
     examples=[
         "thresholds overlap rouge",
         "thresholds overlap -d wice -u citation --to expertqa",

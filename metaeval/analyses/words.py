@@ -1,4 +1,4 @@
-"""Options of an analysis as words of another command, which has them too."""
+"""Options as words of a command line, for another command or from a recipe."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from metaeval.reading import MalformedError, parse_yaml
 def words_of(
     options: AnalysisOptions, names: Iterable[str], takes: type[DeclaredOptions], short: bool = False
 ) -> list[str]:
-    """The file of settings, and each of these settings that differs from the file's, or from its default.
+    """Return the words for the file of settings, and for each setting that differs from the file, or from its default.
 
-    takes: options of the other command. short: one-letter options where there are some.
+    takes: options of the other command. short: use one-letter options where there are some.
     """
     kind = type(options)
     trust = {"trust_config": getattr(options, "trust_config", None)}
@@ -31,48 +31,50 @@ def words_of(
     for name in names:
         if (value := getattr(options, name)) != getattr(usual, name):
             words += (name not in takes.untyped and _option(options, name, value, short)) or [
-                word for key, one in _leaves(name, value, getattr(usual, name)) for word in ("--set", f"{key}={one}")
+                word
+                for key, setting in _leaves(name, value, getattr(usual, name))
+                for word in ("--set", f"{key}={setting}")
             ]
     return words
 
 
 def _option(options: AnalysisOptions, name: str, value: Any, short: bool) -> list[str]:
-    """The words of a setting that an option sets whole, none where only --set does."""
+    """Return the words of a setting that one option sets; empty where --set is needed."""
     field = type(options).model_fields[name]
     flag = flag_of(field)
     option = (short and flag.short) or option_of(name, field)
     if not flag.metavar or value is None or isinstance(value, BaseModel) or (flag.argument and not flag.short):
         return []
     if isinstance(value, Mapping):
-        return [word for key, one in value.items() for word in (option, f"{key}={one}")]
+        return [word for key, setting in value.items() for word in (option, f"{key}={setting}")]
     if isinstance(value, tuple):
-        return [] if any("," in one for one in value) else [option, ",".join(value)]
+        return [] if any("," in member for member in value) else [option, ",".join(value)]
     return [option, str(value)]
 
 
 def _leaves(name: str, value: Any, usual: Any) -> Iterator[tuple[str, str]]:
-    """What differs in a setting, by its key with dots, as --set reads it."""
+    """Yield the differences in a setting by key with dots, as --set reads them."""
     if isinstance(value, BaseModel):
-        for key, one in value:
-            if one != getattr(usual, key):
-                yield from _leaves(f"{name}.{key}", one, getattr(usual, key))
+        for key, setting in value:
+            if setting != getattr(usual, key):
+                yield from _leaves(f"{name}.{key}", setting, getattr(usual, key))
     elif isinstance(value, Mapping) and not any("." in key or "=" in key for key in value):
-        for key, one in value.items():
+        for key, setting in value.items():
             known = usual.get(key) if isinstance(usual, Mapping) else None
-            if one != known or one is None:
-                yield from _leaves(f"{name}.{key}", one, known)
+            if setting != known or setting is None:
+                yield from _leaves(f"{name}.{key}", setting, known)
     else:
         yield name, yaml_text(str(value) if isinstance(value, Path) else value)
 
 
 def command_of(recipe: Mapping[str, Any]) -> list[str]:
-    """The command of a recipe, as words behind `metaeval`; `UserError` for an analysis that is not registered."""
-    name, given = str(recipe.get("analysis")), recipe.get("options")
+    """Return the command of a recipe as words after `metaeval`; `UserError` for an unregistered analysis."""
+    name, values = str(recipe.get("analysis")), recipe.get("options")
     takes = registry.find("analysis", name.replace(" ", ".")).options
     arguments: list[str] = []
     options: list[str] = []
     settings: list[str] = []
-    for key, value in given.items() if isinstance(given, Mapping) else ():
+    for key, value in values.items() if isinstance(values, Mapping) else ():
         field = takes.model_fields.get(key)
         if field is not None and flag_of(field).argument and not isinstance(value, Mapping):
             arguments += map(str, value if isinstance(value, list) else [value])
@@ -84,30 +86,30 @@ def command_of(recipe: Mapping[str, Any]) -> list[str]:
 
 
 def _typed(name: str, field: FieldInfo | None, value: Any) -> list[str]:
-    """An option and its value as words; none for a value that only --set sets."""
+    """Return an option and its value as words; empty for a value that only --set sets."""
     if field is None or not is_typed(field) or value is None:
         return []
     option, flag = option_of(name, field), flag_of(field)
     if isinstance(value, bool):
         return [option] if value else []
     if isinstance(value, Mapping):
-        settings = flag.multiple and not any(isinstance(one, Mapping) for one in value.values())
-        return [word for key, one in value.items() for word in (option, f"{key}={one}")] if settings else []
+        settings = flag.multiple and not any(isinstance(member, Mapping) for member in value.values())
+        return [word for key, setting in value.items() for word in (option, f"{key}={setting}")] if settings else []
     if isinstance(value, list):
         if flag.multiple:
-            return [word for one in value for word in (option, str(one))]
-        return [] if any("," in str(one) for one in value) else [option, ",".join(map(str, value))]
+            return [word for member in value for word in (option, str(member))]
+        return [] if any("," in str(member) for member in value) else [option, ",".join(map(str, value))]
     return [option, str(value)]
 
 
 def _set(name: str, field: FieldInfo | None, value: Any) -> list[str]:
     usual = field.get_default(call_default_factory=True) if field is not None and not field.is_required() else None
     known = usual.model_dump(mode="json") if isinstance(usual, BaseModel) else usual
-    return [word for key, one in _leaves(name, value, known) for word in ("--set", f"{key}={one}")]
+    return [word for key, setting in _leaves(name, value, known) for word in ("--set", f"{key}={setting}")]
 
 
 def yaml_text(value: Any) -> str:
-    """A value as YAML: text as it is where it stays text, all else as JSON."""
+    """Return a value as YAML: text as it is where YAML reads it as that text, all else as JSON."""
     try:
         if isinstance(value, str) and value == value.strip() and parse_yaml(value) == value:
             return value

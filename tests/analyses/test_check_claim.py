@@ -68,9 +68,9 @@ def test_claims_that_cannot_be_read(text, said):
 
 @pytest.mark.parametrize(("measure", "key"), [("AUC", "overall"), ("Spearman", "spearman"), ("Kendall", "kendall")])
 def test_the_protocols_own_variant_is_what_a_run_gives(scores, values, tried, measure, key):
-    assert [one.value for one in tried(measure).own] == [pytest.approx(values[key])]
+    assert [one.value for one in tried(measure).protocol_variants] == [pytest.approx(values[key])]
     claimed = check_claim(scores, f"{values[key]:.4f} {measure} on mini")
-    assert set(claimed.own) <= set(claimed.giving)
+    assert set(claimed.protocol_variants) <= set(claimed.giving)
     assert "it is one of them" in claim_sentence(claimed)
 
 
@@ -114,7 +114,7 @@ def test_scores_of_other_data_are_refused():
 def test_variants_that_differ_in_ties_only_are_one_line(scores):
     apart = {name: score + number * 1e-9 for number, (name, score) in enumerate(scores.items())}
     found = check_claim(apart, "0.5 AUC on mini")
-    value = f"{found.own[0].value:.6f}"
+    value = f"{found.protocol_variants[0].value:.6f}"
     tried = check_claim(apart, f"{value} AUC on mini")
     words = [line.cells[-1].number for line in claim_sheet(tried).blocks[-1].lines]
     assert {one.ties for one in tried.giving} == {"half", "optimistic", "pessimistic"}

@@ -193,7 +193,7 @@ def test_the_record_says_what_was_run_and_left_out(suite_file, tmp_path):
     file = suite_file("datasets: [mini]\nmetrics: [overlap, nobody]\nprotocols: [correlation, retrieval]\n")
     suite = read_suite(file, {}, QUICK)
     (part,) = run_suite(suite)
-    written = [path for path in write_run(part.config, part.found) if path.suffix == ".json"]
+    written = [path for path in write_run(part.config, part.evaluated) if path.suffix == ".json"]
 
     path = write_record(suite, suite.folder(part.results, Command("run --suite")), [part])
 

@@ -174,7 +174,7 @@ def test_a_file_that_was_read_is_held_by_its_hash(cli, fake, answers, path):
     ended = cli("results", "rerun")
 
     assert ended.code == 2
-    assert f"cannot be run again: {path} is gone, or other than it was" in ended.err
+    assert f"cannot be run again: {path} is missing or has changed" in ended.err
 
 
 def test_files_of_tables_are_in_the_recipe(cli, answers):

@@ -221,7 +221,7 @@ def test_a_file_of_the_command_that_has_changed_is_told(cli, fake, answers):
     assert "--model tiny" in out
     assert "--base-url http://" in out
     prompt.write_text("Another. {query} {passages} {statements} Reply in JSON.")
-    assert f"  - {prompt} is gone, or other than it was." in cli("results", "explain", "latest").out
+    assert f"  - {prompt} is missing or has changed." in cli("results", "explain", "latest").out
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     assert "another wording than metaeval has here" in lines["editing"]
     assert "in metaeval's own words" in lines["attribution"]

@@ -101,7 +101,7 @@ def test_the_hash_explains_all_rows_and_one_row_with_its_commands(cli, ran):
 
     assert (every.code, one.code) == (0, 0)
     assert cli("results", "explain", "latest", "bm25").out == one.out
-    assert "'unit:chunk' is no job" in cli("results", "diff", "latest", "unit:chunk").err
+    assert "'unit:chunk' is not a job" in cli("results", "diff", "latest", "unit:chunk").err
     assert cli("results", "diff", "latest", job_hash(ran)).code == 0
     files, _, rest = every.out.partition(": each file is as it was written\nAll rows:\n")
     assert files.count(".json") == 3

@@ -105,7 +105,7 @@ def test_a_file_that_was_read_is_held_by_its_hash(cli, tmp_path):
     ended = cli("results", "rerun")
 
     assert ended.code == 2
-    assert "cannot be run again: mine.jsonl is gone, or other than it was" in ended.err
+    assert "cannot be run again: mine.jsonl is missing or has changed" in ended.err
 
 
 def test_a_job_without_a_recipe_says_so(cli):

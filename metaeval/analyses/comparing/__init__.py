@@ -1,1 +1,1 @@
-"""Metrics held against each other: pairs, parts of the data, biases, likeness, joint gain, planning."""
+"""Comparisons of metrics: pairs, subgroups of the data, biases, agreement, joint gain, planning."""

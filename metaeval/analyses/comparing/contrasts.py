@@ -1,4 +1,4 @@
-"""Pairs of metrics: equivalence, closed-form tests, groups needed, their table, and what `compare` prints at first."""
+"""Pairs of metrics: equivalence, closed-form tests, groups needed, their table, and the headline of `compare`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MANY = 6
 
 @dataclass(frozen=True)
 class PairTables:
-    """One protocol's result, its pairs of metrics as a sheet, and the headline's part of that table."""
+    """The result of one protocol, the table of its pairs of metrics, and the part of that table for the headline."""
 
     result: Result
     sheet: Table
@@ -49,12 +49,13 @@ def check_comparison(config: RunConfig, margin: float) -> None:
         raise UserError(f"comparison.alpha is {config.comparison.alpha:g}; equivalence needs one below 0.5.")
 
 
-def compare_pairs(panel: Panel, asked: Asked, margin: float) -> PairTables:
+def compare_pairs(panel: Panel, protocol_setup: Asked, margin: float) -> PairTables:
     """Compare every two metrics under one protocol and each measure of its table.
 
-    margin: within which two metrics count as equally good, raw. The run's settings must have passed `check_comparison`.
+    margin: largest raw difference at which two metrics count as equally good. The run's settings must have passed
+    `check_comparison`.
     """
-    protocol, options = asked
+    protocol, options = protocol_setup
     frame = panel.source.frame(protocol)
     result = evaluate(frame, panel.columns, protocol, options, panel.config)
     tested = result.significance
@@ -62,10 +63,10 @@ def compare_pairs(panel: Panel, asked: Asked, margin: float) -> PairTables:
         raise UserError("Nothing was compared: the permutations are switched off.")
     metrics = {column.name: judged(frame, column) for column in panel.columns}
     keys = list(dict.fromkeys(pair.measure for pair in tested.comparisons))
-    found = contrasts(protocol, options, panel.resampling, metrics, keys, margin, tested.alpha)
+    pair_contrasts = contrasts(protocol, options, panel.resampling, metrics, keys, margin, tested.alpha)
     first = [headline(protocol, frame, panel.columns[0]).key]
     sheet = replace(
-        _grid(result, tested, found, keys, margin),
+        _grid(result, tested, pair_contrasts, keys, margin),
         name=f"{protocol.name}-pairs",
         data=result.data,
         settings={
@@ -75,15 +76,17 @@ def compare_pairs(panel: Panel, asked: Asked, margin: float) -> PairTables:
         },
         records=[
             {**pair.model_dump(mode="json"), **{k: v for k, v in asdict(contrast).items() if k not in _NAMES}}
-            for pair, contrast in zip(tested.comparisons, found, strict=True)
+            for pair, contrast in zip(tested.comparisons, pair_contrasts, strict=True)
         ],
     ).noting(result.data.demo)
-    return PairTables(result, sheet, _neighbours(_grid(result, tested, found, first, margin), result, tested, first[0]))
+    return PairTables(
+        result, sheet, _neighbours(_grid(result, tested, pair_contrasts, first, margin), result, tested, first[0])
+    )
 
 
 def ranking(result: Result, keys: Sequence[str]) -> Note:
-    """The metrics by value under each measure, with the number of their significance cluster."""
-    said = []
+    """Return a note with the metrics by value under each measure, and the number of their significance cluster."""
+    entries = []
     for column in result.columns:
         if column.key not in keys:
             continue
@@ -95,18 +98,28 @@ def ranking(result: Result, keys: Sequence[str]) -> Note:
             clusters.setdefault(str(row.clusters.get(column.key, "")), []).append(name)
         text = "; ".join(f"{place} {', '.join(names)}".strip() for place, names in clusters.items())
         if text:
-            said.append((plain(column.label), text))
-    return Note("clusters", "by value, those of one number not told apart from its best", tuple(said))
+            entries.append((plain(column.label), text))
+    return Note(
+        "clusters",
+        "by value; metrics of one number are not significantly different from the best of them",
+        tuple(entries),
+    )
 
 
-def _grid(result: Result, tested: Significance, found: Sequence[Contrast], keys: Sequence[str], margin: float) -> Table:
-    """The report's table of pairs with columns added: closed forms, equivalence, groups needed."""
+def _grid(
+    result: Result, tested: Significance, pair_contrasts: Sequence[Contrast], keys: Sequence[str], margin: float
+) -> Table:
+    """Return the report's table of pairs with further columns: closed forms, equivalence, groups needed."""
     columns = [column for column in result.columns if column.key in keys]
     plain_grid = comparison_grid(result, keys)
-    found = [one for one in found if one.measure in keys]
-    by_place = {(one.measure, one.one, one.other): one for one in found}
-    tests = {key: label for key, label in _TESTS.items() if any(getattr(one, key) is not None for one in found)}
-    pairs = {one.key: [pair for pair in tested.comparisons if pair.measure == one.key] for one in columns}
+    pair_contrasts = [contrast for contrast in pair_contrasts if contrast.measure in keys]
+    by_place = {(contrast.measure, contrast.one, contrast.other): contrast for contrast in pair_contrasts}
+    tests = {
+        key: label
+        for key, label in _TESTS.items()
+        if any(getattr(contrast, key) is not None for contrast in pair_contrasts)
+    }
+    pairs = {column.key: [pair for pair in tested.comparisons if pair.measure == column.key] for column in columns}
     shown = [column for column in columns if pairs[column.key]]
     blocks = []
     for block, column in zip(plain_grid.blocks, shown, strict=True):
@@ -117,17 +130,17 @@ def _grid(result: Result, tested: Significance, found: Sequence[Contrast], keys:
         blocks.append(Block(block.title, tuple(lines)))
     reading, *others = plain_grid.footer
     one_difference = len({(column.scale, column.digits) for column in columns}) == 1
-    asked = f"±{numeral(margin, columns[0])}" if one_difference else f"±{margin:g} (unscaled)"
+    margin_text = f"±{numeral(margin, columns[0])}" if one_difference else f"±{margin:g} (unscaled)"
     return replace(
         plain_grid,
-        headings=(*plain_grid.headings, *tests.values(), f"equal within {asked}", "groups needed"),
+        headings=(*plain_grid.headings, *tests.values(), f"equal within {margin_text}", "groups needed"),
         blocks=tuple(blocks),
-        footer=(reading, ranking(result, keys), *_notes(found, tests, tested.alpha, asked), *others),
+        footer=(reading, ranking(result, keys), *_notes(pair_contrasts, tests, tested.alpha, margin_text), *others),
     )
 
 
 def _neighbours(grid: Table, result: Result, tested: Significance, key: str) -> Table:
-    """Of many metrics, the pairs that stand next to each other by value; of few, all pairs."""
+    """Return all pairs of few metrics; of many, the pairs that are neighbours by value."""
     pairs = [pair for pair in tested.comparisons if pair.measure == key]
     if len(pairs) <= _MANY or not grid.blocks:
         return grid
@@ -136,8 +149,8 @@ def _neighbours(grid: Table, result: Result, tested: Significance, key: str) -> 
     next_to = {frozenset(two) for two in pairwise(order)}
     (block,) = grid.blocks
     kept = [line for line, pair in zip(block.lines, pairs, strict=True) if {pair.one, pair.other} in next_to]
-    said = Note("shown", f"neighbours by value, {len(kept)} of {len(pairs)} pairs; the files hold them all")
-    return replace(grid, blocks=(Block(block.title, tuple(kept)),), footer=(said, *grid.footer))
+    shown_note = Note("shown", f"neighbours by value, {len(kept)} of {len(pairs)} pairs; the files hold them all")
+    return replace(grid, blocks=(Block(block.title, tuple(kept)),), footer=(shown_note, *grid.footer))
 
 
 def _cells(contrast: Contrast, column: Column, tests: Mapping[str, str]) -> tuple[Cell, ...]:
@@ -151,12 +164,14 @@ def _cells(contrast: Contrast, column: Column, tests: Mapping[str, str]) -> tupl
     return (*closed, equal, needed)
 
 
-def _notes(found: Sequence[Contrast], tests: Mapping[str, str], alpha: float, asked: str) -> tuple[Note, ...]:
-    groups = max((one.groups for one in found), default=0)
+def _notes(
+    pair_contrasts: Sequence[Contrast], tests: Mapping[str, str], alpha: float, margin_text: str
+) -> tuple[Note, ...]:
+    groups = max((contrast.groups for contrast in pair_contrasts), default=0)
     closed = " and ".join(label.removesuffix(" p") for label in tests.values())
     equal = (
         f"two one-sided tests at {alpha:g}: whether the {100 * (1 - 2 * alpha):g} % interval of the difference "
-        f"lies within {asked}, and the smallest margin that it lies in"
+        f"lies within {margin_text}, and the smallest margin that it lies in"
     )
     needed = f"groups for {100 * POWER:g} % power if the true difference were the one found; here are {groups:,}"
     independent = f"the tests of {closed} take rows as independent, which rows of one group are not: cross-checks only"
@@ -170,14 +185,14 @@ _CORRELATION = Column(key="", label="", digits=2)
 
 
 def headline_pairs(pairs: Sequence[PairTables]) -> Table:
-    """The pairs of every protocol's headline measure: difference, adjusted p, and the groups that it would take."""
+    """Return one table of the headline measures of all protocols: difference, adjusted p, and groups needed."""
     first = pairs[0].headline
     blocks = []
-    for one in pairs:
-        places = [one.headline.headings.index(name) for name in _SHOWN]
+    for tables in pairs:
+        places = [tables.headline.headings.index(name) for name in _SHOWN]
         blocks += [
             Block(block.title, tuple(replace(line, cells=tuple(line.cells[n] for n in places)) for line in block.lines))
-            for block in one.headline.blocks
+            for block in tables.headline.blocks
         ]
     shown = next((note for note in first.footer if note.label == "shown"), Note())
     needed = next((note for note in first.footer if note.label == "needed"), Note())
@@ -196,15 +211,15 @@ def headline_pairs(pairs: Sequence[PairTables]) -> Table:
 
 
 def _reading(pairs: Sequence[PairTables], blocks: Sequence[Block]) -> str:
-    """What the signs between the names mean, of those that are there."""
-    said = (note.text for one in pairs for note in one.headline.footer if note.label == "reading")
-    parts = dict.fromkeys(part for text in said for part in text.split("; "))
+    """Return the meanings of the signs between the names, for the signs that occur."""
+    texts = (note.text for tables in pairs for note in tables.headline.footer if note.label == "reading")
+    parts = dict.fromkeys(part for text in texts for part in text.split("; "))
     signs = {sign for block in blocks for line in block.lines for sign in line.name.replace("<", ">").split()}
     return "; ".join(part for part in parts if part.split()[1] in signs)
 
 
 def _holm(result: Result) -> str:
-    """Which tests p is adjusted over."""
+    """Return a text that says which tests p is adjusted over."""
     tested = result.significance
     if tested is None:
         return ""
@@ -212,49 +227,57 @@ def _holm(result: Result) -> str:
 
 
 def comparison_findings(pairs: Sequence[PairTables], others: Sequence[Table]) -> list[str]:
-    """Who leads, of two metrics by how much, how alike they rank the rows, and what a stack of them gains."""
+    """Return sentences: which metric leads, the difference of two, the agreement of rankings, the gain of stacks."""
     headlines = [
-        Headline(one.result, column)
-        for one in pairs
-        for column in one.result.columns
-        if plain(column.label) in {block.title for block in one.headline.blocks}
+        Headline(tables.result, column)
+        for tables in pairs
+        for column in tables.result.columns
+        if plain(column.label) in {block.title for block in tables.headline.blocks}
     ]
     by_name = {sheet.name: sheet.records for sheet in others}
-    said = (
+    sentences = (
         leading(headlines),
         _apart(pairs, headlines),
         _alike(by_name.get("agreement", ())),
         _gains(by_name.get("complementarity", ())),
     )
-    return [text for text in said if text]
+    return [text for text in sentences if text]
 
 
 def _apart(pairs: Sequence[PairTables], headlines: Sequence[Headline]) -> str:
-    """Of two metrics the difference under each headline measure, as a paper reports it."""
-    columns = {(one.result.protocol, one.column.key): one.column for one in headlines}
-    said = []
-    for one in pairs:
-        if len({record["one"] for record in one.sheet.records} | {record["other"] for record in one.sheet.records}) > 2:
+    """Return the difference of two metrics under each headline measure, as a paper reports it; "" for more metrics."""
+    columns = {(measure.result.protocol, measure.column.key): measure.column for measure in headlines}
+    differences = []
+    for tables in pairs:
+        if (
+            len(
+                {record["one"] for record in tables.sheet.records}
+                | {record["other"] for record in tables.sheet.records}
+            )
+            > 2
+        ):
             return ""
-        for record in one.sheet.records:
-            column = columns.get((one.result.protocol, str(record["measure"])))
+        for record in tables.sheet.records:
+            column = columns.get((tables.result.protocol, str(record["measure"])))
             difference, low, high, p = (record[name] for name in ("difference", "low", "high", "holm"))
             ends = [end for end in (difference, low, high, p) if isinstance(end, float)]
             if column is None or len(ends) < 4:
                 continue
             value, *interval = (numeral(end, column) for end in ends[:3])
-            level = f"{100 * one.result.interval.level:g} %"
-            said.append(f"{plain(column.label)} {value} ({level} interval {' to '.join(interval)}; p = {ends[3]:.2g})")
+            level = f"{100 * tables.result.interval.level:g} %"
+            differences.append(
+                f"{plain(column.label)} {value} ({level} interval {' to '.join(interval)}; p = {ends[3]:.2g})"
+            )
             names = f"{plain(str(record['one']))} less {plain(str(record['other']))}"
             groups = count(int(record["groups"] or 0), "group")
-    return f"{names}: {', '.join(said)}; {groups}, paired permutation test." if said else ""
+    return f"{names}: {', '.join(differences)}; {groups}, paired permutation test." if differences else ""
 
 
 def _alike(records: Sequence[Record]) -> str:
     known = sorted(
-        (float(value), f"{plain(str(one['one']))} and {plain(str(one['other']))}")
-        for one in records
-        if isinstance(value := one.get("spearman"), float)
+        (float(value), f"{plain(str(record['one']))} and {plain(str(record['other']))}")
+        for record in records
+        if isinstance(value := record.get("spearman"), float)
     )
     if not known:
         return ""
@@ -267,11 +290,11 @@ def _alike(records: Sequence[Record]) -> str:
 
 def _gains(records: Sequence[Record]) -> str:
     shown, tried = [], []
-    for one in records:
-        objective, low = str(one["objective"]), one["low"]
+    for record in records:
+        objective, low = str(record["objective"]), record["low"]
         tried.append(_OBJECTIVES.get(objective, objective))
         if isinstance(low, float) and low > 0:
-            shown.append(f"{plain(str(one['best_stack']))} by {tried[-1]}")
+            shown.append(f"{plain(str(record['best_stack']))} by {tried[-1]}")
     if not records:
         return ""
     if shown:

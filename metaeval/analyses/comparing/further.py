@@ -1,4 +1,4 @@
-"""What `compare` looks at beside the pairs of metrics: preferences, agreement, and the gain of stacks."""
+"""Further analyses of `compare`: dependence of scores on length and position, agreement, and the gain of stacks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from metaeval.stats.resampling import Draws, percentile_interval, replicate
 from protocols.contract import Judgements, Resampling
 
 WITHIN = "within levels"
-"""The mean over levels, weighted by their rows."""
+"""Name of the mean over levels, weighted by their rows."""
 
 # Gold values beyond this many are cut into as many bins of equal size.
 _MOST_VALUES = 10
@@ -40,10 +40,10 @@ _NAMES = {2.0: "full", 1.0: "partial", 0.0: "none"}
 
 
 @dataclass(frozen=True)
-class Preference:
-    """Spearman correlation of a metric's score with one property of a row, inside one level or over them (`WITHIN`).
+class ScoreBias:
+    """Spearman correlation of a metric's score with a property of a row, in one level or as their mean (`WITHIN`).
 
-    None where undefined: a constant score or property. rows, groups: that it rests on.
+    of: the property. value: None where the score or the property is constant. rows, groups: those that were used.
     """
 
     metric: str
@@ -56,10 +56,10 @@ class Preference:
     groups: int
 
 
-def preferences(
+def score_biases(
     metric: str, rows: Judgements, of: str, values: Floats, stratum: Ints, names: Sequence[str], resampling: Resampling
-) -> list[Preference]:
-    """How one metric's scores go with `values` (n,) inside each stratum, codes (n,) into `names`, and over them all.
+) -> list[ScoreBias]:
+    """Correlate one metric's scores with `values` (n,) in each stratum (codes (n,) into `names`), and average them.
 
     The mean weights a stratum by its rows in the resample, and leaves out strata where the correlation is undefined.
     """
@@ -77,8 +77,8 @@ def preferences(
 
     def mean(draws: Draws) -> Floats:
         weights, coefficients = [], []
-        for name, one in prepared.items():
-            coefficient = replicate(one, draws)[0]
+        for name, correlation in prepared.items():
+            coefficient = replicate(correlation, draws)[0]
             size = sizes[name].astype(np.float64)[:, None]
             weight = np.concatenate([weighted_sums(size, tile)[0] for tile in draws])
             weights.append(np.where(np.isnan(coefficient), 0.0, weight))
@@ -90,33 +90,38 @@ def preferences(
 
     runs: dict[str, Callable[[Draws], Floats]] = {WITHIN: mean, **{name: partial(of_level, name) for name in inside}}
     sizes = {WITHIN: np.bincount(compact[scored], minlength=codes.size), **sizes}
-    found = {name: intervals(run, sizes[name], resampling, (-1.0, 1.0))[0] for name, run in runs.items()}
+    estimates = {name: intervals(run, sizes[name], resampling, (-1.0, 1.0))[0] for name, run in runs.items()}
     return [
-        Preference(
-            *(metric, of, name, one.value, one.low, one.high),
+        ScoreBias(
+            *(metric, of, name, estimate.value, estimate.low, estimate.high),
             rows=int(sizes[name].sum()),
             groups=int(np.count_nonzero(sizes[name])),
         )
-        for name, one in found.items()
+        for name, estimate in estimates.items()
     ]
 
 
-def bias_sheet(panel: Panel, asked: Asked) -> Table:
-    """Every metric's preference for length and place, with cluster intervals, on the rows that a protocol sees.
+def bias_sheet(panel: Panel, protocol_setup: Asked) -> Table:
+    """Return the dependence of each metric's scores on length and position, given the label, with cluster intervals.
 
-    Raises `UserError` for rated texts that are not in the data.
+    Raises `UserError` where the rated texts are not in the data.
     """
-    frame = panel.source.frame(asked[0])
+    frame = panel.source.frame(protocol_setup[0])
     stratum, names = _strata(frame)
     properties = _properties(panel, frame)
-    found = [
-        one
+    biases = [
+        preference
         for column in panel.columns
         for of, values in properties.items()
-        for one in preferences(column.name, judged(frame, column), of, values, stratum, names, panel.resampling)
+        for preference in score_biases(column.name, judged(frame, column), of, values, stratum, names, panel.resampling)
     ]
     shown = [WITHIN, *names] if len(panel.columns) <= _SHOWN else [WITHIN]
-    placed = {(one.metric, one.level, one.of): cell(one.value, one.low, one.high, signed=True) for one in found}
+    placed = {
+        (preference.metric, preference.level, preference.of): cell(
+            preference.value, preference.low, preference.high, signed=True
+        )
+        for preference in biases
+    }
     rows: list[TableRow] = []
     for level, column in product(shown, panel.columns):
         cells = [placed.get((column.name, level, of), cell(None)) for of in properties]
@@ -125,28 +130,28 @@ def bias_sheet(panel: Panel, asked: Asked) -> Table:
         panel,
         frame,
         "bias",
-        "Preference for length and place: Spearman correlation with the score at one labelled level",
+        "Dependence on length and place: Spearman correlation with the score at one labelled level",
         {"analysis": "bias"},
         ("metric", list(properties), rows),
-        [asdict(one) for one in found],
+        [asdict(preference) for preference in biases],
         notes=_notes(list(properties), names),
     )
 
 
 def _properties(panel: Panel, frame: Frame) -> dict[str, Floats]:
-    found = {"statement length": statement_words(panel, frame).astype(np.float64)}
+    properties = {"statement length": statement_words(panel, frame).astype(np.float64)}
     source = panel.source
     if not isinstance(source, RatedSet):
         rows = [source.rows[number] for number in frame.numbers]
         read = frame.unit if frame.unit in ("chunk", "evidence") else "document"
-        found[f"{read} length"] = np.array([float(row.words) for row in rows])
+        properties[f"{read} length"] = np.array([float(row.words) for row in rows])
         if frame.unit == "chunk":
-            found["chunk position"] = np.array([float(row.position) for row in rows])
-    return found
+            properties["chunk position"] = np.array([float(row.position) for row in rows])
+    return properties
 
 
 def _strata(frame: Frame) -> tuple[Ints, list[str]]:
-    """The gold level of each row, (n,), and the levels' names from the highest; many values go into bins."""
+    """Return the gold level of each row, (n,), and the levels' names, the highest first; many values are binned."""
     values, code = np.unique(-frame.gold, return_inverse=True)
     if values.size > _MOST_VALUES:
         ends = np.unique(np.quantile(-frame.gold, np.arange(1, _BINS) / _BINS))
@@ -159,7 +164,7 @@ def _strata(frame: Frame) -> tuple[Ints, list[str]]:
 
 
 def _notes(properties: Sequence[str], names: Sequence[str]) -> list[Note]:
-    later = "; of position, a preference for late chunks" if "chunk position" in properties else ""
+    later = "; of position, late chunks score higher" if "chunk position" in properties else ""
     binned = any(" to " in name for name in names)
     inside = "bins of about equal size, inside which the ratings still differ," if binned else "the levels,"
     return [
@@ -168,9 +173,9 @@ def _notes(properties: Sequence[str], names: Sequence[str]) -> list[Note]:
     ]
 
 
-def agreement_sheet(panel: Panel, asked: Asked) -> Table:
-    """The Spearman correlation of each two metrics' scores, on the rows that a protocol sees and both scored."""
-    frame = panel.source.frame(asked[0])
+def agreement_sheet(panel: Panel, protocol_setup: Asked) -> Table:
+    """Return the Spearman correlations of the metrics' scores, on the rows of a protocol that both metrics scored."""
+    frame = panel.source.frame(protocol_setup[0])
     scores = np.array([column.score[frame.numbers] for column in panel.columns])
     matrix = rank_correlation_matrix(scores)
     names = [plain(column.name) for column in panel.columns]
@@ -180,12 +185,12 @@ def agreement_sheet(panel: Panel, asked: Asked) -> Table:
         rows.append(("", name, [cell(known(matrix[i, j])) if j < i else "" for j in range(len(names) - 1)]))
     records = [
         {
-            "one": one.name,
-            "other": other.name,
+            "one": first.name,
+            "other": second.name,
             "spearman": known(matrix[i, j]),
             "rows": int((scored[i] & scored[j]).sum()),
         }
-        for (i, one), (j, other) in combinations(enumerate(panel.columns), 2)
+        for (i, first), (j, second) in combinations(enumerate(panel.columns), 2)
     ]
     return make_sheet(
         panel,
@@ -203,10 +208,10 @@ def agreement_sheet(panel: Panel, asked: Asked) -> Table:
 FOLDS = 5
 
 RESAMPLES = 100
-"""Resamples of the gain at most: each learns every stack anew in every fold."""
+"""Most resamples of the gain: in each, every stack is learnt again in every fold."""
 
 PARTITIONS = 10
-"""Ways of cutting the groups into folds."""
+"""Number of partitions of the groups into folds."""
 
 _OBJECTIVES = {"spearman": "Spearman", "auc": "ROC-AUC, top level v. rest"}
 _KINDS: Mapping[Kind, str] = {"pair": "best pair", "everything": "all metrics"}
@@ -215,11 +220,11 @@ _OF_TWO: Mapping[Kind, str] = {"pair": "both metrics"}
 
 @dataclass(frozen=True)
 class Gain:
-    """What one kind of stack gains under one objective, held out.
+    """The cross-validated gain of one kind of stack under one objective.
 
-    single, stack, gain: of the best single metric and of the stack, and their difference; means over `PARTITIONS`
-    ways of cutting the folds. low, high: the gain's cluster interval. least, most: the gain over the partitions.
-    best_single, best_stack: what the folds chose most often, with the share of the folds.
+    single, stack, gain: values of the best single metric and of the stack, and their difference; means over
+    `PARTITIONS` partitions into folds. low, high: cluster interval of the gain. least, most: range of the gain over the
+    partitions. best_single, best_stack: the choice of most folds, with the share of these folds.
     """
 
     objective: str
@@ -237,12 +242,12 @@ class Gain:
     best_stack_share: float
 
 
-def complementarity_sheet(panel: Panel, asked: Asked) -> Table:
-    """What the best pair and all metrics gain over the best single one, on the rows that all of them scored.
+def complementarity_sheet(panel: Panel, protocol_setup: Asked) -> Table:
+    """Return the gains of the best pair and of all metrics over the best single one, on the rows that all scored.
 
     Raises `UserError` with fewer groups than folds.
     """
-    frame = panel.source.frame(asked[0])
+    frame = panel.source.frame(protocol_setup[0])
     scores = np.array([column.score[frame.numbers] for column in panel.columns])
     whole = ~np.isnan(scores).any(axis=0)
     groups = int(np.unique(frame.group[whole]).size)
@@ -257,14 +262,14 @@ def complementarity_sheet(panel: Panel, asked: Asked) -> Table:
     called = _KINDS if len(names) > 2 else _OF_TWO
     gains: list[Gain] = []
     for objective in get_args(Objective):
-        given = scores[:, whole], frame.gold[whole], frame.group[whole]
-        cut = [stack_gain(*given, FOLDS, interval.seed + number, objective) for number in range(PARTITIONS)]
-        drawn = resampled_gains(*given, FOLDS, resamples, interval.seed, objective)
+        arrays = scores[:, whole], frame.gold[whole], frame.group[whole]
+        cut = [stack_gain(*arrays, FOLDS, interval.seed + number, objective) for number in range(PARTITIONS)]
+        drawn = resampled_gains(*arrays, FOLDS, resamples, interval.seed, objective)
         gains += [_gain(objective, kind, cut, drawn, names, interval.level) for kind in called]
     rows: list[TableRow] = []
-    for one in gains:
-        cells = cell(one.single), cell(one.stack), cell(one.gain, one.low, one.high, signed=True)
-        rows.append((_OBJECTIVES[one.objective], called[one.kind], cells))
+    for gain in gains:
+        cells = cell(gain.single), cell(gain.stack), cell(gain.gain, gain.low, gain.high, signed=True)
+        rows.append((_OBJECTIVES[gain.objective], called[gain.kind], cells))
     return make_sheet(
         panel,
         frame,
@@ -281,18 +286,18 @@ def complementarity_sheet(panel: Panel, asked: Asked) -> Table:
 def _gain(
     objective: str, kind: Kind, cut: Sequence[StackGain], drawn: Sequence[StackGain], names: Sequence[str], level: float
 ) -> Gain:
-    gains = np.array([one.of(kind)[1] for one in cut])
-    resampled = np.array([one.of(kind)[1] for one in drawn])
+    gains = np.array([partition.of(kind)[1] for partition in cut])
+    resampled = np.array([resample.of(kind)[1] for resample in drawn])
     low, high = (percentile_interval(resampled, level) if drawn else None) or (None, None)
-    singles = Counter(names[chosen] for one in cut for chosen in one.singles)
-    pairs = Counter(" + ".join(names[chosen] for chosen in both) for one in cut for both in one.pairs)
+    singles = Counter(names[chosen] for partition in cut for chosen in partition.singles)
+    pairs = Counter(" + ".join(names[chosen] for chosen in both) for partition in cut for both in partition.pairs)
     (single, times), (pair, pair_times) = singles.most_common(1)[0], pairs.most_common(1)[0]
     folds = FOLDS * len(cut)
     return Gain(
         objective=objective,
         kind=kind,
-        single=known(float(np.mean([one.single for one in cut]))),
-        stack=known(float(np.mean([one.of(kind)[0] for one in cut]))),
+        single=known(float(np.mean([partition.single for partition in cut]))),
+        stack=known(float(np.mean([partition.of(kind)[0] for partition in cut]))),
         gain=known(float(gains.mean())),
         low=low,
         high=high,
@@ -307,16 +312,16 @@ def _gain(
 
 def _gain_notes(gains: Sequence[Gain], called: Mapping[Kind, str], resamples: int, rows: int) -> list[Note]:
     chosen, spread = [], []
-    for one in gains:
-        objective = _OBJECTIVES[one.objective]
-        if one.kind == "pair":
-            single = f"alone {one.best_single} ({100 * one.best_single_share:.0f} % of the folds)"
-            stack = f"; pair {one.best_stack} ({100 * one.best_stack_share:.0f} %)" if len(called) > 1 else ""
+    for gain in gains:
+        objective = _OBJECTIVES[gain.objective]
+        if gain.kind == "pair":
+            single = f"alone {gain.best_single} ({100 * gain.best_single_share:.0f} % of the folds)"
+            stack = f"; pair {gain.best_stack} ({100 * gain.best_stack_share:.0f} %)" if len(called) > 1 else ""
             chosen.append((objective, single + stack))
-        least, most = (cell(end, signed=True).number for end in (one.least, one.most))
-        spread.append((f"{objective}, {called[one.kind]}", f"{least} to {most}"))
+        least, most = (cell(end, signed=True).number for end in (gain.least, gain.most))
+        spread.append((f"{objective}, {called[gain.kind]}", f"{least} to {most}"))
     interval = (
-        f"{count(resamples, 'resample')} of groups, everything learnt anew in each; percentiles; a "
+        f"{count(resamples, 'resample')} of groups, everything learnt again in each; percentiles; a "
         "resample has fewer different groups to learn from, which holds its gains down"
     )
     return [
@@ -334,21 +339,21 @@ def _gain_notes(gains: Sequence[Gain], called: Mapping[Kind, str], resamples: in
 def further_sheets(
     panels: Sequence[Panel], by: str | None, bias: bool, agreement: bool, gain: bool
 ) -> tuple[list[Table], list[str]]:
-    """The analyses that are asked for, of each panel; and what could not be made, in sentences.
+    """Return the requested analyses of each panel, and sentences about those that could not be made.
 
-    Where none is asked for there are the agreement of the metrics, and the gain of stacking them unless its folds lack
-    groups. Raises `UserError` where one that is asked for cannot be made.
+    Without a request these are the agreement of the metrics, and the gain of stacks unless there are too few groups.
+    Raises `UserError` where a requested analysis cannot be made.
     """
     plain = not (by or bias or agreement or gain)
     sheets = by_part(list(panels), check_division(by, panels[0].config)) if by else []
     left_out = []
     for panel in panels:
-        # Rows that are cited, where there is a choice: those of a pool are candidates that nobody judged.
-        asked = min(panel.readable.protocols, key=lambda one: one[0].uses_pool)
-        sheets += [bias_sheet(panel, asked)] if bias else []
-        sheets += [agreement_sheet(panel, asked)] if agreement or plain else []
+        # Cited rows are preferred: the others of a pool are candidates that nobody judged.
+        protocol_setup = min(panel.readable.protocols, key=lambda setup: setup[0].uses_pool)
+        sheets += [bias_sheet(panel, protocol_setup)] if bias else []
+        sheets += [agreement_sheet(panel, protocol_setup)] if agreement or plain else []
         try:
-            sheets += [complementarity_sheet(panel, asked)] if gain or plain else []
+            sheets += [complementarity_sheet(panel, protocol_setup)] if gain or plain else []
         except UserError as error:
             if not plain:
                 raise

@@ -1,4 +1,4 @@
-"""How much annotation it takes to tell two metrics apart, with these data as a pilot."""
+"""Sample sizes for detecting a difference between two metrics, with the data as a pilot."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ USUAL = "classification"
 
 @dataclass(frozen=True)
 class Need:
-    """What it takes to find a true difference significant with chance `power`, at the pilot's mean rows a group.
+    """The sample that a true difference needs to be significant with probability `power`, at the pilot's rows a group.
 
-    power_now: the chance with the pilot's groups, with its Monte Carlo error. groups: None where the difference was
-    never found more often than by chance; low and high: with the standard errors of 95 % of resampled pilots.
-    citations: None where the data have none.
+    power_now: power with the pilot's groups, with its Monte Carlo error. groups: None where the simulated power never
+    exceeds alpha; low and high: for the standard errors of 95 % of resampled pilots. citations: None where the data
+    have none.
     """
 
     difference: float
@@ -54,11 +54,11 @@ class Need:
 
 
 def planned(config: RunConfig, key: str, differences: Sequence[float], name: str = "") -> Asked:
-    """The protocol to plan for, with the run's options.
+    """Return the protocol to plan for, with the run's options; checked before anything is scored.
 
-    key: a measure; "": the protocol's headline. name: the protocol; "": the one that has the measure, or the usual one.
-    Raises `UserError`, before anything is scored, as `protocol_of` does, and for a difference off the measure's scale
-    and a run without resamples.
+    key: a measure; "": the protocol's headline. differences: in the units of the measure's table. name: as for
+    `protocol_of`, whose errors are raised too. Raises `UserError` for a difference off the measure's scale, and for a
+    run without resamples.
     """
     if config.interval.resamples < 2:
         raise UserError(f"A plan needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
@@ -70,14 +70,14 @@ def planned(config: RunConfig, key: str, differences: Sequence[float], name: str
 
 
 def protocol_of(config: RunConfig, key: str, name: str = "") -> Asked:
-    """The protocol that has the measure `key`, or this name, with the run's options.
+    """Return the protocol that has the measure `key`, or this name, with the run's options.
 
-    key: "" for the protocol's headline. name: "" for the one that has the measure, or the usual one. Raises `UserError`
-    for a name that is not known, a measure of several protocols, and a protocol that cannot be planned for.
+    key: "" for the protocol's headline. name: "" for the protocol that has the measure, or `USUAL`. Raises `UserError`
+    for an unknown name, a measure of several protocols, and a protocol that cannot be planned for.
     """
     among = config.model_copy(update={"protocols": (name,) if name else tuple(registry.names("protocol"))})
-    keys = {asked: [one.key for one in protocol.measures] for asked, protocol in named_protocols(among).items()}
-    owners = [asked for asked, known in keys.items() if key in known] if key else [name or USUAL]
+    keys = {owner: [measure.key for measure in protocol.measures] for owner, protocol in named_protocols(among).items()}
+    owners = [owner for owner, known in keys.items() if key in known] if key else [name or USUAL]
     if not owners:
         raise unknown(f"measure of {name}" if name else "measure", key, chain(*keys.values()))
     if len(owners) > 1:
@@ -89,67 +89,73 @@ def protocol_of(config: RunConfig, key: str, name: str = "") -> Asked:
 
 
 def raw_difference(difference: float, measure: Measure) -> float:
-    """A difference in the units of the measure's table as the measure has it; `UserError` off the measure's scale."""
+    """Convert a difference from the units of the measure's table; `UserError` where it is off the measure's scale."""
     raw, most = difference / measure.scale, measure.span * measure.scale
     if not 0 < raw < measure.span:
-        given = f"points of {most:g}" if most != 1 else "parts of 1"
+        unit = f"points of {most:g}" if most != 1 else "parts of 1"
         limits = f"above 0 and below {most:g}" if math.isfinite(most) else "above 0"
         raise UserError(
-            f"difference is {difference:g}; a difference in {measure.label} is given in {given}, {limits}, for "
+            f"difference is {difference:g}; a difference in {measure.label} is given in {unit}, {limits}, for "
             f"example {0.02 * (most if math.isfinite(most) else measure.scale):g}."
         )
     return raw
 
 
 def needs(
-    difference: float, found: Power, likely: tuple[float, float] | None, groups: int, rows: int, citations: int
+    difference: float, simulation: Power, likely: tuple[float, float] | None, groups: int, rows: int, citations: int
 ) -> list[Need]:
-    """What a true difference takes, from what was simulated.
+    """Return the sample that a true difference needs at each of `POWERS`, from simulated power.
 
-    likely: what the lowest and highest squared standard error of resampled pilots are times this pilot's. groups, rows,
-    citations (0: it has none): of the pilot.
+    likely: lowest and highest squared standard error of resampled pilots, relative to this pilot's. groups, rows,
+    citations (0: the data have none): counts of the pilot.
     """
     needed = []
     for power in POWERS:
-        own = found.groups(power)
-        low, high = (None, None) if own is None or likely is None else (math.ceil(own * one) for one in likely)
-        cited = math.ceil(own * citations / groups) if citations and own is not None else None
-        many = None if own is None else math.ceil(own * rows / groups)
-        now = found.simulated[groups]
-        needed.append(Need(difference, now.value, now.error, power, own, low, high, many, cited))
+        needed_groups = simulation.groups(power)
+        low, high = (
+            (None, None)
+            if needed_groups is None or likely is None
+            else (math.ceil(needed_groups * factor) for factor in likely)
+        )
+        cited = math.ceil(needed_groups * citations / groups) if citations and needed_groups is not None else None
+        many = None if needed_groups is None else math.ceil(needed_groups * rows / groups)
+        now = simulation.simulated[groups]
+        needed.append(Need(difference, now.value, now.error, power, needed_groups, low, high, many, cited))
     return needed
 
 
-def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float]) -> Table:
-    """The plan for the panel's two metrics under one measure.
+def plan_sheet(panel: Panel, protocol_setup: Asked, key: str, differences: Sequence[float]) -> Table:
+    """Return the plan for the panel's two metrics under one measure.
 
     key: the measure, or "" for the protocol's headline. differences: in the units of the measure's table (points where
-    it prints per cent); none: the difference that was found. Raises `UserError` for a measure that is undefined here
-    or has no spread, and for a difference that is not above 0 or beyond the measure's scale.
+    it prints per cent); none: the observed difference. Raises `UserError` for a measure that is undefined here or does
+    not vary over groups, and for a difference that is not above 0 or beyond the measure's scale.
     """
-    protocol, options = asked
+    protocol, options = protocol_setup
     frame = panel.source.frame(protocol)
-    one, other = panel.columns
-    measure = protocol.measure(key) if key else headline(protocol, frame, one)
-    if why := measure.blind(judged(frame, one)):
-        raise UserError(f"{measure.label} cannot tell metrics apart on {frame.name}: {why}.")
-    spread, apart, pair = _spread(panel, asked, frame, measure)
+    first, second = panel.columns
+    measure = protocol.measure(key) if key else headline(protocol, frame, first)
+    if why := measure.blind(judged(frame, first)):
+        raise UserError(f"{measure.label} cannot compare metrics on {frame.name}: {why}.")
+    spread, apart, pair = _spread(panel, protocol_setup, frame, measure)
     if spread.standard_error is None:
         raise UserError(
-            f"{one.name} and {other.name} do not differ in any group under {measure.label}: nothing to plan."
+            f"{first.name} and {second.name} do not differ in any group under {measure.label}: nothing to plan."
         )
     asked_for = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]
     if not all(asked_for):
-        raise UserError(f"{one.name} and {other.name} are equal in {measure.label} here: name a --difference.")
+        raise UserError(f"{first.name} and {second.name} are equal in {measure.label} here: name a --difference.")
     alpha, cited = panel.config.comparison.alpha, frame.summary.citations
     task = Task(protocol, options, measure.key, panel.config.interval.seed)
     pilots = _pilots(panel, apart)
     powers = [_simulated(task, pair, frame, alpha, spread.observed, difference) for difference in asked_for]
     of = np.unique(pair[0].group).size, pair[0].gold.size, cited
-    found = [needs(difference, power, pilots, *of) for difference, power in zip(asked_for, powers, strict=True)]
+    needs_by_difference = [
+        needs(difference, power, pilots, *of) for difference, power in zip(asked_for, powers, strict=True)
+    ]
     ends = spread.interval(panel.config.interval.level) or (None, None)
     shared = {
-        **{"measure": measure.key, "one": one.name, "other": other.name},
+        **{"measure": measure.key, "one": first.name, "other": second.name},
         **{"pilot_difference": spread.observed, "pilot_low": ends[0], "pilot_high": ends[1]},
         **{"standard_error": spread.standard_error, "pilot_groups": frame.summary.groups},
     }
@@ -159,16 +165,16 @@ def plan_sheet(panel: Panel, asked: Asked, key: str, differences: Sequence[float
         panel,
         frame,
         f"power-{measure.key}",
-        f"What it takes to tell {plain(one.name)} from {plain(other.name)}: {plain(measure.label)}",
+        f"What it takes to tell {plain(first.name)} from {plain(second.name)}: {plain(measure.label)}",
         {"protocol": protocol.name, **options, "alpha": alpha},
-        ("true difference", headings, _rows(found, column_of(measure))),
+        ("true difference", headings, _rows(needs_by_difference, column_of(measure))),
         [
             {**shared, "effect_error": error, **asdict(need)}
-            for error, own in zip(errors, found, strict=True)
-            for need in own
+            for error, row_needs in zip(errors, needs_by_difference, strict=True)
+            for need in row_needs
         ],
         groups=[Group("", 1), *(Group(f"at {100 * power:g} % power", 2) for power in POWERS)],
-        notes=_notes(panel.config, frame, (spread.observed, *ends), column_of(measure), powers, found),
+        notes=_notes(panel.config, frame, (spread.observed, *ends), column_of(measure), powers, needs_by_difference),
         method=panel.config.interval.method,
     )
 
@@ -179,22 +185,23 @@ def _notes(
     pilot: tuple[float, float | None, float | None],
     column: Column,
     powers: Sequence[Power],
-    found: Sequence[Sequence[Need]],
+    needs_by_difference: Sequence[Sequence[Need]],
 ) -> list[Note]:
-    """pilot: the difference that was found, with its interval. found: what each difference of `powers` takes."""
+    """Return the notes below a plan. pilot: the observed difference, with its interval."""
     data = frame.summary
-    said = cell(*pilot, column, signed=True, spelt=True)
+    pilot_cell = cell(*pilot, column, signed=True, spelt=True)
     size = [count(data.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
     size += [count(data.citations, "citation")] if data.citations else []
-    first, difference = powers[0], found[0][0].difference
+    first, difference = powers[0], needs_by_difference[0][0].difference
     at_ends = [_at(first, difference, abs(end), data.groups) for end in pilot[1:] if end is not None]
     depends = f"at the ends of that interval, power now is {' and '.join(at_ends)}; " if at_ends else ""
     sizes = sorted({size for power in powers for size in power.simulated})
     errors = [f"± {200 * power.error:.0f} %" if power.effect else UNDEFINED for power in powers]
-    never = any(need.groups is None for own in found for need in own)
+    never = any(need.groups is None for row_needs in needs_by_difference for need in row_needs)
     return [
         Note(
-            "found here", f"{said.number} ({100 * config.interval.level:g} %: {said.interval}) over {', '.join(size)}"
+            "found here",
+            f"{pilot_cell.number} ({100 * config.interval.level:g} %: {pilot_cell.interval}) over {', '.join(size)}",
         ),
         Note(
             "the pilot",
@@ -203,7 +210,7 @@ def _notes(
         ),
         Note(
             "simulation",
-            f"{SAMPLES} samples for each of {', '.join(f'{one:,}' for one in sizes)} groups, whose scores are drawn as "
+            f"{SAMPLES} samples for each of {', '.join(f'{n:,}' for n in sizes)} groups, whose scores are drawn as "
             f"for 'metaeval plan --certify', with the tables' test at alpha {config.comparison.alpha:g}; in between "
             "and beyond, the effect is taken to grow with the root of the number; Monte Carlo error of the groups: "
             f"{', '.join(errors)}",
@@ -218,13 +225,13 @@ def _notes(
 
 
 SAMPLES = 200
-"""Samples for each number of groups of a plan."""
+"""Simulated samples for each number of groups of a plan."""
 
 
 def _simulated(
     task: Task, rows: tuple[Judgements, Judgements], frame: Frame, alpha: float, observed: float, difference: float
 ) -> Power:
-    """The power to find a true difference as far apart around the mean of the two metrics."""
+    """Simulate the power for a true difference, placed symmetrically around the mean of the two metrics."""
     middle, half = sum(map(task.value, rows)) / 2, math.copysign(difference / 2, observed)
     try:
         pair = paired(task, *rows, (middle + half, middle - half))
@@ -233,14 +240,14 @@ def _simulated(
     return simulated_power(task, pair, alpha, POWERS, SAMPLES)
 
 
-def _at(found: Power, difference: float, other: float, groups: int) -> str:
-    """The power with so many groups of another difference, in per cent."""
-    effect = None if found.effect is None else found.effect * other / difference
-    return f"{100 * replace(found, effect=effect).at(groups):.0f} %"
+def _at(simulation: Power, difference: float, other: float, groups: int) -> str:
+    """Return the power for another difference with this number of groups, in per cent."""
+    effect = None if simulation.effect is None else simulation.effect * other / difference
+    return f"{100 * replace(simulation, effect=effect).at(groups):.0f} %"
 
 
 def _pilots(panel: Panel, apart: Influence | None) -> tuple[float, float] | None:
-    """By what the squared standard error of 95 % of resampled pilots is smaller and larger than this one's."""
+    """Return the 95 % range of squared standard errors of resampled pilots, relative to this pilot's."""
     if apart is None or not (error := apart.standard_error) > 0:
         return None
     draws = bootstrap(apart.rows.shape[1], max(panel.config.interval.resamples, 200), panel.config.interval.seed)
@@ -250,34 +257,33 @@ def _pilots(panel: Panel, apart: Influence | None) -> tuple[float, float] | None
 
 
 def _spread(
-    panel: Panel, asked: Asked, frame: Frame, measure: Measure
+    panel: Panel, protocol_setup: Asked, frame: Frame, measure: Measure
 ) -> tuple[Spread, Influence | None, tuple[Judgements, Judgements]]:
-    """The difference that was found and how far it varies, its influence values, and the rows that both scored."""
-    protocol, options = asked
+    """Return the observed difference with its spread, its influence values, and the rows that both metrics scored."""
+    protocol, options = protocol_setup
     pair = {column.name: judged(frame, column) for column in panel.columns}
     known_here = protocol.evaluate(pair[panel.columns[0].name], panel.resampling, options).estimates
     if measure.key not in known_here:
         raise UserError(f"{measure.label} is not a measure of {frame.name}: it has {', '.join(known_here)}.")
-    (found,) = spreads(protocol, options, panel.resampling, pair, [measure.key]).values()
-    spread = found.get(measure.key)
+    (spread_by_measure,) = spreads(protocol, options, panel.resampling, pair, [measure.key]).values()
+    spread = spread_by_measure.get(measure.key)
     if spread is None or np.isnan(spread.observed):
         why = known_here[measure.key].note or "for one of the two"
         raise UserError(f"{measure.label} is undefined on {frame.name} ({why}): choose another measure.")
     if spread.groups < 2:
         raise UserError(f"{frame.name} has one group: a pilot needs 2 or more.")
-    one, other = pair.values()
-    both = both_scored(one, other)
-    rows = one.rows(both), other.rows(both)
+    first, second = pair.values()
+    both = both_scored(first, second)
+    rows = first.rows(both), second.rows(both)
     task, codes = Task(protocol, options, measure.key), np.unique(rows[0].group)
     return spread, minus(*(influence_of_one(task, each, codes) for each in rows)), rows
 
 
 def _rows(every: Sequence[Sequence[Need]], column: Column) -> Iterator[TableRow]:
-    """One for each difference."""
-    for own in every:
-        now = own[0]
+    for row_needs in every:
+        now = row_needs[0]
         cells: list[Cell | str] = [f"{100 * now.power_now:.0f} % (± {100 * now.power_now_error:.0f})"]
-        for need in own:
+        for need in row_needs:
             low, high = _whole(need.groups_low), _whole(need.groups_high)
             between = Cell(_whole(need.groups), f"{low}–{high}", (low, high))
             groups = between if need.groups_low else _whole(need.groups)
@@ -290,16 +296,16 @@ def _whole(number: int | None) -> str:
 
 
 PLANNED = (0.05, 0.1, 0.2, 0.5)
-"""Shares that labels are planned for where no pilot says which."""
+"""Shares that labels are planned for by default."""
 
 _COUNTABLE = 10_000_000
 
 
 def labels_needed(half_width: float, share: float, items: int | None = None) -> int | None:
-    """The least number of labels with which a share's 95 % interval reaches at most `half_width` to either side.
+    """Return the least number of independent labels whose 95 % interval of a share has at most this half-width.
 
-    items: of the set that is estimated (None: a process without end). The labels are independent, and there is no
-    metric. None: more labels than there are items, or than can be counted.
+    items: size of the set that is estimated (None: unlimited). The interval is Wilson's, without help from a metric.
+    Returns None where more labels are needed than there are items, or than ten million.
 
     Raises `UserError` for a half width outside 0 .. 0.5, a share outside 0 .. 1, and fewer than 2 items.
     """

@@ -1,4 +1,4 @@
-"""Metrics on parts of the data, with intervals and counts; and their differences over several data sets, pooled."""
+"""Metrics on subgroups of the data, and meta-analyses of their differences over several data sets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from protocols.simulation import Task, influence_of_one
 
 DIVISIONS = ("system", "dataset", "length", "position")
 DIMENSION = "dimension"
-"""The field of ratings whose parts are the same texts, rated for another thing."""
+"""The field of ratings whose parts are the same texts, rated for other qualities."""
 MOST_PARTS = 60
 
 _THIRDS = ("first third", "middle third", "last third")
@@ -44,13 +44,13 @@ _ALL = "all"
 _NOT_SAID = "not said"
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
-Named = tuple[list[str], Sequence[str]]
-"""The name of each row's part, and all names in the order in which they are shown."""
+PartNames = tuple[list[str], Sequence[str]]
+"""The name of each row's part, and all names in their order in tables."""
 
 
 @dataclass(frozen=True)
 class Subgroup:
-    """A subgroup: its name, the panel that it comes from, and which of a frame's rows (n,) are in it."""
+    """A subgroup of a panel's rows. rows: which rows of the frame are in it, (n,)."""
 
     name: str
     panel: Panel
@@ -59,9 +59,9 @@ class Subgroup:
 
 
 def check_division(by: str, config: RunConfig) -> str:
-    """The division by its name; `UserError` for another, and for one that the run's unit does not have.
+    """Return the name of a division; `UserError` for an unknown one, and for one that the run's unit does not have.
 
-    Which fields ratings have is told by `parts_of`, since only their file says it.
+    Fields of ratings are checked by `parts_of`, when their file has been read.
     """
     if by == "position" and config.unit != "chunk":
         raise UserError(
@@ -73,7 +73,7 @@ def check_division(by: str, config: RunConfig) -> str:
 
 
 def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Subgroup]:
-    """The parts of the rows that a protocol sees, all of them together first; `UserError` where there is no such part.
+    """Return all rows of a protocol, then its subgroups; `UserError` where the data do not have the division.
 
     panels: one, or with by="dataset" one a data set.
     """
@@ -95,8 +95,8 @@ def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Subgr
     return [*([] if by == DIMENSION else [whole]), *(part for part in parts if part.rows.any())]
 
 
-def _values(by: str, panel: Panel, frame: Frame) -> Named:
-    """The values of a field of the ratings; numbers in their order."""
+def _values(by: str, panel: Panel, frame: Frame) -> PartNames:
+    """Divide by the values of a field of the ratings; numbers are sorted by value."""
     source = panel.source
     columns: dict[str, Coded[Any]] = {}
     if isinstance(source, RatedSet):
@@ -113,7 +113,7 @@ def _values(by: str, panel: Panel, frame: Frame) -> Named:
     return names, sorted(values, key=lambda name: (float(name) if _NUMBER.fullmatch(name) else math.inf, name))
 
 
-def _systems(panel: Panel, frame: Frame) -> Named:
+def _systems(panel: Panel, frame: Frame) -> PartNames:
     if frame.system is None:
         raise UserError(f"{frame.name} does not say which system wrote which statement: choose another --by.")
     source = panel.source
@@ -125,7 +125,7 @@ def _systems(panel: Panel, frame: Frame) -> Named:
 
 
 def statement_words(panel: Panel, frame: Frame) -> NDArray[np.int64]:
-    """Words in each row's statement, or rated text; (n,). `UserError` where the texts are not in the data."""
+    """Return the number of words of each row's statement or rated text, (n,); `UserError` without the texts."""
     source = panel.source
     if isinstance(source, RatedSet):
         texts = source.ratings.columns.text[frame.numbers].tolist()
@@ -136,8 +136,8 @@ def statement_words(panel: Panel, frame: Frame) -> NDArray[np.int64]:
     return np.array([len(text.split()) for text in texts], dtype=np.int64)
 
 
-def _lengths(panel: Panel, frame: Frame) -> Named:
-    """Quarters of the distinct statements (of the texts, where they are rated) by their words."""
+def _lengths(panel: Panel, frame: Frame) -> PartNames:
+    """Divide into quarters of the distinct statements, or of the rated texts, by their number of words."""
     words = distinct = statement_words(panel, frame)
     source = panel.source
     if not isinstance(source, RatedSet):
@@ -150,8 +150,8 @@ def _lengths(panel: Panel, frame: Frame) -> Named:
     return [bins[number] for number in np.searchsorted(ends, words)], bins
 
 
-def _places(panel: Panel, frame: Frame) -> Named:
-    """The third of its document that a chunk's middle lies in."""
+def _places(panel: Panel, frame: Frame) -> PartNames:
+    """Divide chunks by the third of the document that contains their middle."""
     source = panel.source
     if isinstance(source, RatedSet):
         raise UserError(f"A place in a document is a chunk's, and {frame.name} rates whole texts.")
@@ -174,52 +174,52 @@ _TITLES: Mapping[str, str] = {
 }
 
 FEW = 10
-"""Groups below which an interval is not to be trusted."""
+"""Fewer groups than this make an interval unreliable."""
 
 
 def by_part(panels: Sequence[Panel], by: str) -> list[Table]:
-    """Each metric's headline measure on every part, one sheet for each protocol that reads the data.
+    """Return each metric's headline measure on every subgroup, one table for each protocol that reads the data.
 
-    panels: one, or with by="dataset" one a data set, with the same metrics. Raises `UserError` where the data cannot
-    be divided so.
+    panels: one, or with by="dataset" one a data set, with the same metrics. Raises `UserError` where the data do
+    not have the division.
     """
-    sheets = [_sheet(panels, asked, by, parts_of(panels, asked[0], by)) for asked in readable_by(panels, by)]
-    # A protocol that tells nothing anywhere is left out, unless it is all that was asked for.
+    sheets = [_sheet(panels, setup, by, parts_of(panels, setup[0], by)) for setup in readable_by(panels, by)]
+    # A protocol without a value on any subgroup is left out, unless all are.
     telling = [sheet for sheet in sheets if any(record["value"] is not None for record in sheet.records)]
     return telling or sheets
 
 
 def readable_by(panels: Sequence[Panel], by: str) -> list[Asked]:
-    """The protocols that read every data set; a pool is no pool any more when its chunks are divided."""
-    found = panels[0].readable.protocols
+    """Return the protocols that read every data set, without protocols of pools where the division splits pools."""
+    shared_setups = panels[0].readable.protocols
     for panel in panels[1:]:
         names = {protocol.name for protocol, _ in panel.readable.protocols}
-        found = [asked for asked in found if asked[0].name in names]
+        shared_setups = [setup for setup in shared_setups if setup[0].name in names]
     if by in ("position", "system"):
         cut = by == "position" or isinstance(panels[0].source, RatedSet)
-        found = [asked for asked in found if not (cut and asked[0].uses_pool)]
-    if not found:
+        shared_setups = [setup for setup in shared_setups if not (cut and setup[0].uses_pool)]
+    if not shared_setups:
         raise UserError(f"No protocol of the run can be read by {by}: ask for correlation or classification.")
-    return found
+    return shared_setups
 
 
-def _sheet(panels: Sequence[Panel], asked: Asked, by: str, parts: Sequence[Subgroup]) -> Table:
-    protocol, options = asked
+def _sheet(panels: Sequence[Panel], protocol_setup: Asked, by: str, parts: Sequence[Subgroup]) -> Table:
+    protocol, options = protocol_setup
     measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
     column = column_of(measure)
-    records = [record for part in parts for record in _records(part, asked, by, measure.key)]
-    reasons = letters(Value(value=None, note=str(one["note"])) for one in records if one["value"] is None)
-    spelt = any(str(one["low"]).startswith("-") for one in records)
-    headings = ("rows", "groups", *(plain(one.name) for one in panels[0].columns))
+    records = [record for part in parts for record in _records(part, protocol_setup, by, measure.key)]
+    reasons = letters(Value(value=None, note=str(record["note"])) for record in records if record["value"] is None)
+    spelt = any(str(record["low"]).startswith("-") for record in records)
+    headings = ("rows", "groups", *(plain(column.name) for column in panels[0].columns))
     rows: list[TableRow] = []
     few = []
     for part in parts:
-        own = [one for one in records if one["part"] == part.name]
+        part_records = [record for record in records if record["part"] == part.name]
         groups = np.unique(part.frame.group[part.rows]).size
-        # Of a part without an interval, nothing is to be said about one.
-        few.append(groups < FEW and any(one["low"] is not None for one in own))
+        # A subgroup without an interval needs no warning about intervals.
+        few.append(groups < FEW and any(record["low"] is not None for record in part_records))
         counts = f"{int(part.rows.sum()):,}", Cell(f"{groups:,}", marks=("†",) if few[-1] else ())
-        rows.append(("", part.name, [*counts, *(_cell(one, column, reasons, spelt) for one in own)]))
+        rows.append(("", part.name, [*counts, *(_cell(record, column, reasons, spelt) for record in part_records)]))
     warned = (Note("†", f"fewer than {FEW} groups: the interval may be too narrow, and moves with every group"),)
     sheet = make_sheet(
         panels[0],
@@ -237,26 +237,26 @@ def _sheet(panels: Sequence[Panel], asked: Asked, by: str, parts: Sequence[Subgr
 
 
 def _own(note: Note, panel: Panel) -> Note:
-    """The note on resampling, of parts."""
+    """Adapt the note on resampling to subgroups."""
     interval = panel.config.interval
     if note.label != "uncertainty" or not interval.resamples:
         return note
-    made = intervals_of(Interval(**interval.model_dump()))
+    intervals = intervals_of(Interval(**interval.model_dump()))
     if interval.method == "t":
-        return Note(note.label, f"{made}, from each part's own groups")
+        return Note(note.label, f"{intervals}, from each part's own groups")
     resampled = f"{count(interval.resamples, 'resample')} of each part's own groups, seed {interval.seed}"
-    return Note(note.label, f"{made}, {resampled}")
+    return Note(note.label, f"{intervals}, {resampled}")
 
 
-def _records(part: Subgroup, asked: Asked, by: str, key: str) -> list[Record]:
-    protocol, options = asked
+def _records(part: Subgroup, protocol_setup: Asked, by: str, key: str) -> list[Record]:
+    protocol, options = protocol_setup
     records: list[Record] = []
     for column in part.panel.columns:
         rows = judged(part.frame, column).rows(part.rows)
         nothing = protocol.measure(key).blind(rows)
         outcome = protocol.evaluate(rows, part.panel.resampling, options)
         missing = nothing or "not a measure of these data"
-        # Of two gold values, which a part may have alone, the concordance is called ROC-AUC.
+        # On a subgroup with two gold values the concordance is named ROC-AUC.
         names = (key, "auc") if key == "concordance" else (key,)
         known = {} if nothing else outcome.estimates
         estimate = next((known[name] for name in names if name in known), Estimate(None, note=missing))
@@ -270,9 +270,9 @@ def _records(part: Subgroup, asked: Asked, by: str, key: str) -> list[Record]:
     return records
 
 
-def _cell(one: Record, column: Column, reasons: Mapping[str, str], spelt: bool) -> Cell:
-    value, low, high = (None if one[name] is None else float(str(one[name])) for name in ("value", "low", "high"))
-    letter = reasons.get(plain(str(one["note"])) or "undefined, no reason recorded", "") if value is None else ""
+def _cell(record: Record, column: Column, reasons: Mapping[str, str], spelt: bool) -> Cell:
+    value, low, high = (None if record[name] is None else float(str(record[name])) for name in ("value", "low", "high"))
+    letter = reasons.get(plain(str(record["note"])) or "undefined, no reason recorded", "") if value is None else ""
     return cell(value, low, high, column, marks=(letter,) if letter else (), spelt=spelt)
 
 
@@ -281,7 +281,7 @@ _NAMES = ("mean", "Hartung-Knapp", "a new data set")
 
 @dataclass(frozen=True)
 class Study:
-    """The difference of two metrics on one data set, on the rows that both scored: raw, with its cluster error."""
+    """The raw difference of two metrics on one data set, on the rows that both scored, with its cluster error."""
 
     name: str
     rows: int
@@ -293,58 +293,59 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Across:
-    """Two metrics under one measure over several data sets."""
+class PairMetaAnalysis:
+    """The meta-analysis of the difference of two metrics under one measure over several data sets."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     column: Column
     studies: Sequence[Study]
     pooled: Pooled
 
     @property
     def title(self) -> str:
-        """What is subtracted from what."""
-        return f"{plain(self.one)} less {plain(self.other)}"
+        """The difference in words."""
+        return f"{plain(self.first)} less {plain(self.second)}"
 
 
-def across(parts: Sequence[Subgroup], asked: Asked) -> tuple[list[Across], dict[str, str]]:
-    """Every two metrics over data sets, one a part; and of pairs that cannot be combined, why.
+def across(parts: Sequence[Subgroup], protocol_setup: Asked) -> tuple[list[PairMetaAnalysis], dict[str, str]]:
+    """Return the meta-analysis of every two metrics, one part a data set; and why some pairs have none, by their title.
 
     A data set on which the difference has no standard error is left out.
     """
-    protocol, options = asked
+    protocol, options = protocol_setup
     measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
     column = column_of(measure)
-    found: list[Across] = []
+    pooled_pairs: list[PairMetaAnalysis] = []
     lacking: dict[str, str] = {}
     for pair in combinations(range(len(parts[0].panel.columns)), 2):
-        one, other = (parts[0].panel.columns[number].name for number in pair)
+        first, second = (parts[0].panel.columns[number].name for number in pair)
         studies = [study for part in parts if (study := _study(part, Task(protocol, options, measure.key), pair))]
         if len(studies) < 2:
             why = f"{count(len(studies), 'data set')} with a difference that has a standard error"
-            lacking[f"{one} less {other}"] = why
+            lacking[f"{first} less {second}"] = why
             continue
         level = parts[0].panel.config.interval.level
-        effects, errors = (np.array([getattr(one, name) for one in studies]) for name in ("difference", "error"))
-        found.append(Across(one, other, column, studies, pooled(effects, errors, level)))
-    return found, lacking
+        effects, errors = (np.array([getattr(study, name) for study in studies]) for name in ("difference", "error"))
+        pooled_pairs.append(PairMetaAnalysis(first, second, column, studies, pooled(effects, errors, level)))
+    return pooled_pairs, lacking
 
 
-def across_sheets(panels: Sequence[Panel]) -> list[tuple[Table, list[Across]]]:
-    """For each protocol that reads every data set, the meta-analyses of its headline; panels: one a data set."""
-    asked = readable_by(panels, "dataset")
-    found = (across_sheet(parts_of(panels, one[0], "dataset"), one) for one in asked)
-    return [one for one in found if one]
+def across_sheets(panels: Sequence[Panel]) -> list[tuple[Table, list[PairMetaAnalysis]]]:
+    """Return the meta-analyses of the headline of each protocol that reads every data set; panels: one a data set."""
+    setups = readable_by(panels, "dataset")
+    sheets = (across_sheet(parts_of(panels, setup[0], "dataset"), setup) for setup in setups)
+    return [sheet for sheet in sheets if sheet]
 
 
-def across_sheet(parts: Sequence[Subgroup], asked: Asked) -> tuple[Table, list[Across]] | None:
-    """The meta-analyses of a protocol's headline as a sheet, and what a forest plot is drawn of; None without any."""
-    protocol, options = asked
-    found, lacking = across(parts, asked)
-    if not found:
+def across_sheet(parts: Sequence[Subgroup], protocol_setup: Asked) -> tuple[Table, list[PairMetaAnalysis]] | None:
+    """Return the table of a protocol's meta-analyses, and the meta-analyses for forest plots; None without any."""
+    protocol, options = protocol_setup
+    pooled_pairs, lacking = across(parts, protocol_setup)
+    if not pooled_pairs:
         return None
     left_out = tuple((plain(name), plain(why)) for name, why in lacking.items())
+    label = plain(pooled_pairs[0].column.label)
     notes = (
         Note("mean", "random effects: the variance between data sets is DerSimonian and Laird's, its interval normal"),
         Note("Hartung-Knapp", "the same mean, with Student's t at one data set less: the interval to read for few"),
@@ -356,38 +357,38 @@ def across_sheet(parts: Sequence[Subgroup], asked: Asked) -> tuple[Table, list[A
         parts[0].panel,
         parts[0].frame,
         f"{protocol.name}-across-datasets",
-        f"{plain(protocol.title)}: differences of {plain(found[0].column.label)} over {count(len(parts), 'data set')}",
+        f"{plain(protocol.title)}: differences of {label} over {count(len(parts), 'data set')}",
         {"protocol": protocol.name, **options, "by-part": "dataset", "analysis": "meta-analysis"},
-        ("data set", ("difference", "p", "groups", "weight"), [row for one in found for row in _rows(one)]),
-        [record for one in found for record in _pooled_records(one, protocol.name)],
+        ("data set", ("difference", "p", "groups", "weight"), [row for pair in pooled_pairs for row in _rows(pair)]),
+        [record for pair in pooled_pairs for record in _pooled_records(pair, protocol.name)],
         notes=notes,
         data=Data.together([part.frame.summary for part in parts]),
         method="t",
     )
-    return sheet, found
+    return sheet, pooled_pairs
 
 
-def write_forests(found: Sequence[Across], folder: Path) -> list[Path]:
-    """A forest plot of each pair; `UserError` without matplotlib."""
+def write_forests(pooled_pairs: Sequence[PairMetaAnalysis], folder: Path) -> list[Path]:
+    """Write a forest plot of each pair and return the paths; `UserError` without matplotlib."""
     from metaeval.report.figures.drawing import save_figure
     from metaeval.report.figures.forest import differences_forest
 
     written: list[Path] = []
-    for one in found:
-        stem = folder / f"across-{one.column.key}-{safe_name(one.one)}-{safe_name(one.other)}".replace("@", "-")
-        rows = [(study.name, study.difference, (study.low, study.high)) for study in one.studies]
-        pooled_rows = [(name, one.pooled.mean, ends) for name, ends in _summary(one.pooled).items()]
-        written += save_figure(differences_forest(rows, pooled_rows, one.column, one.title), stem)
+    for pair in pooled_pairs:
+        stem = folder / f"across-{pair.column.key}-{safe_name(pair.first)}-{safe_name(pair.second)}".replace("@", "-")
+        rows = [(study.name, study.difference, (study.low, study.high)) for study in pair.studies]
+        pooled_rows = [(name, pair.pooled.mean, ends) for name, ends in _summary(pair.pooled).items()]
+        written += save_figure(differences_forest(rows, pooled_rows, pair.column, pair.title), stem)
     return written
 
 
 def _study(part: Subgroup, task: Task, pair: tuple[int, int]) -> Study | None:
-    one, other = (judged(part.frame, part.panel.columns[number]) for number in pair)
-    both = both_scored(one, other)
-    groups = np.unique(one.group[both])
-    if task.protocol.measure(task.key).blind(one) or groups.size < 2:
+    first, second = (judged(part.frame, part.panel.columns[number]) for number in pair)
+    both = both_scored(first, second)
+    groups = np.unique(first.group[both])
+    if task.protocol.measure(task.key).blind(first) or groups.size < 2:
         return None
-    apart = minus(*(influence_of_one(task, rows.rows(both), groups) for rows in (one, other)))
+    apart = minus(*(influence_of_one(task, rows.rows(both), groups) for rows in (first, second)))
     error = apart.standard_error if apart else 0.0
     ends = t_interval(apart, part.panel.config.interval.level) if apart else None
     if apart is None or ends is None or not error > 0:
@@ -395,33 +396,33 @@ def _study(part: Subgroup, task: Task, pair: tuple[int, int]) -> Study | None:
     return Study(part.name, int(both.sum()), groups.size, apart.value, error, *ends)
 
 
-def _summary(found: Pooled) -> Mapping[str, tuple[float, float]]:
-    ends = (found.normal, found.hartung_knapp, found.prediction)
-    return {name: one for name, one in zip(_NAMES, ends, strict=True) if one is not None}
+def _summary(summary: Pooled) -> Mapping[str, tuple[float, float]]:
+    ends = (summary.normal, summary.hartung_knapp, summary.prediction)
+    return {name: interval for name, interval in zip(_NAMES, ends, strict=True) if interval is not None}
 
 
-def _rows(one: Across) -> Iterator[TableRow]:
-    for study, weight in zip(one.studies, one.pooled.weights, strict=True):
-        said = cell(study.difference, study.low, study.high, one.column, signed=True, spelt=True)
-        yield one.title, study.name, [said, "", f"{study.groups:,}", f"{100 * weight:.0f} %"]
-    found = one.pooled
-    p = {_NAMES[0]: chance(found.p), _NAMES[1]: chance(found.p_hartung_knapp)}
-    for name, ends in _summary(found).items():
-        said = cell(found.mean, *ends, one.column, signed=True, spelt=True)
-        yield one.title, name, [said, p.get(name, ""), "", ""]
-    between = f"{numeral(found.tau, one.column)}, I² {100 * found.between:.0f} %"
-    yield one.title, "between", [between, chance(found.heterogeneity), "", ""]
+def _rows(pair: PairMetaAnalysis) -> Iterator[TableRow]:
+    for study, weight in zip(pair.studies, pair.pooled.weights, strict=True):
+        value = cell(study.difference, study.low, study.high, pair.column, signed=True, spelt=True)
+        yield pair.title, study.name, [value, "", f"{study.groups:,}", f"{100 * weight:.0f} %"]
+    summary = pair.pooled
+    p = {_NAMES[0]: chance(summary.p), _NAMES[1]: chance(summary.p_hartung_knapp)}
+    for name, ends in _summary(summary).items():
+        value = cell(summary.mean, *ends, pair.column, signed=True, spelt=True)
+        yield pair.title, name, [value, p.get(name, ""), "", ""]
+    between = f"{numeral(summary.tau, pair.column)}, I² {100 * summary.between:.0f} %"
+    yield pair.title, "between", [between, chance(summary.heterogeneity), "", ""]
 
 
-def _pooled_records(one: Across, protocol: str) -> list[Record]:
-    shared = {"protocol": protocol, "measure": one.column.key, "one": one.one, "other": one.other}
+def _pooled_records(pair: PairMetaAnalysis, protocol: str) -> list[Record]:
+    shared = {"protocol": protocol, "measure": pair.column.key, "one": pair.first, "other": pair.second}
     fields = ("dataset", "difference", "low", "high", "standard_error", "p", "weight", "rows", "groups")
-    found, nothing = one.pooled, (None, None, None)
+    summary, nothing = pair.pooled, (None, None, None)
     rows: list[tuple[Scalar, ...]] = []
-    for study, weight in zip(one.studies, found.weights, strict=True):
+    for study, weight in zip(pair.studies, summary.weights, strict=True):
         ends = study.low, study.high
         rows.append((study.name, study.difference, *ends, study.error, None, weight, study.rows, study.groups))
-    p = {_NAMES[0]: found.p, _NAMES[1]: found.p_hartung_knapp}
-    rows += [(name, found.mean, *ends, None, p.get(name), *nothing) for name, ends in _summary(found).items()]
-    rows.append(("between", found.tau, *nothing, found.heterogeneity, *nothing))
+    p = {_NAMES[0]: summary.p, _NAMES[1]: summary.p_hartung_knapp}
+    rows += [(name, summary.mean, *ends, None, p.get(name), *nothing) for name, ends in _summary(summary).items()]
+    rows.append(("between", summary.tau, *nothing, summary.heterogeneity, *nothing))
     return [{**shared, **dict(zip(fields, row, strict=True))} for row in rows]

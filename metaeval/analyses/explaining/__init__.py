@@ -1,1 +1,1 @@
-"""From a signature back to what it says, and to the command that makes its number again."""
+"""Explanations of signatures, comparisons of jobs, and the page of options."""

@@ -1,4 +1,4 @@
-"""Explain: a signature field by field, in the words of the options that fields name, and the signatures of a file."""
+"""Explanations of a signature field by field, in the words of the options, and the signatures of a file."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from metaeval.runs.job_folder import installed
 from metaeval.signature import COMPOSITE, FACTS, OF_RUN, interval_parts, metric_parts, read_choices
 
 RUN, META, GENERATE, REFIT = "run", "cite meta", "generate", "citeeval-refit"
-"""Commands; and what the signature calls the pipeline of `cite refit`."""
+"""Commands; and the name of the pipeline of `cite refit` in signatures."""
 
 LABELLED = {"estimand": "estimate", "candidates": "gate fit", "gate": "gate check", "claim": "multiverse"}
-"""Commands on labels and claims, by a field that each alone has."""
+"""Commands on labels and claims, by a field that only their signatures have."""
 
 
 @cache
 def owners() -> tuple[type, ...]:
-    """Every class of options whose fields signatures name, as the registered pipelines declare them."""
+    """Return every class of options whose fields signatures name, as the registered pipelines declare them."""
     pipelines = [registry.find("pipeline", name) for name in registry.names("pipeline")]
     taken = (owner for pipeline in reversed(pipelines) for owner in pipeline.owners.values())
     return tuple(dict.fromkeys([*taken, *(owner for pipeline in pipelines for owner in pipeline.signed)]))
@@ -38,7 +38,7 @@ def owners() -> tuple[type, ...]:
 
 @cache
 def _prompts() -> Mapping[str, tuple[str, str]]:
-    """What each prompt asks, and the hash of the wording that comes with metaeval, by its name in signatures."""
+    """Return the question of each prompt, and the hash of the shipped wording, by its name in signatures."""
     pipelines = (registry.find("pipeline", name) for name in registry.names("pipeline"))
     declared = {name: prompt for pipeline in pipelines for name, prompt in pipeline.prompts.items()}
     return {name: (asks, read_prompt(file, ()).fingerprint) for name, (asks, file) in declared.items()}
@@ -46,14 +46,14 @@ def _prompts() -> Mapping[str, tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a field means, and the option that changes it (empty: no option does)."""
+    """The meaning of a field, and the option that changes it (empty: no option does)."""
 
     text: str
     setting: str = ""
 
 
 def command_of(fields: Mapping[str, str]) -> str:
-    """The command that makes a number with these fields, as it is typed behind `metaeval`: run, cite alce ..."""
+    """Return the command that makes a number with these fields, without `metaeval`: run, cite alce ..."""
     pipeline = fields.get("pipeline", "")
     if "questions" in fields:
         return GENERATE
@@ -70,22 +70,24 @@ def command_of(fields: Mapping[str, str]) -> str:
 
 
 def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
-    """What a field says in a signature of these fields; None for one that is not known here."""
+    """Return the meaning of a field in a signature of these fields, or None for an unknown field."""
     command = command_of(fields)
     if command == META and name in option_docs(registry.find("pipeline", "meta").owners["meta"]):
         return Meaning(option_words(name, value), name)  # cite meta has no flag for it
     if name == "protocol" and value in registry.names("protocol"):
         protocol = registry.find("protocol", value)
-        measures = (f"{one.label}: {one.about}" for one in protocol.measures if one.about)
+        measures = (f"{measure.label}: {measure.about}" for measure in protocol.measures if measure.about)
         return Meaning("; ".join([protocol.about or value, *measures]), "protocols")
     if name == "pipeline" and value in registry.names("pipeline"):
         return Meaning(_sentence(registry.find("pipeline", value).help.partition("\n")[0]), FACTS[name][1])
     if name == "measure":
-        pipelines = (registry.find("pipeline", one) for one in registry.names("pipeline"))
-        if text := next((one.meaning for each in pipelines for one in each.measures if one.key == value), ""):
+        pipelines = (registry.find("pipeline", pipeline) for pipeline in registry.names("pipeline"))
+        if text := next(
+            (measure.meaning for each in pipelines for measure in each.measures if measure.key == value), ""
+        ):
             return Meaning(text)
-    if found := _of_protocol(name, value, [fields.get("protocol", "")]):
-        return found
+    if protocol_meaning := _of_protocol(name, value, [fields.get("protocol", "")]):
+        return protocol_meaning
     if name in COMPOSITE:
         return Meaning(COMPOSITE[name])
     if command != RUN and (flag := _of_command(name, command)):
@@ -102,14 +104,14 @@ def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
 
 
 def _earlier_interval(name: str, value: str) -> Iterator[str]:
-    """What a method of intervals was that is no longer computed."""
+    """Yield the description of a method of intervals that is no longer computed."""
     method, _ = interval_parts(value)
     if name == "interval" and method in EARLIER_INTERVALS:
         yield f"{method}: {EARLIER_INTERVALS[method]}, of earlier versions"
 
 
 def choice_meaning(field: str, name: str, value: str, fields: Mapping[str, str]) -> Meaning:
-    """What one choice of a composite field means; empty for one that is not known."""
+    """Return the meaning of one choice in a composite field; empty for an unknown choice."""
     if text := prompt_words(name, value):
         return Meaning(text, prompt_setting(name))
     text = option_words(name, value, chat=field != "asking" or "questions" in fields)
@@ -122,9 +124,9 @@ def choice_meaning(field: str, name: str, value: str, fields: Mapping[str, str])
 
 
 def _of_protocol(name: str, value: str, protocols: Sequence[str]) -> Meaning | None:
-    """What a value of an option means, in the words of the first of these protocols whose option has the value.
+    """Return the meaning of an option's value, from the first of these protocols whose option has the value.
 
-    Where none has it, it is named as it is, with the first that has the option.
+    Where no protocol has the value, the value stands for itself, with the first protocol that has the option.
     """
     known = [owner for owner in protocols if owner in registry.names("protocol")]
     options = {owner: registry.find("protocol", owner).options.get(name) for owner in known}
@@ -134,9 +136,9 @@ def _of_protocol(name: str, value: str, protocols: Sequence[str]) -> Meaning | N
 
 
 def _of_command(name: str, command: str) -> Meaning | None:
-    """The words of a pipeline's own option, or of that of another pipeline where the command is none of them."""
-    own = command.removeprefix("cite ")
-    for pipeline in sorted(registry.names("pipeline"), key=lambda one: one != own):
+    """Return the description of a pipeline's option: the command's own pipeline is searched first."""
+    current = command.removeprefix("cite ")
+    for pipeline in sorted(registry.names("pipeline"), key=lambda pipeline: pipeline != current):
         field = registry.find("pipeline", pipeline).options.model_fields.get(name)
         if field is not None and field.description and not flag_of(field).argument:
             rare = name in registry.find("analysis", f"cite.{pipeline}").options.untyped
@@ -151,21 +153,23 @@ def _of_run(path: str) -> str:
 
 
 def option_words(name: str, value: str, chat: bool = False) -> str:
-    """What the option decides, and what else it could have been than this value; empty for one that is not known.
+    """Return what an option decides, and its other possible values; empty for an unknown option.
 
-    chat: of a command whose chat model is asked with `ChatOptions`.
+    chat: search the options of chat models (`ChatOptions`) first.
     """
     known = owners()
     for owner in sorted(known, key=lambda kind: kind not in known[0].__mro__) if chat else known:
         if text := option_docs(owner).get(name):
             kind = _kinds(owner)[name]
-            others = [str(value != "True")] if kind is bool else [one for one in named_values(kind) if one != value]
+            others = (
+                [str(value != "True")] if kind is bool else [other for other in named_values(kind) if other != value]
+            )
             return _sentence(text) + (f" (else {' or '.join(others)})" if others else "")
     return ""
 
 
 _kinds = cache(get_type_hints)
-"""The types of a class's options; to read them anew takes long."""
+"""Types of the options of a class; cached because resolving them is slow."""
 
 
 def _sentence(text: str) -> str:
@@ -174,7 +178,7 @@ def _sentence(text: str) -> str:
 
 
 def prompt_words(name: str, value: str) -> str:
-    """What a prompt asks, and whether a wording with this hash is here; empty for a prompt that is not known.
+    """Return what a prompt asks, and whether its wording is the shipped one; empty for an unknown prompt.
 
     value: the hash, behind `own@` or `file@` where the signature says so.
     """
@@ -187,24 +191,24 @@ def prompt_words(name: str, value: str) -> str:
 
 
 def prompt_setting(name: str) -> str:
-    """The option that puts another prompt in the place of this one; empty where there is none."""
+    """Return the option that replaces this prompt; empty where there is none."""
     if name == "prompt":
         return "rewrite.prompt_file"
     return f"{name}_file" if any(f"{name}_file" in option_docs(owner) for owner in owners()) else ""
 
 
 def is_here(name: str, value: str) -> bool:
-    """Whether the prompt that comes with metaeval has this wording."""
+    """Return whether the shipped prompt has this wording."""
     return name in _prompts() and _prompts()[name][1] == value.removeprefix("own@")
 
 
 _PACKAGES = ("metaeval", "numpy", "scipy")
-_TOLD_APART = ("column", "metric", "backend", "aggregation", "model")
+_DISTINGUISHING = ("column", "metric", "backend", "aggregation", "model")
 
 
 @dataclass(frozen=True)
-class Explained:
-    """One field of a signature; `text` and `setting` are empty for a field that is not known here.
+class ExplainedField:
+    """One field of a signature; `text` and `setting` are empty for an unknown field.
 
     parts: the choices of a field that holds several.
     """
@@ -213,15 +217,15 @@ class Explained:
     value: str
     text: str
     setting: str
-    parts: Sequence[Explained] = ()
+    parts: Sequence[ExplainedField] = ()
 
 
 @dataclass(frozen=True)
-class Source:
-    """What was given to be explained: a signature, or a file with the signatures of its rows.
+class SignatureSource:
+    """A signature, or a file with the signatures of its rows.
 
-    kind: what it holds, in words; what holds the same can be compared. signatures: by the rows' names, "" where that
-    is all there is. rows: those of a result file. sheet: what another file is.
+    kind: the content in words; sources of one kind can be compared. signatures: by the rows' names ("" for a signature
+    alone). rows: of a result file. sheet: the table in any other file.
     """
 
     kind: str
@@ -231,7 +235,7 @@ class Source:
 
 
 def read_signature(text: str) -> dict[str, str]:
-    """The fields of a signature; `UserError` for text that is none."""
+    """Return the fields of a signature; `UserError` for text that is not a signature."""
     try:
         return signatures.parse(text)
     except ValueError as error:
@@ -241,55 +245,55 @@ def read_signature(text: str) -> dict[str, str]:
         ) from error
 
 
-def explain(fields: Mapping[str, str]) -> list[Explained]:
-    """Every field in its order, with what it means and the setting that changes it."""
+def explain(fields: Mapping[str, str]) -> list[ExplainedField]:
+    """Return every field in its order, with its meaning and the setting that changes it."""
     explained = []
     for name, value in fields.items():
-        found = meaning(name, value, fields) or Meaning("")
-        text = found.text
+        field_meaning = meaning(name, value, fields) or Meaning("")
+        text = field_meaning.text
         if name in _PACKAGES and (here := installed(name)) != value:
             text += f"; here it is {here}, and the last digits of a number may move" if here else "; not installed here"
         choices = read_choices(value) if name in COMPOSITE and command_of(fields) != RUN else {}
-        said = {choice: choice_meaning(name, choice, own, fields) for choice, own in choices.items()}
-        parts = [Explained(choice, choices[choice], one.text, one.setting) for choice, one in said.items()]
-        explained.append(Explained(name, value, text, found.setting, parts))
+        meanings = {choice: choice_meaning(name, choice, chosen, fields) for choice, chosen in choices.items()}
+        parts = [ExplainedField(choice, choices[choice], part.text, part.setting) for choice, part in meanings.items()]
+        explained.append(ExplainedField(name, value, text, field_meaning.setting, parts))
     return explained
 
 
 def is_file(text: str) -> bool:
-    """Whether this is meant as a result file's path: no signature ends in .json, or is a file that exists."""
+    """Return whether a text is the path of a result file: no signature ends in .json, or is a file that exists."""
     return text.endswith(".json") or ("|" not in text and Path(text).is_file())
 
 
-def read_source(text: str, row: str | None = None) -> Source:
-    """A result file, a sheet, or a signature. row: the only row of the file to read.
+def read_source(text: str, row: str | None = None) -> SignatureSource:
+    """Read a result file, a table or a signature. row: the only row of the file to read.
 
-    Raises `UserError` for a file that is neither result nor sheet, and for a row that it has not.
+    Raises `UserError` for a file that is neither a result nor a table, and for an unknown row.
     """
     if not is_file(text):
-        return Source("a signature", {"": text})
+        return SignatureSource("a signature", {"": text})
     rows: dict[str, Row] = {}
     if is_sheet(Path(text)):
         sheet = load_table(Path(text))
         kind, texts = f"the sheet {sheet.name}", dict(_named(sheet.signatures))
     else:
         sheet, result = None, load_result(Path(text))
-        rows = {one.metric: one for one in result.rows}
-        kind, texts = result.protocol, {name: one.signature for name, one in rows.items()}
+        rows = {result_row.metric: result_row for result_row in result.rows}
+        kind, texts = result.protocol, {name: result_row.signature for name, result_row in rows.items()}
     if row is not None:
         if row not in texts:
             raise unknown(f"row of {text}:", row, texts)
-        texts, rows = {row: texts[row]}, {name: one for name, one in rows.items() if name == row}
-    return Source(kind, texts, rows, sheet)
+        texts, rows = {row: texts[row]}, {name: result_row for name, result_row in rows.items() if name == row}
+    return SignatureSource(kind, texts, rows, sheet)
 
 
 def holds_signatures(path: Path) -> bool:
-    """Whether a file is a result or a sheet."""
+    """Return whether a file is a result or a table."""
     return path.suffix == ".json" and _schema(path) in (*SCHEMAS, *TABLES)
 
 
 def is_sheet(path: Path) -> bool:
-    """Whether a file is a sheet."""
+    """Return whether a file is a table."""
     return _schema(path) in TABLES
 
 
@@ -297,13 +301,15 @@ def _schema(path: Path) -> object:
     try:
         return read_versioned(path)[1]
     except (UserError, RecursionError):
-        return None  # what is wrong with it is said by whoever reads it as a result
+        return None  # reading the file as a result reports its fault
 
 
 def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """A sheet's signatures by what tells them apart: the column, the metric, the way, the model; else a number."""
+    """Yield a table's signatures by the first field that differs in all of them (`_DISTINGUISHING`), else by number."""
     read = [read_signature(text) for text in texts]
-    key = next((name for name in _TOLD_APART if len({one.get(name, "") for one in read} - {""}) == len(read)), "")
+    key = next(
+        (name for name in _DISTINGUISHING if len({fields.get(name, "") for fields in read} - {""}) == len(read)), ""
+    )
     for number, (fields, text) in enumerate(zip(read, texts, strict=True), start=1):
         value = fields.get(key, "")
         name = metric_parts(value).get("known_as", "") if key in ("metric", "backend") else value

@@ -1,4 +1,4 @@
-"""What is explained or compared: a signature, a result file, or all files of a job; and what two of them differ in."""
+"""Sources of explanations (signatures, result files, all files of a job), and differences between two of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metaeval import signature as signatures
 from metaeval.analyses.explaining.explain import (
-    Source,
+    SignatureSource,
     choice_meaning,
     holds_signatures,
     is_file,
@@ -23,120 +23,126 @@ from metaeval.report.table import Table
 from metaeval.runs.job_folder import LATEST, NAME, done_jobs, find_job, is_hash
 
 NUMBERS = "numbers"
-"""The name under which the numbers of a sheet are compared."""
+"""The name under which the numbers of a table are compared."""
 
 _SETTINGS = "settings"
 APART = (NUMBERS, _SETTINGS)
-"""Names of no row."""
+"""Names that are not those of rows."""
 
-_ELSEWHERE = frozenset({"resamples", "level", "method"})  # settings of a sheet that signatures name otherwise
-_NONE = frozenset({"as the profile", "paper"})  # options of a pipeline of which none was changed
+_ELSEWHERE = frozenset({"resamples", "level", "method"})  # settings of a table that have other names in signatures
+_NONE = frozenset({"as the profile", "paper"})  # values of a pipeline's options when all are defaults
 
 
-def compare(one: str, other: str, row: str | None = None) -> dict[str, list[Change]]:
-    """What two signatures or files differ in, by the name of the row; an empty list says: nothing.
+def compare(first: str, second: str, row: str | None = None) -> dict[str, list[Change]]:
+    """Return the differences of two signatures or files by the name of the row; an empty list means: no difference.
 
-    Rows of the same name are compared; the only row of each side is compared whatever its name. A row that one file
-    alone has is a change itself. Of two sheets, the numbers stand under `NUMBERS`.
+    Rows of the same name are compared; the only row of each side is compared whatever its name. A row that only one
+    file has is a difference. Numbers of tables are compared under `NUMBERS`.
 
-    Raises `UserError` for what cannot be read, and for two that do not hold the same.
+    Raises `UserError` for unreadable files, and for two sources of different kinds.
     """
-    first, second = read_source(one, row), read_source(other, row)
-    if is_file(one) != is_file(other):
+    first_source, second_source = read_source(first, row), read_source(second, row)
+    if is_file(first) != is_file(second):
         raise UserError(
-            "A signature and a result file: compare two of a kind (metaeval results explain RESULT prints one's)."
+            "A signature and a result file cannot be compared: give two of one kind "
+            "(metaeval results explain RESULT prints one's)."
         )
-    if first.kind != second.kind:
+    if first_source.kind != second_source.kind:
         raise UserError(
-            f"{one} holds {first.kind} and {other} {second.kind}: only numbers of the same table can be compared."
+            f"{first} holds {first_source.kind} and {second} {second_source.kind}: only numbers of the same table can "
+            "be compared."
         )
-    found = _rows(first, second)
-    if first.sheet is not None and second.sheet is not None:
-        found |= _sheets(first.sheet, second.sheet, row)
-    return found
+    changes = _rows(first_source, second_source)
+    if first_source.sheet is not None and second_source.sheet is not None:
+        changes |= _sheets(first_source.sheet, second_source.sheet, row)
+    return changes
 
 
-def _rows(first: Source, second: Source) -> dict[str, list[Change]]:
-    one, other = first.signatures, second.signatures
-    if len(one) == len(other) == 1 and not first.rows:
-        ((name, text),), ((other_name, other_text),) = one.items(), other.items()
+def _rows(first: SignatureSource, second: SignatureSource) -> dict[str, list[Change]]:
+    first_texts, second_texts = first.signatures, second.signatures
+    if len(first_texts) == len(second_texts) == 1 and not first.rows:
+        ((name, text),), ((other_name, other_text),) = first_texts.items(), second_texts.items()
         return {name if name == other_name else "": _fields(text, other_text)}
-    found: dict[str, list[Change]] = {}
-    for name in dict.fromkeys([*one, *other]):
-        found[name] = missing("row", name in one, name in other) or _fields(one[name], other[name])
+    changes: dict[str, list[Change]] = {}
+    for name in dict.fromkeys([*first_texts, *second_texts]):
+        changes[name] = missing("row", name in first_texts, name in second_texts) or _fields(
+            first_texts[name], second_texts[name]
+        )
         if name in first.rows and name in second.rows:
-            found[name] += row_changes(first.rows[name], second.rows[name])
-    return found
+            changes[name] += row_changes(first.rows[name], second.rows[name])
+    return changes
 
 
-def _fields(one: str, other: str) -> list[Change]:
-    """The fields that differ; of one that holds several choices, the choices."""
-    sides = read_signature(one), read_signature(other)
-    found: list[Change] = []
+def _fields(first: str, second: str) -> list[Change]:
+    """Return the fields that differ; of a field with several choices, the choices that differ."""
+    sides = read_signature(first), read_signature(second)
+    changes: list[Change] = []
     for name, values in signatures.differences(*sides).items():
         choices = _choices(name, *values)
-        for key, own in choices.items():
-            said = [choice_meaning(name, key, value, of) for value, of in zip(own, sides, strict=True) if value]
-            found.append(_field(f"{name}.{key}", own, [one.text for one in said]))
+        for key, choice_values in choices.items():
+            meanings = [
+                choice_meaning(name, key, value, of) for value, of in zip(choice_values, sides, strict=True) if value
+            ]
+            changes.append(_field(f"{name}.{key}", choice_values, [part.text for part in meanings]))
         if not choices:
             known = [meaning(name, value, of) for value, of in zip(values, sides, strict=True) if value is not None]
-            found.append(_field(name, values, [one.text for one in known if one]))
-    return found
+            changes.append(_field(name, values, [part.text for part in known if part]))
+    return changes
 
 
 def _field(name: str, values: tuple[str | None, str | None], texts: Sequence[str]) -> Change:
     return Change("field", name, *values, " / ".join(filter(None, dict.fromkeys(texts))))
 
 
-def _choices(name: str, one: str | None, other: str | None) -> dict[str, tuple[str | None, str | None]]:
-    """The choices of a field that differ; none where it does not hold several on both sides."""
-    if name not in signatures.COMPOSITE or one is None or other is None:
+def _choices(name: str, first: str | None, second: str | None) -> dict[str, tuple[str | None, str | None]]:
+    """Return the choices of a field that differ; empty where either side does not hold several choices."""
+    if name not in signatures.COMPOSITE or first is None or second is None:
         return {}
-    read = [signatures.read_choices(text) for text in (one, other)]
-    whole = all(choices or text in _NONE for choices, text in zip(read, (one, other), strict=True))
+    read = [signatures.read_choices(text) for text in (first, second)]
+    whole = all(choices or text in _NONE for choices, text in zip(read, (first, second), strict=True))
     return signatures.differences(*read) if whole else {}
 
 
-def _sheets(one: Table, other: Table, row: str | None) -> dict[str, list[Change]]:
-    """What is in a sheet beside its signatures: settings that these do not name, and numbers."""
-    told = _told(one) | _told(other)
+def _sheets(first: Table, second: Table, row: str | None) -> dict[str, list[Change]]:
+    """Compare two tables beyond their signatures: other settings, and numbers."""
+    named_settings = _told(first) | _told(second)
     settings = []
-    for sheet in (one, other):
-        settings.append({name: str(value) for name, value in sheet.settings.items() if name not in told})
-        if not told:
+    for sheet in (first, second):
+        settings.append({name: str(value) for name, value in sheet.settings.items() if name not in named_settings})
+        if not named_settings:
             settings[-1]["data"] = f"{sheet.data.name}/{sheet.data.split}@{sheet.data.fingerprint[:12]}"
     differing = [Change("field", name, *values) for name, values in signatures.differences(*settings).items()]
-    found = {_SETTINGS: differing} if differing else {}
+    changes = {_SETTINGS: differing} if differing else {}
     if row is None:
-        found[NUMBERS] = list(record_changes(one.records, other.records))
-    return found
+        changes[NUMBERS] = list(record_changes(first.records, second.records))
+    return changes
 
 
 def _told(sheet: Table) -> set[str]:
-    """The settings that every signature of a sheet names; none where it has no signature."""
+    """Return the settings that every signature of a table names; empty for a table without signatures."""
     named = [set(read_signature(text)) for text in sheet.signatures]
     return set.intersection(*named) | _ELSEWHERE if named else set()
 
 
 def sources_of(of: str, results: Path) -> list[str]:
-    """The result files and sheets of the job that is meant; what is given itself where none is.
+    """Return the result files and tables of a job, or the file or signature that is given.
 
-    A folder stands for the latest job in it; a table as text, CSV, Markdown or LaTeX for the file of its numbers; and
-    any other file of a job, such as its report, for the job.
+    A folder stands for the latest job in it; a table as text, CSV, Markdown or LaTeX for the file of its numbers; any
+    other file of a job, such as its report, for the job. Raises `UserError` for a job without results and tables.
     """
     of = _beside(of)
     if not _is_job(of):
         return [of]
     job = find_job(Path(of), LATEST) if isdir(of) else find_job(results, of)
-    own = [path for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
-    found = [str(path) for path in own or recorded(job.folder) if holds_signatures(path)]
-    if not found:
-        raise UserError(f"{job.folder} holds no result file and no sheet.")
-    return found
+    signed_files = [path for path in map(job.folder.joinpath, job.files) if holds_signatures(path)]
+    paths = [str(path) for path in signed_files or recorded(job.folder) if holds_signatures(path)]
+    if not paths:
+        raise UserError(f"{job.folder} holds no result file and no table.")
+    return paths
 
 
 def jobs_with(signature: str, results: Path) -> list[Path]:
-    """The folder of the latest job that holds this signature, in a list; an empty one where no job does."""
+    """Return the folder of the latest job that holds this signature, in a list; empty where no job does."""
     wanted = read_signature(signature)
     for folder in dict.fromkeys(job.folder for job in done_jobs(results)):
         for path in sorted(folder.rglob("*.json")):
@@ -148,7 +154,7 @@ def jobs_with(signature: str, results: Path) -> list[Path]:
 
 
 def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tuple[str, str], str]:
-    """The signatures of all rows, or of the metric's alone, by file and row; `UserError` where there is none."""
+    """Return the signatures of all rows, or of one metric's, by file and row; `UserError` where there is none."""
     if metric is not None and not is_file(paths[0]):
         raise UserError("A metric is named for a result file only; a signature has its own.")
     texts = {
@@ -165,28 +171,29 @@ def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tu
 
 
 def titled(paths: Sequence[str], path: str, row: str) -> str:
-    """What a row is called beside those of the other files: with the file's name, and that of its job if need be."""
+    """Return the name of a row, with the names of its file and job where these are needed to make it unique."""
     if len(paths) < 2:
         return row
-    several = len({Path(one).parent for one in paths}) > 1
+    several = len({Path(name).parent for name in paths}) > 1
     return f"{row} ({Path(path).parent.name}/{Path(path).stem})" if several else f"{row} ({Path(path).stem})"
 
 
 def differences(
-    one: str, other: str, metric: str | None, results: Path
+    first: str, second: str, metric: str | None, results: Path
 ) -> tuple[dict[str, dict[str, list[Change]]], list[list[str]]]:
-    """What two signatures or files differ in, or the files of one name of two jobs; and what each job has alone.
+    """Compare two signatures or files, or the files of one name of two jobs; also return the files of only one job.
 
-    The differences are those of `compare` by the file's name, "" where no jobs are compared.
+    The differences are those of `compare` by the file's name ("" for signatures and files). Raises `UserError` as
+    `compare` does, and where a job is compared with a file, or the jobs have no file of one name.
     """
-    one, other = _beside(one), _beside(other)
-    others = [given for given in (one, other) if not _is_job(given)]
+    first, second = _beside(first), _beside(second)
+    others = [text for text in (first, second) if not _is_job(text)]
     if len(others) == 2:
-        return {"": compare(one, other, metric)}, [[], []]
+        return {"": compare(first, second, metric)}, [[], []]
     if others:
-        raise UserError(f"{others[0]!r} is no job, and a job is compared with a job: give the hashes of both.")
+        raise UserError(f"{others[0]!r} is not a job, and a job is compared with a job: give the hashes of both.")
     files = []
-    for job in (one, other):
+    for job in (first, second):
         paths = [Path(path) for path in sources_of(job, results)]
         # By name, in several folders with that of the folder, but for its hash.
         several = len({path.parent for path in paths}) > 1
@@ -194,9 +201,9 @@ def differences(
         files.append({f"{folder}{path.name}": str(path) for folder, path in zip(folders, paths, strict=True)})
     shared = [name for name in files[0] if name in files[1]]
     if not shared:
-        raise UserError(f"The jobs {one} and {other} have no result file of one name: there is nothing to compare.")
-    found = {name.removesuffix(".json"): compare(files[0][name], files[1][name], metric) for name in shared}
-    return found, [[name for name in own if name not in shared] for own in files]
+        raise UserError(f"The jobs {first} and {second} have no result file of one name: there is nothing to compare.")
+    changes = {name.removesuffix(".json"): compare(files[0][name], files[1][name], metric) for name in shared}
+    return changes, [[name for name in names if name not in shared] for names in files]
 
 
 def _is_job(of: str) -> bool:
@@ -204,7 +211,7 @@ def _is_job(of: str) -> bool:
 
 
 def _beside(of: str) -> str:
-    """The file of the numbers, where a table's other file is named, or the folder where a job's; else what is given."""
+    """Return the file of a table's numbers for its other files, the folder for a job's other files, else the text."""
     if not is_file(of) or of.endswith(".json"):
         return of
     numbers = Path(of).with_suffix(".json")

@@ -1,4 +1,4 @@
-"""The page of all options, from where they are declared: `python -m metaeval.analyses.explaining.options_page`."""
+"""The page of all options, made from their declarations: `python -m metaeval.analyses.explaining.options_page`."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ up to date. `metaeval COMMAND --help` lists the options of a command, `metaeval 
 _COLUMNS = ("option", "values", "default", "what it decides")
 _KINDS = {bool: "true, false", int: "whole number", float: "number", Path: "path", str: "text", dict: "NAME: VALUE"}
 
-Row = tuple[str, str, str, str]
+OptionRow = tuple[str, str, str, str]
 
 
 def options_page() -> str:
-    """The page, as Markdown."""
+    """Return the page as Markdown."""
     parts = [_HEAD, "## Settings of a run", "On the command line, in a YAML file, or `--set NAME=VALUE`."]
     parts.append(_table(_settings(RunConfig)))
     parts += ["## Citation pipelines", "What the commands `metaeval cite NAME` take; each takes `--set` as well."]
     for name in sorted(registry.names("pipeline")):
         pipeline = registry.find("pipeline", name)
-        measures = "; ".join(f"{one.label} ({one.meaning})" for one in pipeline.measures if one.meaning)
+        measures = "; ".join(f"{measure.label} ({measure.meaning})" for measure in pipeline.measures if measure.meaning)
         parts += [f"### cite {name}", _table(_flags(pipeline.options))]
         parts += [f"Measures: {measures}."] if measures else []
     parts += [
@@ -54,24 +54,29 @@ def options_page() -> str:
     parts += ["## Data sets", "`--set dataset_options.NAME=VALUE`."]
     for name in sorted(registry.names("dataset")):
         options = registry.find("dataset", name).options.items()
-        rows = [(key, ", ".join(map(str, one.allowed)) or "text", one.default, one.help) for key, one in options]
+        rows = [
+            (key, ", ".join(map(str, option.allowed)) or "text", option.default, option.help) for key, option in options
+        ]
         parts += [f"### {name}", _table(rows)] if rows else []
     parts += ["## Protocols", "`--set protocol_options.PROTOCOL.NAME=VALUE`."]
     for name in sorted(registry.names("protocol")):
         options = registry.find("protocol", name).options.items()
-        rows = [(key, ", ".join(one.values), one.default, _meanings(one.about, one.values)) for key, one in options]
+        rows = [
+            (key, ", ".join(option.values), option.default, _meanings(option.about, option.values))
+            for key, option in options
+        ]
         parts += [f"### {name}", _table(rows)] if rows else []
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
 def _meanings(about: str, values: Mapping[str, str]) -> str:
-    """What a protocol's option is, and what its values mean where that is more than the value in a sentence."""
-    told = len({meaning.replace(value, "") for value, meaning in values.items()}) > 1
-    return "; ".join([about, *(f"{value}: {meaning}" for value, meaning in values.items() if told)])
+    """Return the description of a protocol's option, with the meanings of its values where these say more."""
+    is_explained = len({meaning.replace(value, "") for value, meaning in values.items()}) > 1
+    return "; ".join([about, *(f"{value}: {meaning}" for value, meaning in values.items() if is_explained)])
 
 
-def _settings(owner: type, prefix: str = "") -> Iterator[Row]:
-    """An options class's options, those of a part under its name."""
+def _settings(owner: type, prefix: str = "") -> Iterator[OptionRow]:
+    """Yield the options of a class, with nested options under the name of their part."""
     words, hints = option_docs(owner), get_type_hints(owner)
     for name in words:
         if isinstance(hints[name], type) and issubclass(hints[name], BaseModel):
@@ -80,7 +85,7 @@ def _settings(owner: type, prefix: str = "") -> Iterator[Row]:
             yield f"{prefix}{name}", _values(hints[name]), _default(owner, name), words[name]
 
 
-def _flags(options: type[BaseModel]) -> Iterator[Row]:
+def _flags(options: type[BaseModel]) -> Iterator[OptionRow]:
     for name, field in options.model_fields.items():
         flag = flag_of(field)
         option = flag.metavar if flag.argument else option_of(name, field)
@@ -88,9 +93,9 @@ def _flags(options: type[BaseModel]) -> Iterator[Row]:
 
 
 def _values(kind: Any) -> str:
-    """The values that an option takes, in words."""
-    kinds = (get_origin(one) or one for one in kinds_of(kind))
-    return ", ".join(named_values(kind)) or next((_KINDS[one] for one in kinds if one in _KINDS), "NAME: VALUE")
+    """Return the values that an option takes, in words."""
+    kinds = (get_origin(part) or part for part in kinds_of(kind))
+    return ", ".join(named_values(kind)) or next((_KINDS[part] for part in kinds if part in _KINDS), "NAME: VALUE")
 
 
 def _default(owner: type, name: str) -> Any:
@@ -98,17 +103,17 @@ def _default(owner: type, name: str) -> Any:
         field = owner.model_fields[name]
         value = "required" if field.is_required() else field.get_default(call_default_factory=True)
     else:
-        one = next(field for field in dataclasses.fields(owner) if field.name == name)  # type: ignore[arg-type]
-        value = "required" if one.default is dataclasses.MISSING is one.default_factory else one.default
+        declared = next(field for field in dataclasses.fields(owner) if field.name == name)  # type: ignore[arg-type]
+        value = "required" if declared.default is dataclasses.MISSING is declared.default_factory else declared.default
         value = "" if value is dataclasses.MISSING or dataclasses.is_dataclass(value) else value
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     return {None: "", True: "true", False: "false"}.get(value, value) if isinstance(value, bool | None) else value
 
 
-def _table(rows: Iterator[Row] | Sequence[Any]) -> str:
+def _table(rows: Iterator[OptionRow] | Sequence[Any]) -> str:
     lines = [_COLUMNS, ("---",) * len(_COLUMNS)]
-    # A bar does not end a cell, and a caret in brackets is no footnote.
+    # Markdown would end a cell at a bar, and make a footnote of a caret in brackets.
     escaped = ([str(cell).replace("|", "\\|").replace("[^", "\\[^") for cell in row] for row in rows)
     lines += [tuple(" ".join(cell.split()) for cell in row) for row in escaped]
     return "\n".join(f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |") for cells in lines)

@@ -1,1 +1,1 @@
-"""One experiment over several data sets or settings: suites, the multiverse, cost, and what is drawn of them."""
+"""One experiment over several data sets or settings: suites, the multiverse, costs, and figures."""

@@ -1,4 +1,4 @@
-"""What a score costs: pairs per second of CPU time, freshly measured; money, for a metric that is paid by the token."""
+"""Costs of scores: measured pairs per second of CPU time, and estimated money for metrics with prices."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SAMPLE = 200
-"""At most so many pairs are scored to measure a metric."""
+"""Most pairs that are scored to measure a metric."""
 
 Clock = Callable[[], float]
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a metric costs on a sample of `pairs`: CPU seconds, or USD per 1,000 pairs; None where not known.
+    """The cost of a metric on a sample of `pairs`: CPU seconds, or USD per 1,000 pairs; None where not known.
 
-    usd is an estimate before the fact, from the prices in the metric's options, at most what its replies may cost.
+    usd_per_1000: an upper bound, estimated from the prices in the metric's options.
     """
 
     metric: str
@@ -45,15 +45,15 @@ class Cost:
 
     @property
     def pairs_per_second(self) -> float | None:
-        """Pairs per second of CPU time, all threads' time added."""
+        """Pairs per second of CPU time, summed over threads."""
         return self.pairs / self.seconds if self.seconds else None
 
 
 def measure(config: RunConfig, clock: Clock = time.process_time) -> Iterator[Cost]:
-    """The cost of each metric of the run on one sample of its unique pairs, drawn with the interval's seed.
+    """Measure the cost of each metric of the run on one sample of its unique pairs, drawn with the interval's seed.
 
-    Nothing is read from the score store or written to it. A first pair is scored outside the clock: it loads the
-    model. What is paid for is never asked: its cost is estimated. Score files cost nothing here and are passed over.
+    The score store is neither read nor written. One pair is scored before the clock starts, to load the model. Metrics
+    that cost money are estimated and never called. Score files are skipped.
     """
     job = prepare(config)
     for name in dict.fromkeys(config.metrics):
@@ -64,13 +64,13 @@ def measure(config: RunConfig, clock: Clock = time.process_time) -> Iterator[Cos
 
 
 def sample(texts: Sequence[Texts], seed: int, size: int = SAMPLE) -> list[Texts]:
-    """At most `size` of the unique pairs: the same ones for every metric, in every order of the texts."""
+    """Return at most `size` of the unique pairs, the same for every metric and every order of the texts."""
     unique = sorted(set(texts))
     return unique if len(unique) <= size else random.Random(seed).sample(unique, size)
 
 
 def write_costs(costs: Sequence[Cost], path: Path) -> Path:
-    """Write costs as CSV, one row a metric; what is not known is empty."""
+    """Write costs as CSV, one row a metric; unknown values are empty."""
     rows: list[tuple[object, ...]] = [
         ("metric", "pairs", "cpu_seconds", "pairs_per_second", "usd_per_1000_pairs", "note")
     ]
@@ -85,7 +85,7 @@ def write_costs(costs: Sequence[Cost], path: Path) -> Path:
 def cost_figures(
     costs: Sequence[Cost], results: Sequence[Result], protocols: Mapping[str, Protocol]
 ) -> dict[str, Figure]:
-    """For each result, its headline measure against what the metrics cost: speed, and money where any is paid."""
+    """Plot each result's headline measure against the metrics' speed, and against money where any is paid."""
     from metaeval.report.figures.cost import CostPoint, cost_quality
 
     drawn: dict[str, Figure] = {}
@@ -96,15 +96,15 @@ def cost_figures(
     }
     for result in results:
         key = protocols[result.protocol].ranked_by([column.key for column in result.columns])
-        column = next(one for one in result.columns if one.key == key)
+        column = next(candidate for candidate in result.columns if candidate.key == key)
         name = "-".join((result.data.name, result.data.split, result.unit))
         for (kind, axis), known in axes.items():
             points = []
             for row in result.rows:
-                cost, found = known.get(row.metric), row.values[column.key]
-                if cost and found.value is not None:
-                    low, high = (None if end is None else end * column.scale for end in (found.low, found.high))
-                    points.append(CostPoint(row.metric, cost, found.value * column.scale, low, high))
+                cost, estimate = known.get(row.metric), row.values[column.key]
+                if cost and estimate.value is not None:
+                    low, high = (None if end is None else end * column.scale for end in (estimate.low, estimate.high))
+                    points.append(CostPoint(row.metric, cost, estimate.value * column.scale, low, high))
             if points:
                 stem = f"cost-quality-{kind}-{result.protocol}-{safe_name(name)}"
                 drawn[stem] = cost_quality(points, axis, column.label, looks)
@@ -130,5 +130,5 @@ def _paid(name: str, pairs: int, estimate: object, requests_a_pair: int) -> Cost
         return Cost(name, pairs, None, None, "no prices: set its options price_in and price_out")
     if not requests:
         return Cost(name, pairs, None, None, "every reply is stored already: nothing is left to pay")
-    # Replies that are stored are not asked again; the others' price holds for all.
+    # Stored replies cost nothing; the price of the other requests is taken for all.
     return Cost(name, pairs, None, 1000 * requests_a_pair * float(money) / int(requests))

@@ -1,6 +1,6 @@
-"""Figures of a completed job, whatever command did it: run, evaluate, compare, a suite or a citation pipeline.
+"""Figures of completed jobs of any command: run, evaluate, compare, a suite or a citation pipeline.
 
-From results, and from single scores of the job's pair file: ROC curves, distributions by level, and reliability.
+They show results, and the single scores of a job's pair file: ROC curves, distributions by level, and reliability.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from metaeval.report.figures.drawing import Look
     from metaeval.report.figures.scores import Bins, Curve, Histogram
 
-_TOLD = (("full", "none"), ("full", "partial"), ("partial", "none"))
+_LEVEL_PAIRS = (("full", "none"), ("full", "partial"), ("partial", "none"))
 _BINS = 20
 
 # Every function raises `UserError`, with the command to type, when matplotlib is not installed.
@@ -55,36 +55,36 @@ _BINS = 20
 
 @dataclass(frozen=True, eq=False)
 class JobFigures:
-    """What is drawn of jobs: figures by the names of their files, and what metrics cost, by file name."""
+    """Figures of jobs by the names of their files, and costs of metrics by file name."""
 
     figures: dict[str, Figure]
     costs: dict[str, list[Cost]]
 
 
 def draw_jobs(jobs: Sequence[DoneJob], trust: bool, cost: bool = False) -> JobFigures:
-    """Draw what jobs hold; `UserError` where there is nothing to draw.
+    """Draw jobs; `UserError` where there is nothing to draw.
 
-    trust: whether the jobs' manifests may name code. cost: metrics are measured too, on pairs that are scored again.
+    trust: whether the jobs' manifests may name code. cost: measure metrics too, on pairs that are scored again.
     """
     by_analysis: dict[Callable[..., dict[str, Figure]] | None, list[DoneJob]] = {}
     for job in jobs:
         by_analysis.setdefault(_figures_of_command(job.folder), []).append(job)
     others = by_analysis.pop(None, [])
-    found = JobFigures({}, {})
+    job_figures = JobFigures({}, {})
     for draw, drawn_jobs in by_analysis.items():
         if cost:
             raise UserError(f"--cost measures metrics, and {drawn_jobs[0].name} has none of its own: leave one out.")
         assert draw is not None
-        found.figures.update(draw([job.folder for job in drawn_jobs]))
+        job_figures.figures.update(draw([job.folder for job in drawn_jobs]))
     if others:
-        _draw(others, trust, cost, found)
-    if not found.figures:
+        _draw(others, trust, cost, job_figures)
+    if not job_figures.figures:
         raise UserError(f"{', '.join(job.name for job in jobs)}: there is nothing to draw.")
-    return found
+    return job_figures
 
 
 def _figures_of_command(folder: Path) -> Callable[..., dict[str, Figure]] | None:
-    """What draws the jobs of the command that wrote a folder; None where results and pairs are drawn."""
+    """Return the function that draws the jobs of the command that wrote a folder; None for results and pairs."""
     name = str(read_manifest(folder).get("command", "")).replace(" ", ".")
     if name not in registry.names("analysis"):
         return None
@@ -93,20 +93,20 @@ def _figures_of_command(folder: Path) -> Callable[..., dict[str, Figure]] | None
 
 
 def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
-    """Write figures under their names in every format; the paths."""
+    """Write figures under their names in every format, and return the paths."""
     from metaeval.report.figures.drawing import save_figure
 
     return [path for stem, figure in figures.items() for path in save_figure(figure, folder / stem)]
 
 
-def _draw(jobs: Sequence[DoneJob], trust: bool, cost: bool, found: JobFigures) -> None:
-    """Draw results and scores, each metric with one look."""
+def _draw(jobs: Sequence[DoneJob], trust: bool, cost: bool, job_figures: JobFigures) -> None:
+    """Add the figures of results and scores, each metric with one look."""
     files = [path for job in jobs for path in (recorded(job.folder) or sorted(job.folder.glob("*.json")))]
     results: dict[Path, list[Result]] = {}
     for path in files:
         if path.name != NAME and read_versioned(path)[1] in SCHEMAS:
             results.setdefault(path.parent, []).append(load_result(path))
-    every = [result for own in results.values() for result in own]
+    every = [result for folder_results in results.values() for result in folder_results]
     if not every:
         raise UserError(f"{jobs[0].folder} holds no result file: 'metaeval run' and 'metaeval evaluate' write them.")
     configs = {}
@@ -114,38 +114,38 @@ def _draw(jobs: Sequence[DoneJob], trust: bool, cost: bool, found: JobFigures) -
         settings = shown_settings(folder / NAME, settings_of(folder), trust)
         config = completed_run(settings, str(folder / NAME), trust)
         configs[folder] = config.model_copy(update={"interval": IntervalConfig(seed=settings["interval"]["seed"])})
-    protocols = {name: one for config in configs.values() for name, one in named_protocols(config).items()}
-    found.figures.update(figures_of(every, protocols))
+    protocols = {name: protocol for config in configs.values() for name, protocol in named_protocols(config).items()}
+    job_figures.figures.update(figures_of(every, protocols))
     for folder, config in configs.items():
         if (folder / PAIRS).is_file():
-            found.figures.update(score_figures(folder, config, metric_looks(every)))
+            job_figures.figures.update(score_figures(folder, config, metric_looks(every)))
         if cost:
             ran = {row.metric for result in results[folder] for row in result.rows if row.kind == "metric"}
             measured = tuple(name for name in config.metrics if name in ran)
             if costs := list(measure(config.model_copy(update={"metrics": measured}))):
-                found.costs[f"cost-{safe_name(config.dataset)}-{config.unit}.csv"] = costs
-                found.figures.update(cost_figures(costs, results[folder], protocols))
+                job_figures.costs[f"cost-{safe_name(config.dataset)}-{config.unit}.csv"] = costs
+                job_figures.figures.update(cost_figures(costs, results[folder], protocols))
 
 
 def figures_of(results: Sequence[Result], protocols: Mapping[str, Protocol] | None = None) -> dict[str, Figure]:
-    """Figures by the names of their files. protocols: by name; None: those that are registered."""
+    """Return figures by the names of their files. protocols: by name; None: those that are registered."""
     from metaeval.report.figures.bars import measure_bars
     from metaeval.report.figures.forest import ability_forest, forest, has_abilities
 
     known = protocols or {name: registry.find("protocol", name) for name in registry.names("protocol")}
     readings, looks = readings_of(known.values()), metric_looks(results)
-    found: dict[str, Figure] = {}
+    figures: dict[str, Figure] = {}
     if any(headline.metrics for headline in headlines(results, readings)):
-        found["figure-forest"] = forest(results, readings, looks)
+        figures["figure-forest"] = forest(results, readings, looks)
     for result in results:
         if has_abilities(result, readings):
-            found[f"figure-forest-{safe_name(result.protocol)}-{_name(result)}"] = ability_forest(
+            figures[f"figure-forest-{safe_name(result.protocol)}-{_name(result)}"] = ability_forest(
                 result, readings, looks
             )
     for protocol, result in drawn(results, known):
         stem = protocol.figure_name or f"figure-{safe_name(protocol.name)}"
-        found[f"{stem}-{_name(result)}"] = measure_bars(result, looks)
-    return found
+        figures[f"{stem}-{_name(result)}"] = measure_bars(result, looks)
+    return figures
 
 
 def _name(result: Result) -> str:
@@ -153,11 +153,11 @@ def _name(result: Result) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
-    """The judged rows of a job, those of a known level.
+class JudgedScores:
+    """The scores of a job's rows with a known level.
 
-    gold: (n,) levels (2 full, 1 partial, 0 none) or, where `rated`, ratings. scores: (n,) by metric, higher is more
-    support, NaN where there is none.
+    gold: (n,) levels (2 full, 1 partial, 0 none) or, where `rated`, ratings. scores: (n,) by metric; higher is more
+    support, NaN for missing scores.
     """
 
     name: str
@@ -166,27 +166,27 @@ class Scored:
     scores: Mapping[str, Floats]
 
     def levels(self) -> dict[str, Bools]:
-        """Which rows are of each level, the highest first; of ratings, of each third of them."""
+        """Return the rows of each level, (n,), the highest first; for ratings, of each third of them."""
         if not self.rated:
             return {name: self.gold == level for level, name in zip((2, 1, 0), LEVELS, strict=True)}
         ends = np.quantile(self.gold, (1 / 3, 2 / 3))
         third = np.searchsorted(ends, self.gold, side="left")
-        found = {}
+        rows_by_level = {}
         for number in (2, 1, 0):
-            own = third == number
-            if own.any():
-                found[f"ratings from {self.gold[own].min():.3g} to {self.gold[own].max():.3g}"] = own
-        return found
+            rows = third == number
+            if rows.any():
+                rows_by_level[f"ratings from {self.gold[rows].min():.3g} to {self.gold[rows].max():.3g}"] = rows
+        return rows_by_level
 
 
-def read_scored(folder: Path) -> Scored:
-    """The scores that a job's pair file holds; `UserError` where there is none."""
+def read_judged_scores(folder: Path) -> JudgedScores:
+    """Read the scores in a job's pair file; `UserError` where the job lacks one."""
     head, rows = read_pairs(folder / PAIRS)
     kept = [row for row in rows if row.get("cited", True) and row.get("level", row.get("rating")) is not None]
     rated = head["job"].get("unit") == "rating"
     scores = np.array([row["scores"] for row in kept], dtype=np.float64).reshape(len(kept), len(head["columns"]))
     data = str(head["job"]["data"]).partition("@")[0].replace("/", ", ")
-    return Scored(
+    return JudgedScores(
         name=f"{data}, {head['job']['unit']}",
         rated=rated,
         gold=np.array([row["rating" if rated else "level"] for row in kept], dtype=np.float64),
@@ -195,75 +195,75 @@ def read_scored(folder: Path) -> Scored:
 
 
 def score_figures(folder: Path, config: RunConfig, looks: Mapping[str, Look]) -> dict[str, Figure]:
-    """Figures of a job's scores by the names of their files; those that its rows do not allow are left out.
+    """Return figures of a job's scores by the names of their files, without those that its rows do not allow.
 
-    config: the job's, whose metrics say from which score on they find support. looks: of each metric.
+    config: the job's settings, from which the metrics' thresholds are read. looks: by metric.
     """
     from metaeval.report.figures import scores as drawing
 
-    found = read_scored(folder)
+    scored = read_judged_scores(folder)
     figures: dict[str, Figure] = {}
-    curves = {} if found.rated else roc_of(found, _thresholds(found, config))
-    kind = "rating" if found.rated else "level"
-    distributions, bins = distributions_of(found), reliability_of(found)
+    curves = {} if scored.rated else roc_of(scored, _thresholds(scored, config))
+    kind = "rating" if scored.rated else "level"
+    distributions, bins = distributions_of(scored), reliability_of(scored)
     if any(curves.values()):
-        figures["roc"] = drawing.roc_curves(curves, looks, f"ROC curves: {found.name}")
+        figures["roc"] = drawing.roc_curves(curves, looks, f"ROC curves: {scored.name}")
     if distributions:
-        figures["scores"] = drawing.score_distributions(distributions, f"Scores by {kind}: {found.name}")
+        figures["scores"] = drawing.score_distributions(distributions, f"Scores by {kind}: {scored.name}")
     if bins:
-        figures["reliability"] = drawing.reliability(bins, f"Scores as they are, against gold: {found.name}")
-    where = safe_name(found.name.replace(", ", "-"))
+        figures["reliability"] = drawing.reliability(bins, f"Scores as they are, against gold: {scored.name}")
+    where = safe_name(scored.name.replace(", ", "-"))
     return {f"figure-{name}-{where}": figure for name, figure in figures.items()}
 
 
-def roc_of(found: Scored, thresholds: Mapping[str, float]) -> dict[str, list[Curve]]:
-    """The ROC curves of every two levels that the rows have; thresholds: by metric, for the mark on its curve."""
+def roc_of(scored: JudgedScores, thresholds: Mapping[str, float]) -> dict[str, list[Curve]]:
+    """Return the ROC curves of every two levels of the rows; thresholds: by metric, marked on its curve."""
     from metaeval.report.figures.scores import Curve
 
-    levels = found.levels()
+    levels = scored.levels()
     curves: dict[str, list[Curve]] = {}
-    for high, low in _TOLD:
-        own = curves.setdefault(f"{high} from {low}", [])
-        for metric, score in found.scores.items():
+    for high, low in _LEVEL_PAIRS:
+        pair_curves = curves.setdefault(f"{high} from {low}", [])
+        for metric, score in scored.scores.items():
             rows = (levels[high] | levels[low]) & ~np.isnan(score)
             positive = levels[high][rows]
             if positive.any() and not positive.all():
                 x, y = roc_points(score[rows], positive)
                 at = thresholds.get(metric)
                 point = None if at is None else operating_point(score[rows], positive, at)
-                own.append(Curve(metric, x.tolist(), y.tolist(), point))
+                pair_curves.append(Curve(metric, x.tolist(), y.tolist(), point))
     return curves
 
 
-def distributions_of(found: Scored) -> dict[str, list[Histogram]]:
-    """Each metric's scores by level, in bins between its lowest and its highest score."""
+def distributions_of(scored: JudgedScores) -> dict[str, list[Histogram]]:
+    """Return histograms of each metric's scores by level, in bins between its lowest and highest score."""
     from metaeval.report.figures.scores import Histogram
 
     histograms: dict[str, list[Histogram]] = {}
-    for metric, score in found.scores.items():
+    for metric, score in scored.scores.items():
         known = ~np.isnan(score)
         if not known.any():
             continue
         edges = np.histogram_bin_edges(score[known], _BINS)
-        for level, own in found.levels().items():
-            if (rows := own & known).any():
+        for level, level_rows in scored.levels().items():
+            if (rows := level_rows & known).any():
                 shares = np.histogram(score[rows], edges)[0] / np.count_nonzero(rows)
-                one = Histogram(level, edges.tolist(), shares.tolist(), float(np.median(score[rows])))
-                histograms.setdefault(metric, []).append(one)
+                histogram = Histogram(level, edges.tolist(), shares.tolist(), float(np.median(score[rows])))
+                histograms.setdefault(metric, []).append(histogram)
     return histograms
 
 
-def reliability_of(found: Scored) -> dict[str, list[Bins]]:
-    """Of each metric whose scores all lie in 0 .. 1, what was observed in bins of its scores."""
+def reliability_of(scored: JudgedScores) -> dict[str, list[Bins]]:
+    """Return the observed outcomes in bins of the scores of each metric whose scores all lie in 0 .. 1."""
     from metaeval.report.figures.scores import Bins
 
     bins: dict[str, list[Bins]] = {}
-    if found.rated and (found.gold.min() < 0 or found.gold.max() > 1):
+    if scored.rated and (scored.gold.min() < 0 or scored.gold.max() > 1):
         return bins
-    outcomes: dict[str, Bools | Floats] = {"mean rating": found.gold}
-    if not found.rated:
-        outcomes = {"share of full": found.gold == 2, "share of full or partial": found.gold >= 1}
-    for metric, score in found.scores.items():
+    outcomes: dict[str, Bools | Floats] = {"mean rating": scored.gold}
+    if not scored.rated:
+        outcomes = {"share of full": scored.gold == 2, "share of full or partial": scored.gold >= 1}
+    for metric, score in scored.scores.items():
         known = ~np.isnan(score)
         if not known.any() or score[known].min() < 0 or score[known].max() > 1:
             continue
@@ -273,16 +273,16 @@ def reliability_of(found: Scored) -> dict[str, list[Bins]]:
     return bins
 
 
-def _thresholds(found: Scored, config: RunConfig) -> dict[str, float]:
-    """From which score on each metric finds support, turned as the scores are; of those that say it."""
+def _thresholds(scored: JudgedScores, config: RunConfig) -> dict[str, float]:
+    """Return the thresholds of metrics that have one, in the direction of the scores."""
     known: dict[str, float] = {}
-    for name in found.scores:
+    for name in scored.scores:
         if name not in config.metrics or name.startswith(FILE_PREFIX):
             continue
         try:
             metric = load_metric(name, config)
             value = find_cutoff(name, metric, {}).value
-        except UserError:  # it has none, or cannot be loaded here
+        except UserError:  # the metric has no threshold, or cannot be loaded here
             continue
         if value is not None:
             known[name] = metric.card.direction * value

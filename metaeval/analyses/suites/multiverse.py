@@ -29,7 +29,7 @@ DEFAULT_AXES: Mapping[str, tuple[str, ...]] = {
 }
 _POOL = "pool"
 _EARLIER = {"evidence_threshold": "evidence.threshold"}
-_PLAIN = ("controls=false", "interval.resamples=0", "comparison.permutations=0")  # values alone
+_PLAIN = ("controls=false", "interval.resamples=0", "comparison.permutations=0")  # values without intervals
 _RULE, _THRESHOLD = "evidence.rule", "evidence.threshold"
 _IDLE: Mapping[str, tuple[str, ...]] = {
     "chunk": ("aggregate", "over_limit", "evidence.window"),
@@ -37,16 +37,16 @@ _IDLE: Mapping[str, tuple[str, ...]] = {
     "page": (_RULE, _THRESHOLD, "evidence.window"),
     "evidence": (_RULE, "chunk.size", "chunk.mode", "aggregate", "over_limit"),
 }
-"""Axes that make no difference with a unit; the pool makes one with chunks alone."""
+"""Axes without an effect, by unit; the pool has an effect with chunks only."""
 
 
-def read_axes(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The default axes, with those of 'NAME=V1,V2' in their place or beside them; one value holds an axis fixed.
+def read_axes(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the default axes, replaced and extended by texts such as 'NAME=V1,V2'; one value fixes an axis.
 
     NAME is a setting of a run (chunk.size, metric_options.rouge.stem ...) or `ties`.
     """
     axes = dict(DEFAULT_AXES)
-    for text in given:
+    for text in texts:
         name, equals, values = text.partition("=")
         parts = tuple(dict.fromkeys(part.strip() for part in values.split(",") if part.strip()))
         if not equals or not name.strip() or not parts:
@@ -75,7 +75,7 @@ def explore(
     find_protocols(config)
     protocols = named_protocols(config)
     if measure:
-        keys = {name: [one.key for one in protocol.measures] for name, protocol in protocols.items()}
+        keys = {name: [declared.key for declared in protocol.measures] for name, protocol in protocols.items()}
         protocols = {name: protocol for name, protocol in protocols.items() if measure in keys[name]}
         if not protocols:
             raise unknown("measure", measure, sorted({key for of in keys.values() for key in of}))
@@ -83,19 +83,19 @@ def explore(
         _configured(config, choices, protocols)
     named_metrics(config)
     corpus, name, split = load_corpus(config)
-    sets = [one for citation in corpus.citations for one in citation.evidence]
-    # The threshold places no sentence where all evidence is given as sentence indices.
-    idle = {_RULE: not sets, _THRESHOLD: not any(one.texts for one in sets)}
-    own = {_RULE: config.evidence.rule, _THRESHOLD: str(config.evidence.threshold)}
-    held = {axis: own[axis] for axis in axes if idle.get(axis)}
+    sets = [evidence_set for citation in corpus.citations for evidence_set in citation.evidence]
+    # The threshold has no effect where all evidence is given as sentence indices.
+    idle = {_RULE: not sets, _THRESHOLD: not any(evidence_set.texts for evidence_set in sets)}
+    current = {_RULE: config.evidence.rule, _THRESHOLD: str(config.evidence.threshold)}
+    held = {axis: current[axis] for axis in axes if idle.get(axis)}
     axes = {**axes, **{axis: (value,) for axis, value in held.items()}}
-    found = Multiverse(name, split, held, [], [], corpus.demo)
+    multiverse = Multiverse(name, split, held, [], [], corpus.demo)
     plan = list(_combinations(axes))
     for number, choices in enumerate(plan):
         if tick:
             tick(number, len(plan))
         chosen = _configured(config, choices, protocols)
-        # Pools beyond the first matter to some protocols alone.
+        # Pools beyond the first affect only the protocols that use pools.
         first_pool = _POOL not in axes or choices[_POOL] == axes[_POOL][0]
         wanted = {name: protocol for name, protocol in protocols.items() if protocol.uses_pool or first_pool}
         if not wanted:
@@ -103,41 +103,43 @@ def explore(
         try:
             ran = run(chosen.model_copy(update={"protocols": tuple(wanted)}), corpus=corpus)
         except UserError as error:
-            found.skipped.append((choices, str(error)))
+            multiverse.skipped.append((choices, str(error)))
             continue
-        found.skipped.extend(({"protocol": name, **choices}, reason) for name, reason in ran.left_out.items())
-        told = [protocol for protocol in wanted.values() if protocol.name not in ran.left_out]
-        for protocol, result in zip(told, ran.results, strict=True):
+        multiverse.skipped.extend(({"protocol": name, **choices}, reason) for name, reason in ran.left_out.items())
+        evaluated = [protocol for protocol in wanted.values() if protocol.name not in ran.left_out]
+        for protocol, result in zip(evaluated, ran.results, strict=True):
             by = measure or protocol.ranked_by([column.key for column in result.columns])
-            found.outlooks.extend(_outlooks(protocol, by, result, choices, axes))
-    if not found.outlooks:
-        raise UserError(f"No combination of choices can be run: {found.skipped[0][1] if found.skipped else 'none'}")
-    return found
+            multiverse.outlooks.extend(_outlooks(protocol, by, result, choices, axes))
+    if not multiverse.outlooks:
+        raise UserError(
+            f"No combination of choices can be run: {multiverse.skipped[0][1] if multiverse.skipped else 'none'}"
+        )
+    return multiverse
 
 
-def write_rank_stability(found: Multiverse, folder: Path) -> list[Path]:
-    """How far each metric's rank moves, one figure for each protocol; specifications that rank all metrics."""
+def write_rank_stability(multiverse: Multiverse, folder: Path) -> list[Path]:
+    """Draw how far each metric's rank moves, a figure for each protocol, over specifications that rank all metrics."""
     from metaeval.report.figures.cost import rank_stability
     from metaeval.report.figures.drawing import save_figure
 
     written: list[Path] = []
-    for protocol, outlooks in by_protocol(found.outlooks):
+    for protocol, outlooks in by_protocol(multiverse.outlooks):
         metrics = list(dict.fromkeys(outlook.metric for outlook in outlooks))
-        known = {(specification(one), one.metric): one.rank for one in outlooks}
+        known = {(specification(outlook), outlook.metric): outlook.rank for outlook in outlooks}
         whole = [
             key
-            for key in dict.fromkeys(specification(one) for one in outlooks)
+            for key in dict.fromkeys(specification(outlook) for outlook in outlooks)
             if all(known.get((key, metric)) is not None for metric in metrics)
         ]
         if whole:
             ranks = {metric: [float(known[key, metric] or 0) for key in whole] for metric in metrics}
-            figure = rank_stability(ranks, f"{found.dataset}, {found.split}: {outlooks[0].measure}")
+            figure = rank_stability(ranks, f"{multiverse.dataset}, {multiverse.split}: {outlooks[0].measure}")
             written += save_figure(figure, folder / f"rank-stability-{protocol}")
     return written
 
 
 def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
-    """Each combination of settings once, without `ties`, which is read off one result."""
+    """Yield each combination of settings once, without `ties`, which is read from one result."""
     names = [name for name in axes if name != TIES]
     for values in product(*(axes[name] for name in names)):
         choices = dict(zip(names, values, strict=True))
@@ -149,9 +151,9 @@ def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]
 
 
 def _configured(config: RunConfig, choices: Mapping[str, str], protocols: Mapping[str, Protocol]) -> RunConfig:
-    """The run under these choices; the orders of tied scores are all read from one result."""
+    """Return the run under these choices; all orders of tied scores are read from one result."""
     values: dict[str, Any] = config.model_dump(mode="python", exclude={"controls", "interval", "comparison"})
-    values["trust_config"] = config.trust_config  # which no dump holds
+    values["trust_config"] = config.trust_config  # dumps leave it out
     overrides = [f"{name}={value}" for name, value in choices.items()]
     held = [
         f"protocol_options.{protocol.name}.{TIES}={protocol.options[TIES].default}"
@@ -164,13 +166,13 @@ def _configured(config: RunConfig, choices: Mapping[str, str], protocols: Mappin
 def _outlooks(
     protocol: Protocol, measure: str, result: Result, choices: Mapping[str, str], axes: Mapping[str, Sequence[str]]
 ) -> Iterator[Outlook]:
-    said = {
+    shown_choices = {
         name: value
         for name, value in choices.items()
         if (protocol.uses_pool or name != _POOL) and name not in _IDLE.get(choices.get("unit", "chunk"), ())
     }
     for policy in axes[TIES] if protocol.tie_orders else ("",):
         values = {row.metric: value_under(row.values.get(measure), policy) for row in result.rows}
-        whole = {**said, TIES: policy} if policy else said
+        whole = {**shown_choices, TIES: policy} if policy else shown_choices
         for metric, rank in ranks_of(values).items():
             yield Outlook(result.protocol, measure, whole, metric, values[metric], rank)

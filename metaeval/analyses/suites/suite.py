@@ -1,4 +1,4 @@
-"""A suite: one experiment over several data sets, less what cannot be run here; and its files."""
+"""Suites: one experiment over several data sets, without what cannot be run here; and their files."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from protocols.contract import Protocol
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A metric that was not run on a data set, or a protocol that tells none apart there, and why in one sentence.
+class Omission:
+    """A metric that was not run on a data set, or a protocol that cannot compare metrics there, with the reason.
 
-    Neither of both: the whole data set.
+    metric, protocol: both empty for a whole data set.
     """
 
     dataset: str
@@ -39,12 +39,12 @@ class LeftOut:
     protocol: str = ""
 
 
-def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple[Evaluated | None, list[LeftOut]]:
-    """Run with every metric that can be; what it found (None where no metric is left), and the metrics left out.
+def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple[Evaluated | None, list[Omission]]:
+    """Run every metric that can be run; return the evaluation (None where no metric is left) and the omissions.
 
     A metric is left out when it is wrong or incomplete here, when its weights can neither be found nor fetched, and
-    when it fails on the way; what it had scored by then is stored. A judge without a key is run where every answer
-    that it would give is stored. Raises `UserError` for what is wrong with the data or the protocols.
+    when it fails during the run; its scores until then are stored. A judge without a key is run where all its answers
+    are stored. Raises `UserError` for what is wrong with the data or the protocols.
     """
     protocols = find_protocols(config)
     if not config.metrics:
@@ -52,7 +52,7 @@ def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple
     job = prepare(config)
     blind = readable_protocols(protocols, job).left_out
     able, left_out = _sort_out(config, config.metrics, lambda name, store: _check(name, config, job, store))
-    left_out += [LeftOut(config.dataset, "", reason, protocol) for protocol, reason in blind.items()]
+    left_out += [Omission(config.dataset, "", reason, protocol) for protocol, reason in blind.items()]
     if able:
         try:
             return run(_only(config, able), progress), left_out
@@ -62,23 +62,23 @@ def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple
                 if not name.startswith(FILE_PREFIX):
                     list(answer_rows(job, load_metrics([name], config), store, progress))
 
-            # Each metric scores alone, into the store: those that end well are run.
+            # Each metric scores alone, into the store: those that complete are run.
             able, failed = _sort_out(config, able, exhaust)
             left_out += failed
     return (run(_only(config, able), progress) if able else None), left_out
 
 
 def _only(config: RunConfig, metrics: list[str]) -> RunConfig:
-    """The run with these metrics, and without the options of others."""
+    """Return the run with these metrics, without the options of other metrics."""
     known = {*metrics, *(name.partition(":")[0] for name in metrics)}
-    options = {name: found for name, found in config.metric_options.items() if name in known}
+    options = {name: values for name, values in config.metric_options.items() if name in known}
     return config.model_copy(update={"metrics": tuple(metrics), "metric_options": options})
 
 
 def _sort_out(
     config: RunConfig, names: Sequence[str], check: Callable[[str, ScoreStore], None]
-) -> tuple[list[str], list[LeftOut]]:
-    """The metrics that pass the check, and those for which it raises `UserError`."""
+) -> tuple[list[str], list[Omission]]:
+    """Return the metrics that pass the check, and omissions for those for which it raises `UserError`."""
     able, left_out = [], []
     with ScoreStore(config.store_path) as store:
         for name in dict.fromkeys(names):
@@ -86,12 +86,12 @@ def _sort_out(
                 check(name, store)
                 able.append(name)
             except UserError as error:
-                left_out.append(LeftOut(config.dataset, name, str(error)))
+                left_out.append(Omission(config.dataset, name, str(error)))
     return able, left_out
 
 
 def _check(name: str, config: RunConfig, job: Job, store: ScoreStore) -> None:
-    """Raise `UserError` when this metric cannot score the job here. Its checkpoint is fetched if need be."""
+    """Raise `UserError` when this metric cannot score the job here; its checkpoint is fetched if it is needed."""
     metrics = named_metrics(_only(config, [name]))
     for single in metrics.single:
         with plug_in(single):
@@ -113,11 +113,11 @@ class Suite:
 
     @property
     def results(self) -> Path:
-        """The folder that holds the folders of its jobs."""
+        """The results folder of its jobs."""
         return self.runs[0].results
 
     def folder(self, results: Iterable[Result], command: Command) -> Path:
-        """Where what a command makes of these results goes: RESULTS/SUITE-HASH."""
+        """Return the folder of a command's job on these results: RESULTS/SUITE-HASH."""
         signatures = [row.signature for result in results for row in result.rows]
         return job_folder(self.results, [self.name], signatures, command, *self.runs)
 
@@ -129,35 +129,35 @@ class Suite:
 
 @dataclass(frozen=True)
 class Part:
-    """One data set of a suite: what its run found (None where nothing could be run), and what was left out."""
+    """One data set of a suite: its evaluation (None where nothing could be run), and what was left out."""
 
-    found: Evaluated | None
-    left_out: list[LeftOut]
+    evaluated: Evaluated | None
+    left_out: list[Omission]
 
     @property
     def results(self) -> list[Result]:
         """The results of its run, if there are any."""
-        return self.found.results if self.found else []
+        return self.evaluated.results if self.evaluated else []
 
     @property
     def config(self) -> RunConfig:
-        """What was run: with the metrics that could be."""
-        return self.found.source.config if self.found else RunConfig()
+        """The run, with the metrics that could be run."""
+        return self.evaluated.source.config if self.evaluated else RunConfig()
 
     @property
     def files(self) -> list[Path]:
         """The result files of its run, once it is written."""
-        folder = run_folder(self.config, self.results) if self.found else Path()
+        folder = run_folder(self.config, self.results) if self.evaluated else Path()
         return [folder / f"{result.protocol}.json" for result in self.results]
 
 
 def suite_of(
     path: Path | None, settings: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], datasets: Sequence[str] = ()
 ) -> Suite:
-    """The suite of the data sets that are named, of the entries of a file, or of the shipped one.
+    """Return the suite of the named data sets, of the entries of a file, or of the default data set.
 
     path: the file, after which the suite is named. settings: of all its runs. entries: data sets with settings of their
-    own, which count in place of these. Raises `UserError` as `load_run` does.
+    own, which override these. Raises `UserError` as `load_run` does.
     """
     known = {str(entry["dataset"]): entry for entry in entries}
     chosen = [known.get(name, {"dataset": name}) for name in datasets] or entries or [{}]
@@ -166,64 +166,64 @@ def suite_of(
 
 
 def run_suite(suite: Suite, progress: MetricProgress | None = None) -> Iterator[Part]:
-    """Run each data set in turn; nothing is written but the score store.
+    """Run each data set in turn; only the score store is written.
 
-    A data set that is not to be had is left out with its reason, as a metric is.
+    A data set that cannot be loaded is left out with its reason, as a metric is.
     """
     for config in suite.runs:
         try:
             yield Part(*run_able(config, progress))
         except UserError as error:
-            yield Part(None, [LeftOut(config.dataset, "", str(error))])
+            yield Part(None, [Omission(config.dataset, "", str(error))])
 
 
 RECORD = "suite.json"
 
 
 def write_record(suite: Suite, folder: Path, parts: Sequence[Part]) -> Path:
-    """Write what the suite ran, where each run's result files are, and what was left out and why."""
+    """Write the runs of the suite, the paths of their result files, and what was left out with the reasons."""
     path = folder / RECORD
     record = {
         "name": suite.name,
         "runs": [run.model_dump(mode="json") for run in suite.runs],
         "results": [[str(file) for file in part.files] for part in parts],
-        "left_out": [vars(one) for part in parts for one in part.left_out],
+        "left_out": [vars(omission) for part in parts for omission in part.left_out],
     }
     write_text(path, json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False) + "\n", update=True)
     return path
 
 
 def recorded(folder: Path) -> list[Path]:
-    """The result files of the runs of a suite, by the record in its folder; none where there is no such record."""
+    """Return the result files of a suite's runs from the record in its folder; empty without a record."""
     with contextlib.suppress(UserError, AttributeError, KeyError, TypeError):
         return [Path(file) for files in read_json(folder / RECORD)["results"] for file in files]
     return []
 
 
-def recorded_omissions(folder: Path) -> list[LeftOut]:
-    """What a suite left out, by the record in its folder; none where there is no such record."""
+def recorded_omissions(folder: Path) -> list[Omission]:
+    """Return the omissions of a suite from the record in its folder; empty without a record."""
     with contextlib.suppress(UserError, AttributeError, KeyError, TypeError):
-        return [LeftOut(**one) for one in read_json(folder / RECORD)["left_out"]]
+        return [Omission(**entry) for entry in read_json(folder / RECORD)["left_out"]]
     return []
 
 
-def omissions(left_out: Sequence[LeftOut]) -> list[tuple[str, str]]:
-    """What was left out, and why, each reason once."""
+def omissions(left_out: Sequence[Omission]) -> list[tuple[str, str]]:
+    """Return what was left out with the reason, each reason once."""
     reasons: dict[tuple[str, str], list[str]] = {}
-    for one in left_out:
-        reasons.setdefault((one.metric or one.protocol, one.reason), []).append(one.dataset)
+    for omission in left_out:
+        reasons.setdefault((omission.metric or omission.protocol, omission.reason), []).append(omission.dataset)
     return [
         (f"{name} on {', '.join(datasets)}" if name else f"data set {', '.join(datasets)}", reason)
         for (name, reason), datasets in reasons.items()
     ]
 
 
-def omission_lines(left_out: Sequence[LeftOut]) -> list[str]:
-    """What was left out, a line each, and how much it was."""
+def omission_lines(left_out: Sequence[Omission]) -> list[str]:
+    """Return a line for each omission, and a line with their number."""
     lines = [f"Left out: {what}: {reason}" for what, reason in omissions(left_out)]
     return [*lines, f"Warning: {len(left_out)} left out, and not in what was written."] if lines else []
 
 
-def lacks_data(left_out: Sequence[LeftOut]) -> bool:
-    """Whether a whole data set was left out."""
-    return any(not (one.metric or one.protocol) for one in left_out)
+def lacks_data(left_out: Sequence[Omission]) -> bool:
+    """Return whether a whole data set was left out."""
+    return any(not (omission.metric or omission.protocol) for omission in left_out)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
 from metaeval import registry
-from metaeval.analyses.analysis import USUAL, Analysis, DeclaredOptions, Done, Family, FileOrObject
+from metaeval.analyses.analysis import USUAL, Analysis, AnalysisFamily, DeclaredOptions, Done, FileOrObject
 from metaeval.analyses.function import make_function
 from metaeval.citation.pipelines.figures import citation_figures
 from metaeval.config import (
@@ -241,4 +241,4 @@ def cite(pipeline: Any, answers: Any = None, nli: Any = (), **settings: Any) -> 
     return function(*(() if read is None else (read,)), **({"nli": nli} if nli else {}), **settings)
 
 
-PIPELINES = Family(adapt=analysis_of, call=cite)
+PIPELINES = AnalysisFamily(adapt=analysis_of, call=cite)

@@ -8,7 +8,7 @@ from sklearn.calibration import calibration_curve
 
 pytest.importorskip("matplotlib")
 
-from metaeval.analyses.suites.figures import distributions_of, read_scored, reliability_of, roc_of, score_figures
+from metaeval.analyses.suites.figures import distributions_of, read_judged_scores, reliability_of, roc_of, score_figures
 from metaeval.config import RunConfig
 from metaeval.report.figures.drawing import image, looks_of
 from metaeval.runs.run import run, write_run
@@ -28,7 +28,7 @@ def job(tmp_path_factory):
 def test_the_area_below_each_curve_is_the_tables_value(job):
     _, found, folder = job
     table = next(result for result in found.results if result.protocol == "classification")
-    curves = roc_of(read_scored(folder), {})
+    curves = roc_of(read_judged_scores(folder), {})
     for name, key in (("full from none", "fs_ns"), ("full from partial", "fs_ps"), ("partial from none", "ps_ns")):
         areas = {curve.metric: np.trapezoid(curve.y, curve.x) for curve in curves[name]}
         assert areas == pytest.approx({row.metric: row.values[key].value for row in table.rows})
@@ -36,7 +36,7 @@ def test_the_area_below_each_curve_is_the_tables_value(job):
 
 def test_the_mark_on_a_curve_is_the_metrics_threshold(job):
     config, _, folder = job
-    found = read_scored(folder)
+    found = read_judged_scores(folder)
     figure = score_figures(folder, config, looks_of(METRICS))["figure-roc-mini-all-chunk"]
     marks = [
         tuple(float(at[0]) for at in line.get_data()) for line in figure.axes[0].lines if len(line.get_xdata()) == 1
@@ -49,7 +49,7 @@ def test_the_mark_on_a_curve_is_the_metrics_threshold(job):
 
 
 def test_the_bins_of_a_level_hold_its_rows(job):
-    found = read_scored(job[2])
+    found = read_judged_scores(job[2])
     for metric, own in distributions_of(found).items():
         assert [one.level for one in own] == ["full", "partial", "none"]
         for one, level in zip(own, (2, 1, 0), strict=True):
@@ -61,7 +61,7 @@ def test_the_bins_of_a_level_hold_its_rows(job):
 
 
 def test_reliability_is_scikit_learns_calibration_curve(job):
-    found = read_scored(job[2])
+    found = read_judged_scores(job[2])
     bins = reliability_of(found)
     assert set(bins) == {"overlap", "support-mini"}, "bm25's scores are no shares"
     for metric, own in bins.items():
@@ -88,7 +88,7 @@ def test_ratings_have_thirds_and_no_curve(tmp_path):
     drawn = score_figures(tmp_path, RunConfig(), looks_of(["m", "none"]))
     assert list(drawn) == ["figure-scores-r-all-rating", "figure-reliability-r-all-rating"]
     # Thirds of 0, 1/8 ... 1 end at 8/24 and 16/24 of the way.
-    assert [one.level for one in distributions_of(read_scored(tmp_path))["m"]] == [
+    assert [one.level for one in distributions_of(read_judged_scores(tmp_path))["m"]] == [
         "ratings from 0.75 to 1",
         "ratings from 0.375 to 0.625",
         "ratings from 0 to 0.25",

@@ -1,4 +1,4 @@
-"""An audit of a data set's labels: whole evidence sets, rules for evidence, giveaways, duplicates, votes."""
+"""An audit of a data set's labels: whole evidence sets, rules for evidence, shortcut features, duplicates, votes."""
 
 from __future__ import annotations
 
@@ -51,26 +51,29 @@ _NO_GIVEAWAY = {*GOLD_CONTROLS, "constant", "random"}
 
 
 def audit(config: RunConfig, sizes: Sequence[int]) -> Audit:
-    """Audit the run's data set; of the settings those of data, chunks, evidence and intervals count.
+    """Audit the run's data set, with the run's settings of data, chunks, evidence and intervals.
 
-    sizes: chunk sizes in words at which whole evidence sets are counted; the run's own and whole pages are added.
+    sizes: chunk sizes in words at which whole evidence sets are counted; the run's size and whole pages are added.
 
     Raises `UserError` for data without citations.
     """
     corpus, name, split = load_corpus(config)
     base = config.model_copy(update={"protocols": ("classification",), "pool": "own"})
     jobs = {unit: prepare(base.model_copy(update={"unit": unit}), corpus) for unit in ("chunk", "citation")}
-    # Where only short pages have chunks of a known level, these say nothing about the data.
+    # Where only short pages have chunks of a known level, these chunks do not represent the data.
     known = {unit: fmean(row.level is not None for row in job.rows) for unit, job in jobs.items()}
-    found = {}
+    result_by_unit = {}
     for unit, job in jobs.items():
         if known[unit] >= 0.5:
             columns = [column for column in trivial_columns(job) if column.name not in _NO_GIVEAWAY]
-            found[unit] = _evaluated(job, columns)
-    lengths = [len(corpus.documents[one].text.split()) for one in {each.document_id for each in corpus.citations}]
+            result_by_unit[unit] = _evaluated(job, columns)
+    lengths = [
+        len(corpus.documents[document].text.split())
+        for document in {citation.document_id for citation in corpus.citations}
+    ]
     evidence = _evidence(corpus.citations)
     return Audit(
-        data=found["citation"].data.model_copy(update={"name": name, "split": split}),
+        data=result_by_unit["citation"].data.model_copy(update={"name": name, "split": split}),
         chunks=str(config.chunk.chunking()),
         words=(median(lengths), max(lengths)),
         evidence=evidence,
@@ -81,7 +84,7 @@ def audit(config: RunConfig, sizes: Sequence[int]) -> Audit:
                 *(unit, row.metric, row.metric == LEXICAL_OVERLAP),
                 {column.label: row.values[column.key] for column in result.columns if column.key in _AUCS},
             )
-            for unit, result in found.items()
+            for unit, result in result_by_unit.items()
             for row in result.rows
         ],
         duplicates=_duplicates(corpus, jobs["chunk"]),
@@ -89,31 +92,31 @@ def audit(config: RunConfig, sizes: Sequence[int]) -> Audit:
     )
 
 
-def write_audit(found: Audit, folder: Path) -> list[Path]:
-    """Write an audit as JSON, text and a page, and its figure; the paths. The same audit gives the same bytes.
+def write_audit(report: Audit, folder: Path) -> list[Path]:
+    """Write an audit as JSON, text, a page and a figure, and return the paths. The same audit gives the same bytes.
 
-    Without matplotlib there is no figure, which is said.
+    Without matplotlib a warning is logged in place of the figure.
     """
     pictures, drawn = [], []
-    if found.sizes:
+    if report.sizes:
         try:
             from metaeval.report.figures.bars import share_bars
             from metaeval.report.figures.drawing import image, save_figure
 
-            shares = {one.size: (one.whole, one.touched) for one in found.sizes}
-            title = f"{found.data.name}, {found.data.split}: chunks of full citations with evidence"
+            shares = {row.size: (row.whole, row.touched) for row in report.sizes}
+            title = f"{report.data.name}, {report.data.split}: chunks of full citations with evidence"
             figure = share_bars(shares, "words in a chunk", "hold a whole set, %", title)
             pictures.append(Picture(title, image(figure, "svg").decode("utf-8")))
             drawn = save_figure(figure, folder / "whole-sets")
         except UserError as error:
             _log.warning("No figure: %s", error)
-    tables = "\n".join(text_of(grid) for grid in grids(found))
-    texts = {"audit.json": as_json(found), "audit.txt": tables, "audit.html": page(found, pictures)}
+    tables = "\n".join(text_of(grid) for grid in grids(report))
+    texts = {"audit.json": as_json(report), "audit.txt": tables, "audit.html": page(report, pictures)}
     return [*write_texts({folder / name: text for name, text in texts.items()}), *drawn]
 
 
 def _evaluated(job: Job, columns: Sequence[Column], resamples: int | None = None) -> Result:
-    """The columns under the classification protocol. resamples: in place of the run's."""
+    """Evaluate columns under the classification protocol. resamples: in place of the run's."""
     config = job.config
     if resamples is not None:
         config = config.model_copy(update={"interval": config.interval.model_copy(update={"resamples": resamples})})
@@ -122,25 +125,28 @@ def _evaluated(job: Job, columns: Sequence[Column], resamples: int | None = None
 
 
 def _evidence(citations: Collection[Citation]) -> EvidenceSets:
-    marked = [one for one in citations if one.evidence]
+    marked = [citation for citation in citations if citation.evidence]
     smallest = [
-        min(len(one.sentences) + sum(len(split_sentences(text)) for text in one.texts) for one in citation.evidence)
+        min(
+            len(evidence_set.sentences) + sum(len(split_sentences(text)) for text in evidence_set.texts)
+            for evidence_set in citation.evidence
+        )
         for citation in marked
         if citation.level is SupportLevel.FULL
     ]
-    sets = sum(len(one.evidence) for one in marked)
+    sets = sum(len(citation.evidence) for citation in marked)
     return EvidenceSets(len(marked), sets, fmean(smallest) if smallest else None)
 
 
 def _whole_sets(corpus: Corpus, config: RunConfig, sizes: Collection[int]) -> Iterator[WholeSets]:
-    marked = {one.id for one in corpus.citations if one.evidence and one.level is SupportLevel.FULL}
+    marked = {citation.id for citation in corpus.citations if citation.evidence and citation.level is SupportLevel.FULL}
     for size in sorted({*sizes, config.chunk.size}):
         chunked = chunk_corpus(corpus, Chunking(size, config.chunk.mode))
         table = build_pairs(chunked, config.evidence.threshold)
         touched = [pair for pair in table.pairs if pair.citation_id in marked and pair.held]
         whole = [pair.citation_id for pair in touched if pair.held == 1]
         yield WholeSets(f"{size}", len(touched), len(whole), len(marked), len({*whole}))
-    # A whole page is what was judged: what it holds is enough.
+    # Whole pages were judged, so a whole page always holds a whole set.
     judged = len({pair.citation_id for pair in table.pairs if pair.citation_id in marked})
     yield WholeSets(PAGE, judged, judged, len(marked), judged)
 
@@ -159,12 +165,12 @@ def _rule(corpus: Corpus, config: RunConfig, rule: Rule) -> RuleLabels:
 
 
 def _duplicates(corpus: Corpus, job: Job) -> Duplicates:
-    statements = [(_words_of(one.text), one.group) for one in corpus.statements.values()]
+    statements = [(_words_of(statement.text), statement.group) for statement in corpus.statements.values()]
     chunks = [(_words_of(pair.source), pair.group) for pair in job.pairs]
     judged: dict[tuple[str, str], list[SupportLevel]] = defaultdict(list)
-    for one in corpus.citations:
-        text = _words_of(corpus.statements[one.statement_id].text)
-        judged[text, _words_of(corpus.documents[one.document_id].text)].append(one.level)
+    for citation in corpus.citations:
+        text = _words_of(corpus.statements[citation.statement_id].text)
+        judged[text, _words_of(corpus.documents[citation.document_id].text)].append(citation.level)
     twice = [levels for (_, page), levels in judged.items() if page and len(levels) > 1]
     return Duplicates(
         *_in_several_groups(statements),
@@ -175,7 +181,7 @@ def _duplicates(corpus: Corpus, job: Job) -> Duplicates:
 
 
 def _in_several_groups(texts: Sequence[tuple[str, str]]) -> tuple[int, int]:
-    """The number of distinct texts that stand in several groups, and how often they stand; texts: (text, group)."""
+    """Return the number of distinct texts in several groups, and of their occurrences; texts: (text, group)."""
     groups: dict[str, set[str]] = defaultdict(set)
     for text, group in texts:
         groups[text].add(group)
@@ -188,8 +194,8 @@ def _words_of(text: str) -> str:
 
 
 def _votes(citations: Collection[Citation]) -> Votes | None:
-    """The agreement of the votes that stand in the citations' meta; units with one vote say nothing."""
-    units = [unit for one in citations for unit in _units(one) if len(unit) > 1]
+    """Return the agreement of the votes in the citations' meta; units with one vote are left out."""
+    units = [unit for citation in citations for unit in _units(citation) if len(unit) > 1]
     if not units:
         return None
     ratings = np.array([*zip_longest(*units, fillvalue=np.nan)], dtype=np.float64).T
@@ -202,12 +208,12 @@ def _votes(citations: Collection[Citation]) -> Votes | None:
 
 
 def _units(citation: Citation) -> Iterator[list[float]]:
-    """The votes on a citation, or on each of its parts: level names or finite numbers; what is neither is no vote."""
+    """Yield the votes on a citation, or on each of its parts: level names or finite numbers; others are dropped."""
     votes = citation.meta.get("votes")
     if not isinstance(votes, list):
         return
-    for unit in votes if votes and all(isinstance(one, list) for one in votes) else [votes]:
-        yield [value for one in unit if (value := _vote(one)) is not None]
+    for unit in votes if votes and all(isinstance(vote, list) for vote in votes) else [votes]:
+        yield [value for vote in unit if (value := _vote(vote)) is not None]
 
 
 def _vote(value: object) -> float | None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, f1_score
 
-from metaeval.analyses.calibrate import calibrate, calibration_sheet, decision_frame
+from metaeval.analyses.learnt_thresholds import calibrate, calibration_sheet, decision_frame
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.runs.metric_scores import judged

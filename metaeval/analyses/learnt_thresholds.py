@@ -1,4 +1,4 @@
-"""Calibration: the score from which on a metric's verdict is "supported", learnt from human labels, and its table."""
+"""Calibration: the threshold from which a metric's verdict is "supported", learnt from human labels, and its table."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ MEASURES = {
     "accuracy": accuracy,
     "kappa": cohen_kappa,
 }
-"""Of the two-way decision, from counts (..., 2, 2), gold down: F1 of "supported", kappa Cohen's with the human."""
+"""Measures of two-way decisions, from counts (..., 2, 2), gold down: F1 is of "supported", kappa is Cohen's."""
 
 
-Rated = Mapping[str, Found]
-"""A two-way decision held against the human labels, by measure."""
+DecisionMeasures = Mapping[str, Found]
+"""Agreement of two-way decisions with the human labels, by measure."""
 
 
 @dataclass(frozen=True)
-class Calibrated:
-    """One metric's threshold, in its own scores.
+class MetricThreshold:
+    """The threshold learnt for one metric, on the scale of its scores.
 
-    folds: the thresholds of all rows but one fold's, (folds,). out_of_fold: how well decisions by those do on the
-    fold. declared: the threshold that the metric has without a calibration, if any, and how well that does.
+    folds: thresholds learnt without one fold each, (folds,). out_of_fold: measures of the decisions of these thresholds
+    on the folds left out. declared: the threshold that the metric has without a calibration, if any, and its measures.
     """
 
     metric: str
@@ -60,8 +60,8 @@ class Calibrated:
     rows: int
     positives: int
     unscored: int
-    out_of_fold: Rated
-    declared: tuple[float, Rated] | None
+    out_of_fold: DecisionMeasures
+    declared: tuple[float, DecisionMeasures] | None
 
 
 def calibrate(
@@ -70,10 +70,11 @@ def calibrate(
     objective: str = "macro-f1",
     folds: int = 5,
     progress: MetricProgress | None = None,
-) -> tuple[Panel, list[Calibrated]]:
-    """Learn each metric's threshold on the run's data; wrong settings are refused before anything is scored.
+) -> tuple[Panel, list[MetricThreshold]]:
+    """Learn each metric's threshold on the run's data.
 
-    Raises `UserError` for a metric that cannot judge single claims, data without human levels, labels of one kind,
+    target: lowest level that counts as supported, "full" or "partial". Raises `UserError`, for wrong settings before
+    anything is scored, for a metric that cannot judge single claims, data without human levels, labels of one kind,
     fewer groups than folds, and a metric whose best threshold decides every row alike.
     """
     if target not in _LEVELS:
@@ -94,19 +95,19 @@ def calibrate(
     frame = decision_frame(panel)
     how, level = cast(Objective, objective), _LEVELS[target]
     return panel, [
-        _calibrated(panel, frame, column, metrics[column.name], level, how, folds) for column in panel.columns
+        _threshold_of(panel, frame, column, metrics[column.name], level, how, folds) for column in panel.columns
     ]
 
 
 def decision_frame(panel: Panel) -> Frame:
-    """The rows that thresholds are learnt on: those of the decision protocol."""
+    """Return the rows that thresholds are learnt on: those of the decision protocol."""
     ((protocol, _),) = find_protocols(panel.config)
     return panel.source.frame(protocol)
 
 
-def _calibrated(
+def _threshold_of(
     panel: Panel, frame: Frame, column: Column, metric: Metric, level: int, objective: Objective, folds: int
-) -> Calibrated:
+) -> MetricThreshold:
     rows = judged(frame, column)
     scored = rows.rows(~np.isnan(rows.score))
     gold, sign = (scored.gold >= level).astype(np.int64), metric.card.direction
@@ -122,11 +123,14 @@ def _calibrated(
             "every row alike."
         )
     predicted, by_fold = nested_decisions(scored.score, gold, scored.group, folds, _SEED, objective, 2)
-    own = None
+    declared_result = None
     with suppress(UserError):  # a metric without a threshold of its own
         if (declared := find_cutoff(column.name, metric, {}).value) is not None:
-            own = declared, _rated(panel, decide(scored.score, np.array([sign * declared])), gold, scored.group)
-    return Calibrated(
+            declared_result = (
+                declared,
+                _decision_measures(panel, decide(scored.score, np.array([sign * declared])), gold, scored.group),
+            )
+    return MetricThreshold(
         metric=column.name,
         identity=identity_of(column.name, metric),
         threshold=sign * threshold,
@@ -134,43 +138,49 @@ def _calibrated(
         rows=gold.size,
         positives=int(gold.sum()),
         unscored=rows.score.size - gold.size,
-        out_of_fold=_rated(panel, predicted, gold, scored.group),
-        declared=own,
+        out_of_fold=_decision_measures(panel, predicted, gold, scored.group),
+        declared=declared_result,
     )
 
 
-def _rated(panel: Panel, predicted: Ints, gold: Ints, group: Ints) -> Rated:
+def _decision_measures(panel: Panel, predicted: Ints, gold: Ints, group: Ints) -> DecisionMeasures:
     n_groups = int(group.max()) + 1
     counts, rows = decision_counts(predicted, gold, group, n_groups, 2), np.bincount(group, minlength=n_groups)
-    found = {}
+    rated = {}
     for name, measure in MEASURES.items():
         ends = (-1.0 if name == "kappa" else 0.0, 1.0)
-        found[name] = intervals(partial(replicate, resampled(counts, measure)), rows, panel.resampling, ends)[0]
-    return found
+        rated[name] = intervals(partial(replicate, resampled(counts, measure)), rows, panel.resampling, ends)[0]
+    return rated
 
 
-def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, objective: str, folds: int) -> Table:
-    """Thresholds with how well they do out of fold, and below them the thresholds that metrics declare."""
+def calibration_sheet(
+    panel: Panel, thresholds: Sequence[MetricThreshold], target: str, objective: str, folds: int
+) -> Table:
+    """Return the table of learnt thresholds with their out-of-fold measures, and of declared thresholds."""
     frame = decision_frame(panel)
     records: list[Record] = []
     learnt: list[TableRow] = []
     declared: list[TableRow] = []
-    for one in found:
-        least, most = float(one.folds.min()), float(one.folds.max())
-        spread = cell(one.threshold, least, most) if np.isfinite([least, most]).all() else cell(one.threshold)
-        learnt.append(("learnt here (out of fold)", one.metric, [spread, *_cells(one.out_of_fold)]))
+    for calibration in thresholds:
+        least, most = float(calibration.folds.min()), float(calibration.folds.max())
+        spread = (
+            cell(calibration.threshold, least, most)
+            if np.isfinite([least, most]).all()
+            else cell(calibration.threshold)
+        )
+        learnt.append(("learnt here (out of fold)", calibration.metric, [spread, *_cells(calibration.out_of_fold)]))
         records.append(
             {
-                **{"metric": one.metric, "identity": one.identity, "threshold": one.threshold},
-                **{"rows": one.rows, "positives": one.positives, "unscored": one.unscored},
-                **_numbers("", one.out_of_fold),
-                "declared": one.declared[0] if one.declared else None,
-                **_numbers("declared_", one.declared[1] if one.declared else None),
+                **{"metric": calibration.metric, "identity": calibration.identity, "threshold": calibration.threshold},
+                **{"rows": calibration.rows, "positives": calibration.positives, "unscored": calibration.unscored},
+                **_numbers("", calibration.out_of_fold),
+                "declared": calibration.declared[0] if calibration.declared else None,
+                **_numbers("declared_", calibration.declared[1] if calibration.declared else None),
             }
         )
-        if one.declared:
-            threshold, rated = one.declared
-            declared.append(("declared (all rows)", one.metric, [cell(threshold), *_cells(rated)]))
+        if calibration.declared:
+            threshold, rated = calibration.declared
+            declared.append(("declared (all rows)", calibration.metric, [cell(threshold), *_cells(rated)]))
     return make_sheet(
         panel,
         frame,
@@ -181,18 +191,22 @@ def calibration_sheet(panel: Panel, found: Sequence[Calibrated], target: str, ob
         records,
         notes=[
             Note("reading", "supported from the threshold on; below it, the least and the most over the folds"),
-            Note("labels", f"{found[0].positives:,} of {found[0].rows:,} rows are supported ({target} or more)"),
+            Note(
+                "labels", f"{thresholds[0].positives:,} of {thresholds[0].rows:,} rows are supported ({target} or more)"
+            ),
             Note("measures", "F1 of supported; kappa: Cohen's, with the labels"),
         ],
     )
 
 
-def _cells(rated: Rated) -> list[Cell]:
+def _cells(rated: DecisionMeasures) -> list[Cell]:
     # A dash beside a minus sign cannot be read.
-    return [cell(*one[:3], THREE, spelt=one.low is not None and one.low < 0) for one in rated.values()]
+    return [
+        cell(*estimate[:3], THREE, spelt=estimate.low is not None and estimate.low < 0) for estimate in rated.values()
+    ]
 
 
-def _numbers(prefix: str, rated: Rated | None) -> dict[str, float | None]:
+def _numbers(prefix: str, rated: DecisionMeasures | None) -> dict[str, float | None]:
     return {
         f"{prefix}{name.lower().replace(' ', '_')}{end}": rated[name][:3][place] if rated else None
         for name in MEASURES

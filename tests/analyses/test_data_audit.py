@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.data_audit import markdown
-from metaeval.analyses.auditing import audit, write_audit
+from metaeval.analyses.data_audit import audit, write_audit
 from metaeval.config import load_run
 from metaeval.corpus.jsonl import write_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from metaeval import registry
-from metaeval.analyses.deciding import decided, decision_sheets, decision_table, prepare_decisions, scored_rows
-from metaeval.analyses.other_levels import carried_over, transfers
+from metaeval.analyses.external_decisions import transfer_sheet, transfers
+from metaeval.analyses.level_decisions import (
+    cross_validated_decisions,
+    decision_sheets,
+    decision_table,
+    prepare_decisions,
+    scored_rows,
+)
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.runs.columns import column_of
@@ -46,7 +52,7 @@ def test_counts_are_those_of_the_decision_protocols_table(panel, frame):
     result = decision_table(panel, frame, (registry.find("protocol", "decision"), OPTIONS))
 
     for column, row in zip(panel.columns, result.rows, strict=True):
-        found = decided(frame, column, OPTIONS)
+        found = cross_validated_decisions(frame, column, OPTIONS)
         assert found.counts.sum() == row.scored == 1054
         assert level_f1(found.counts * 1.0).mean() == pytest.approx(row.values["macro_f1"].value, abs=1e-12)
         assert level_recall(found.counts * 1.0).mean() == pytest.approx(
@@ -55,7 +61,7 @@ def test_counts_are_those_of_the_decision_protocols_table(panel, frame):
 
 
 def test_precision_recall_and_f1_follow_from_the_counts(panel, frame):
-    found = decided(frame, panel.columns[0], OPTIONS)
+    found = cross_validated_decisions(frame, panel.columns[0], OPTIONS)
 
     precision, recall, f1 = (rate(found.counts * 1.0) for rate in (level_precision, level_recall, level_f1))
     for level in range(3):
@@ -67,7 +73,7 @@ def test_precision_recall_and_f1_follow_from_the_counts(panel, frame):
 
 
 def test_the_rate_alone_has_its_binomial_brier_score_and_calibration_beats_it(panel, frame):
-    calibrations = decided(frame, panel.columns[0], OPTIONS).calibrations
+    calibrations = cross_validated_decisions(frame, panel.columns[0], OPTIONS).calibrations
     full, supported = calibrations["full"], calibrations["full or partial"]
 
     # 124 full, 103 partial, 827 none; the Brier score of one probability p for all is p (1 - p).
@@ -79,7 +85,7 @@ def test_the_rate_alone_has_its_binomial_brier_score_and_calibration_beats_it(pa
 
 
 def test_sheets_hold_every_fold_level_target_and_bin(panel, frame):
-    found = [decided(frame, column, OPTIONS) for column in panel.columns]
+    found = [cross_validated_decisions(frame, column, OPTIONS) for column in panel.columns]
 
     thresholds, levels, calibration, bins = decision_sheets(panel, frame, OPTIONS, found)
 
@@ -97,7 +103,7 @@ def test_a_level_that_is_never_decided_is_said_and_has_no_threshold(panel, frame
     answers = [PairScore(float(gold.get(number, 0.0) == 2)) for number in range(len(panel.source.rows))]
     column = column_of("full or not", answers, {"metric": "x"})
 
-    found = decided(frame, column, OPTIONS)
+    found = cross_validated_decisions(frame, column, OPTIONS)
     thresholds, levels, *_ = decision_sheets(panel, frame, OPTIONS, [found])
 
     assert {record["note"] for record in thresholds.records} == {"never partial"}
@@ -117,7 +123,7 @@ def test_two_levels_are_decided_as_the_protocol_decides_them(panel, frame, left_
     rows = judged(two, column)
     outcome = registry.find("protocol", "decision").evaluate(rows, Resampling(n=0), OPTIONS)
 
-    found = decided(two, column, OPTIONS)
+    found = cross_validated_decisions(two, column, OPTIONS)
     thresholds, levels, calibration, _ = decision_sheets(panel, two, OPTIONS, [found])
 
     assert level_f1(found.counts * 1.0).mean() == pytest.approx(outcome.estimates["macro_f1"].value, abs=1e-12)
@@ -126,10 +132,10 @@ def test_two_levels_are_decided_as_the_protocol_decides_them(panel, frame, left_
     assert shown == [(name, np.sum(rows.gold == ("none", "partial", "full").index(name))) for name in (high, low)]
     assert [record["target"] for record in calibration.records] == ["full or partial" if high == "partial" else "full"]
     carried = {one.measure: one for one in transfers((two, column), (two, column), OPTIONS, Resampling(n=60))}
-    assert carried["macro_f1"].own == pytest.approx(outcome.estimates["macro_f1"].value, abs=1e-12)
+    assert carried["macro_f1"].native == pytest.approx(outcome.estimates["macro_f1"].value, abs=1e-12)
     assert (carried["macro_f1"].partial_from is None) == (high == "full")
     with pytest.raises(
-        UserError, match=f"between other levels: mini has full, partial and none, and mini has {high} and {low}"
+        UserError, match=f"between different levels: mini has full, partial and none, and mini has {high} and {low}"
     ):
         transfers((frame, column), (two, column), OPTIONS, Resampling(n=60))
 
@@ -142,7 +148,7 @@ def test_a_metric_without_a_score_at_some_level_is_refused(panel, frame):
     ]
 
     with pytest.raises(UserError, match="scored no row of mini that is partial"):
-        decided(frame, column_of("gaps", answers, {"metric": "x"}), OPTIONS)
+        cross_validated_decisions(frame, column_of("gaps", answers, {"metric": "x"}), OPTIONS)
 
 
 def test_folds_that_the_groups_do_not_fill_are_refused(panel, frame):
@@ -162,7 +168,7 @@ def test_thresholds_from_the_very_data_lose_nothing(panel, frame):
     # Thresholds that saw the rows are the best for their objective: none learnt elsewhere can do better.
     assert found["macro_f1"].transferred == pytest.approx(np.mean(f1))
     assert found["macro_f1"].loss <= 0
-    assert found["macro_f1"].loss == pytest.approx(found["macro_f1"].own - found["macro_f1"].transferred)
+    assert found["macro_f1"].loss == pytest.approx(found["macro_f1"].native - found["macro_f1"].transferred)
 
 
 def test_thresholds_on_another_scale_decide_full_everywhere(panel, frame):
@@ -180,7 +186,7 @@ def test_thresholds_on_another_scale_decide_full_everywhere(panel, frame):
 def test_a_transfer_has_every_metric_under_every_measure(panel, settings):
     other = load_panel(load_run(None, {**settings, "unit": "citation"}), True, 1)
 
-    sheet = carried_over(panel, other)
+    sheet = transfer_sheet(panel, other)
 
     assert sheet.name == "transfer-to-mini-all-citation"
     assert {(record["metric"], record["measure"]) for record in sheet.records} == {

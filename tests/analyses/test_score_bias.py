@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from metaeval.analyses.comparing.further import WITHIN, preferences
+from metaeval.analyses.comparing.further import WITHIN, score_biases
 from metaeval.stats.resampling import bootstrap
 from protocols.contract import Judgements, Resampling
 
@@ -28,7 +28,7 @@ def within(found):
 def test_a_level_is_scipys_spearman_and_the_mean_weights_levels_by_their_rows():
     rows, words, stratum = planted(0.1)
 
-    found = preferences("m", rows, "words", words, stratum, NAMES, Resampling(n=0))
+    found = score_biases("m", rows, "words", words, stratum, NAMES, Resampling(n=0))
 
     by_level = {one.level: one for one in found}
     expected = [spearmanr(rows.score[stratum == k], words[stratum == k]).statistic for k in range(3)]
@@ -49,14 +49,16 @@ def test_a_resample_is_that_of_the_rows_repeated():
         weights=[(level == k).sum() for k in range(3)],
     )
 
-    found = within(preferences("m", rows, "words", words, stratum, NAMES, Resampling(n=1, seed=5, method="percentile")))
+    found = within(
+        score_biases("m", rows, "words", words, stratum, NAMES, Resampling(n=1, seed=5, method="percentile"))
+    )
 
     assert found.low == found.high == pytest.approx(expected, abs=1e-12)
 
 
 def test_signal_is_no_bias_and_a_planted_bias_is_found():
     resampling = Resampling(n=400)
-    honest, biased = (within(preferences("m", *_spread_out(planted(per_word)), resampling)) for per_word in (0.0, 0.3))
+    honest, biased = (within(score_biases("m", *_spread_out(planted(per_word)), resampling)) for per_word in (0.0, 0.3))
 
     # Over all levels even the honest score goes with length, since length goes with the level.
     rows, words, _ = planted(0.0)
@@ -69,7 +71,7 @@ def test_a_level_in_which_nothing_varies_is_left_out_of_the_mean():
     rows, words, stratum = planted(0.1)
     words = np.where(stratum == 2, 7.0, words)  # statements of level none are all of one length
 
-    found = {one.level: one for one in preferences("m", rows, "words", words, stratum, NAMES, Resampling(n=0))}
+    found = {one.level: one for one in score_biases("m", rows, "words", words, stratum, NAMES, Resampling(n=0))}
 
     weights = [found[name].rows for name in NAMES[:2]]
     values = [found[name].value for name in NAMES[:2]]
@@ -82,8 +84,8 @@ def test_rows_without_a_score_count_nowhere():
     some = rows.with_score(np.where(np.arange(240) < 60, np.nan, rows.score))
     kept = rows.rows(np.arange(240) >= 60)
 
-    with_gaps = preferences("m", some, "words", words, stratum, NAMES, Resampling(n=0))
-    without = preferences("m", kept, "words", words[60:], stratum[60:], NAMES, Resampling(n=0))
+    with_gaps = score_biases("m", some, "words", words, stratum, NAMES, Resampling(n=0))
+    without = score_biases("m", kept, "words", words[60:], stratum[60:], NAMES, Resampling(n=0))
 
     assert with_gaps == without
 

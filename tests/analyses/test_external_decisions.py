@@ -1,12 +1,17 @@
-"""Levels by a metric's own probabilities: what is asked of the metric, what is decided, and what it is held against."""
+"""Levels by a metric's native probabilities: its options, its decisions, and the comparison with learnt ones."""
 
 import numpy as np
 import pytest
 
 import metaeval
 from metaeval import registry
-from metaeval.analyses.deciding import decided, prepare_decisions
-from metaeval.analyses.other_levels import most_likely, own_level_columns, own_levels, own_levels_sheet
+from metaeval.analyses.external_decisions import (
+    level_probabilities,
+    most_likely,
+    native_decisions,
+    native_decisions_sheet,
+)
+from metaeval.analyses.level_decisions import cross_validated_decisions, prepare_decisions
 from metaeval.config import load_run
 from metaeval.runs.metric_scores import load_panel
 from metrics_zoo.support_mini import judge
@@ -26,27 +31,27 @@ def panel(tmp_path_factory):
 
 def test_both_probabilities_of_the_metrics_that_declare_them_are_held_against_what_is_learnt(panel):
     frame, (_, options) = prepare_decisions(panel)
-    (one,) = own_level_columns(panel, frame)
+    (one,) = level_probabilities(panel, frame)
     supports = [judge(pair.source, pair.statement) for pair in metaeval.pairs(dataset="mini")]
     assert one.some.score.tolist() == [support.some for support in supports]
     assert one.full.score.tolist() == [support.full for support in supports]
-    found = {line.measure: line for line in own_levels(frame, one, options, panel.resampling)}
+    found = {line.measure: line for line in native_decisions(frame, one, options, panel.resampling)}
     gold = frame.gold[np.argsort(frame.numbers)]
-    assert found["brier, full"].own == pytest.approx(np.mean((one.full.score - (gold == 2)) ** 2))
-    assert found["brier, full or partial"].own == pytest.approx(np.mean((one.some.score - (gold >= 1)) ** 2))
-    learnt = decided(frame, one.metric, options)
+    assert found["brier, full"].native == pytest.approx(np.mean((one.full.score - (gold == 2)) ** 2))
+    assert found["brier, full or partial"].native == pytest.approx(np.mean((one.some.score - (gold >= 1)) ** 2))
+    learnt = cross_validated_decisions(frame, one.metric, options)
     assert found["brier, full"].learnt == pytest.approx(learnt.calibrations["full"].brier)
     levels = most_likely(one.some.score, one.full.score)
     recalls = [(levels[gold == level] == level).mean() for level in range(3)]
-    assert found["balanced_accuracy"].own == pytest.approx(np.mean(recalls))
+    assert found["balanced_accuracy"].native == pytest.approx(np.mean(recalls))
     of = found["macro_f1"]
-    assert of.gain == pytest.approx(of.own - of.learnt)
+    assert of.gain == pytest.approx(of.native - of.learnt)
     assert of.low < of.gain < of.high
 
 
 def test_the_sheet_has_a_line_for_each_measure(panel):
     frame, (_, options) = prepare_decisions(panel)
-    sheet = own_levels_sheet(panel, frame, options, own_level_columns(panel, frame))
+    sheet = native_decisions_sheet(panel, frame, options, level_probabilities(panel, frame))
     assert [record["metric"] for record in sheet.records] == ["support-mini"] * 5
     assert len(sheet.blocks) == 5
 
@@ -54,7 +59,7 @@ def test_the_sheet_has_a_line_for_each_measure(panel):
 def test_a_metric_without_probabilities_of_the_levels_has_none(tmp_path):
     settings = {"metrics": "overlap", "protocols": "decision", "results": tmp_path}
     panel = load_panel(load_run(None, settings), True, 1)
-    assert own_level_columns(panel, prepare_decisions(panel)[0]) == []
+    assert level_probabilities(panel, prepare_decisions(panel)[0]) == []
 
 
 def test_declared_options_are_options_of_the_metric():

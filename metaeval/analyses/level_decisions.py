@@ -1,4 +1,4 @@
-"""Out-of-fold decisions of each metric, as sheets and pictures."""
+"""Cross-validated decisions of each metric between levels of support, as tables and figures."""
 
 from __future__ import annotations
 
@@ -39,18 +39,19 @@ LEVELS = ("none", "partial", "full")
 """The levels by their gold value."""
 
 TARGETS: Mapping[str, int] = {"full": 2, "full or partial": 1}
-"""What a calibrated score is the chance of, with the lowest level that counts."""
+"""Outcomes of which calibrated scores are probabilities, with the lowest level that counts."""
 
 SEED = 0
-"""Of the folds; the decision protocol's."""
+"""Seed of the folds, the same as the decision protocol's."""
 
 
 @dataclass(frozen=True)
-class Decided:
-    """One metric's out-of-fold decisions on its scored rows.
+class MetricDecisions:
+    """One metric's cross-validated decisions on its scored rows.
 
-    levels: (K,), those of the gold, three or two, ascending. thresholds: (folds, K - 1), the scores from which all but
-    the lowest are decided. counts: (K, K), gold down, decided across, in the levels' order. calibrations: by target.
+    levels: (K,), the levels of the gold, three or two, ascending. thresholds: (folds, K - 1), lowest scores at which
+    each level but the lowest is decided. counts: (K, K), gold down, decided across, in the levels' order. calibrations:
+    by target.
     """
 
     metric: str
@@ -61,9 +62,9 @@ class Decided:
 
 
 def prepare_decisions(panel: Panel) -> tuple[Frame, Asked]:
-    """The rows to decide, and the decision protocol with the run's options.
+    """Return the rows to decide, and the decision protocol with the run's options.
 
-    Raises `UserError` for data of fewer than two levels.
+    Raises `UserError` for ratings, and for data of fewer than two levels.
     """
     ((protocol, options),) = find_protocols(panel.config)
     if isinstance(panel.source, RatedSet):
@@ -82,23 +83,23 @@ def prepare_decisions(panel: Panel) -> tuple[Frame, Asked]:
 
 
 def levels_of(frame: Frame) -> Ints:
-    """The levels that the gold of the rows has, ascending."""
+    """Return the levels of the gold, ascending."""
     return np.unique(frame.gold).astype(np.int64)
 
 
-def decision_table(panel: Panel, frame: Frame, asked: Asked) -> Result:
-    """The decision protocol's table of the panel's metrics, above the controls where the run wants them."""
+def decision_table(panel: Panel, frame: Frame, protocol_setup: Asked) -> Result:
+    """Evaluate the panel's metrics, and the run's controls, under the decision protocol."""
     columns = list(panel.columns)
     if panel.config.controls and not isinstance(panel.source, RatedSet):
         columns += control_columns(panel.source, columns)
-    protocol, options = asked
+    protocol, options = protocol_setup
     return evaluate(frame, columns, protocol, options, panel.config)
 
 
-def decided(frame: Frame, column: Column, options: Mapping[str, str]) -> Decided:
-    """A metric's decisions and calibrated probabilities, with the folds and thresholds of the decision protocol.
+def cross_validated_decisions(frame: Frame, column: Column, options: Mapping[str, str]) -> MetricDecisions:
+    """Return a metric's decisions and calibrated probabilities, with the folds and thresholds of the decision protocol.
 
-    Raises `UserError` where a level has no scored row, or there are fewer groups than folds.
+    Raises `UserError` where a level has no scored row, and for fewer groups than folds.
     """
     folds, objective = int(options["folds"]), cast(Objective, options["objective"])
     rows, levels = scored_rows(frame, column, folds), levels_of(frame)
@@ -110,11 +111,11 @@ def decided(frame: Frame, column: Column, options: Mapping[str, str]) -> Decided
         for target, least in TARGETS.items()
         if least in levels[1:]
     }
-    return Decided(column.name, levels, thresholds, counts.astype(np.int64), calibrations)
+    return MetricDecisions(column.name, levels, thresholds, counts.astype(np.int64), calibrations)
 
 
 def scored_rows(frame: Frame, column: Column, folds: int) -> Judgements:
-    """The rows that a metric scored; `UserError` where there is none at some level, or in fewer groups than folds."""
+    """Return the rows that a metric scored; `UserError` where a level has none, and for fewer groups than folds."""
     rows = judged(frame, column)
     rows = rows.rows(~np.isnan(rows.score))
     absent = [LEVELS[level] for level in levels_of(frame) if not (rows.gold == level).any()]
@@ -136,17 +137,18 @@ MEASURES = {
 }
 
 
-def held_apart(
-    key: str, one: Ints, other: Ints, gold: Ints, groups: Ints, resampling: Resampling
+def compare_decisions(
+    key: str, first_levels: Ints, second_levels: Ints, gold: Ints, groups: Ints, resampling: Resampling
 ) -> tuple[float | None, float | None, float | None, float | None, float | None]:
-    """A measure of two ways to decide the same rows, (n,): of one, of the other, one less the other, and its interval.
+    """Return a measure of two decisions on the same rows: first, second, difference, and the difference's low and high.
 
-    key: of `MEASURES`. one, other: decided levels. gold: levels from 0, none without a row. groups: of the rows.
+    key: of `MEASURES`. first_levels, second_levels: decided levels, (n,). gold: levels from 0, each with a row. groups:
+    of the rows.
     """
     _, measure = MEASURES[key]
     codes, group = np.unique(groups, return_inverse=True)
     rows = gold, group.astype(np.int64), codes.size, int(gold.max()) + 1
-    both = [resampled(decision_counts(levels, *rows), measure) for levels in (one, other)]
+    both = [resampled(decision_counts(levels, *rows), measure) for levels in (first_levels, second_levels)]
 
     def run(draws: Draws) -> Floats:
         first, second = (replicate(prepared, draws) for prepared in both)
@@ -158,34 +160,32 @@ def held_apart(
 
 
 def finite(value: float) -> float | None:
-    """The value; None where it is not finite."""
+    """Return the value, or None where it is not finite."""
     return float(value) if np.isfinite(value) else None
 
 
-Make = Callable[..., Table]
-"""`make_sheet` about a panel's decisions."""
-
-
-def decision_sheets(panel: Panel, frame: Frame, options: Mapping[str, str], found: Sequence[Decided]) -> list[Table]:
-    """Thresholds by fold, levels (confusion, precision, recall, F1), calibration, and its bins."""
+def decision_sheets(
+    panel: Panel, frame: Frame, options: Mapping[str, str], decisions: Sequence[MetricDecisions]
+) -> list[Table]:
+    """Return four tables: thresholds by fold, levels (confusion, precision, recall, F1), calibration, reliability."""
     sheet = partial(make_sheet, panel, frame, intervals=False)
     chosen = {"protocol": "decision", **options}
-    return [make(sheet, chosen, found) for make in (_thresholds, _levels, _calibrations, _bins)]
+    return [make(sheet, chosen, decisions) for make in (_thresholds, _levels, _calibrations, _bins)]
 
 
-def _thresholds(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Table:
+def _thresholds(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Sequence[MetricDecisions]) -> Table:
     records: list[Record] = []
     rows: list[TableRow] = []
     never = []
-    names = [LEVELS[level] for level in found[0].levels[1:]]
-    for one in found:
-        said = [_never(cuts, one.levels) for cuts in one.thresholds]
-        for fold, (cuts, note) in enumerate(zip(one.thresholds, said, strict=True), start=1):
+    names = [LEVELS[level] for level in decisions[0].levels[1:]]
+    for decision in decisions:
+        never_notes = [_never(cuts, decision.levels) for cuts in decision.thresholds]
+        for fold, (cuts, note) in enumerate(zip(decision.thresholds, never_notes, strict=True), start=1):
             begins = {f"{name}_from": finite(cut) for name, cut in zip(names, cuts, strict=True)}
-            records.append({"metric": one.metric, "fold": fold, **begins, "note": note})
-        rows.append(("", one.metric, [_mean_of(cuts) for cuts in one.thresholds.T]))
-        if some := [text for text in said if text]:
-            never.append((plain(one.metric), f"{'; '.join(dict.fromkeys(some))} ({len(some)} folds)"))
+            records.append({"metric": decision.metric, "fold": fold, **begins, "note": note})
+        rows.append(("", decision.metric, [_mean_of(cuts) for cuts in decision.thresholds.T]))
+        if some := [text for text in never_notes if text]:
+            never.append((plain(decision.metric), f"{'; '.join(dict.fromkeys(some))} ({len(some)} folds)"))
     reading = "score from which a level is decided: mean over the folds, least to most"
     return sheet(
         "decision-thresholds",
@@ -198,7 +198,7 @@ def _thresholds(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]
 
 
 def _never(cuts: Floats, levels: Ints) -> str:
-    """The levels that thresholds never decide, as words."""
+    """Return the levels that thresholds never decide, as text."""
     ends = np.concatenate(([-np.inf], cuts, [np.inf]))
     missing = [LEVELS[level] for level in levels[ends[:-1] == ends[1:]]]
     return f"never {', '.join(missing)}" if missing else ""
@@ -214,22 +214,24 @@ def _mean_of(cuts: Floats) -> Cell:
 _RATES = {"precision": level_precision, "recall": level_recall, "f1": level_f1}
 
 
-def _levels(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Table:
+def _levels(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Sequence[MetricDecisions]) -> Table:
     records: list[Record] = []
     rows: list[TableRow] = []
-    across = [LEVELS[level] for level in reversed(found[0].levels)]
-    for one in found:
-        scored = [rates(one.counts.astype(np.float64)) for rates in _RATES.values()]
+    across = [LEVELS[level] for level in reversed(decisions[0].levels)]
+    for decision in decisions:
+        scored = [rates(decision.counts.astype(np.float64)) for rates in _RATES.values()]
         for place, name in zip(reversed(range(len(across))), across, strict=True):
-            counts = one.counts[place][::-1].tolist()
+            counts = decision.counts[place][::-1].tolist()
             total = sum(counts)
             rates = [known(values[place]) for values in scored]
             shares = [f"{100 * count / total:.1f}" for count in counts]
-            rows.append((plain(one.metric), name, [*(f"{count:,}" for count in counts), *shares, *map(cell, rates)]))
+            rows.append(
+                (plain(decision.metric), name, [*(f"{count:,}" for count in counts), *shares, *map(cell, rates)])
+            )
             decided = dict(zip((f"decided_{each}" for each in across), counts, strict=True))
             rated = dict(zip(_RATES, rates, strict=True))
-            records.append({"metric": one.metric, "level": name, **decided, "rows": total, **rated})
-    undecided = any(not one.counts.sum(axis=0).all() for one in found)
+            records.append({"metric": decision.metric, "level": name, **decided, "rows": total, **rated})
+    undecided = any(not decision.counts.sum(axis=0).all() for decision in decisions)
     return sheet(
         "decision-levels",
         "What was decided at each labelled level",
@@ -241,15 +243,19 @@ def _levels(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) ->
     )
 
 
-def _calibrations(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Table:
+def _calibrations(
+    sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Sequence[MetricDecisions]
+) -> Table:
     records: list[Record] = []
     rows: list[TableRow] = []
-    for target in found[0].calibrations:
-        for one in found:
-            of = one.calibrations[target]
-            rows.append((f"chance of {target}", one.metric, [cell(of.brier), cell(of.brier_of_rate), cell(of.error)]))
+    for target in decisions[0].calibrations:
+        for decision in decisions:
+            of = decision.calibrations[target]
+            rows.append(
+                (f"chance of {target}", decision.metric, [cell(of.brier), cell(of.brier_of_rate), cell(of.error)])
+            )
             numbers = {"brier": of.brier, "brier_of_rate": of.brier_of_rate, "ece": of.error}
-            records.append({"metric": one.metric, "target": target, **numbers, "rows": int(of.rows.sum())})
+            records.append({"metric": decision.metric, "target": target, **numbers, "rows": int(of.rows.sum())})
     reading = (
         "lower is better; of the rate: the Brier score of one probability for all rows, what calibration has to beat; "
         "ECE: expected calibration error over 10 equal bins"
@@ -264,18 +270,20 @@ def _calibrations(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decide
     )
 
 
-def _bins(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> Table:
+def _bins(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Sequence[MetricDecisions]) -> Table:
     records: list[Record] = []
     rows: list[TableRow] = []
-    for one in found:
-        for target, of in one.calibrations.items():
+    for decision in decisions:
+        for target, of in decision.calibrations.items():
             for number, held in enumerate(of.rows.tolist()):
                 low, high = number / of.rows.size, (number + 1) / of.rows.size
                 stated, true = known(of.stated[number]), known(of.found[number])
                 shares = {"stated": stated, "found": true, "rows": held}
-                records.append({"metric": one.metric, "target": target, "bin_low": low, "bin_high": high, **shares})
+                records.append(
+                    {"metric": decision.metric, "target": target, "bin_low": low, "bin_high": high, **shares}
+                )
                 if held:
-                    title = f"{plain(one.metric)}: chance of {target}"
+                    title = f"{plain(decision.metric)}: chance of {target}"
                     rows.append((title, f"{low:.1f} to {high:.1f}", [cell(stated), cell(true), f"{held:,}"]))
     return sheet(
         "reliability",
@@ -286,19 +294,21 @@ def _bins(sheet: Make, chosen: Mapping[str, str], found: Sequence[Decided]) -> T
     )
 
 
-def write_pictures(found: Sequence[Decided], folder: Path) -> list[Path]:
-    """Each metric's confusion and the reliability of its calibrated scores; `UserError` without matplotlib."""
+def write_pictures(decisions: Sequence[MetricDecisions], folder: Path) -> list[Path]:
+    """Draw each metric's confusion matrix and reliability curves; `UserError` without matplotlib."""
     from metaeval.report.figures.drawing import save_figure
     from metaeval.report.figures.scores import confusion_map, reliability_curve
 
     written: list[Path] = []
-    for one in found:
-        name = safe_name(one.metric)
-        levels = [LEVELS[level] for level in one.levels]
-        written += save_figure(confusion_map(one.counts.tolist(), levels, one.metric), folder / f"confusion-{name}")
-        for target, of in one.calibrations.items():
+    for decision in decisions:
+        name = safe_name(decision.metric)
+        levels = [LEVELS[level] for level in decision.levels]
+        written += save_figure(
+            confusion_map(decision.counts.tolist(), levels, decision.metric), folder / f"confusion-{name}"
+        )
+        for target, of in decision.calibrations.items():
             note = f"chance of {target}; expected calibration error {of.error:.3f}"
             bins = of.stated.tolist(), of.found.tolist(), of.rows.tolist()
             stem = folder / f"reliability-{safe_name(target)}-{name}"
-            written += save_figure(reliability_curve(*bins, name=one.metric, note=note), stem)
+            written += save_figure(reliability_curve(*bins, name=decision.metric, note=note), stem)
     return written
