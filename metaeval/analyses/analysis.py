@@ -9,28 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_origin
 
 from pydantic import AfterValidator, BeforeValidator
 
+from metaeval import config as groups
 from metaeval import registry
-from metaeval.config import (
-    OFFLINE_METRICS,
-    ControlSettings,
-    DatasetSettings,
-    DataSettings,
-    MetricOptionSettings,
-    MetricSettings,
-    Names,
-    OutputSettings,
-    PairSettings,
-    ProtocolOptionSettings,
-    RunConfig,
-    ScoringSettings,
-    StatisticsSettings,
-    Strict,
-    load_settings,
-)
+from metaeval.config import RunConfig
 from metaeval.declared import Flag, flag_of, kinds_of, option_of
 from metaeval.errors import UserError
 
@@ -43,7 +28,11 @@ if TYPE_CHECKING:
     from metaeval.runs.metrics import MetricProgress
 
 
-class DeclaredOptions(Strict):
+Progress: TypeAlias = "MetricProgress | None"
+"""Callback that reports the progress of scoring; None reports nothing."""
+
+
+class DeclaredOptions(groups.Strict):
     """Options of a command: every field is a keyword of its function, one with a `Flag` an option of its command.
 
     untyped: fields that the command takes by --set alone.
@@ -117,15 +106,15 @@ def _score_files(names: tuple[str, ...]) -> tuple[str, ...]:
 
 class ScoredOptions(
     # Fields come in the order of the last base first.
-    OutputSettings,
-    ScoringSettings,
-    StatisticsSettings,
-    ProtocolOptionSettings,
-    MetricOptionSettings,
-    ControlSettings,
-    MetricSettings,
-    PairSettings,
-    DataSettings,
+    groups.OutputSettings,
+    groups.ScoringSettings,
+    groups.StatisticsSettings,
+    groups.ProtocolOptionSettings,
+    groups.MetricOptionSettings,
+    groups.ControlSettings,
+    groups.MetricSettings,
+    groups.PairSettings,
+    groups.DataSettings,
     AnalysisOptions,
 ):
     """Options of an analysis that scores metrics on rows of data; a subclass declares which data sets."""
@@ -136,8 +125,8 @@ class RowOptions(ScoredOptions):
 
     untyped = frozenset({"executor", "store", "budget", "pool"})
 
-    metrics: Annotated[Names, AfterValidator(_score_files), Flag("METRIC", multiple=True, argument=True)] = (
-        OFFLINE_METRICS
+    metrics: Annotated[groups.Names, AfterValidator(_score_files), Flag("METRIC", multiple=True, argument=True)] = (
+        groups.OFFLINE_METRICS
     )
     """Metrics by name, or score files (.csv, .jsonl ...)."""
 
@@ -147,7 +136,7 @@ class RowOptions(ScoredOptions):
         return "metrics" in self.model_fields_set or self.config is not None
 
 
-class PanelOptions(RowOptions, DatasetSettings):
+class PanelOptions(RowOptions, groups.DatasetSettings):
     """Options of an analysis that scores metrics on the rows of one data set."""
 
 
@@ -212,7 +201,7 @@ class Analysis:
     name: str
     summary: str
     options: type[DeclaredOptions]
-    run: Callable[[Any, MetricProgress | None], Done | Parts]
+    run: Callable[[Any, Progress], Done | Parts]
     about: str = ""
     examples: Sequence[str] = ()
     headline: bool = False
@@ -229,19 +218,19 @@ class Analysis:
         return {name: flag_of(declared).earlier for name, declared in fields if flag_of(declared).earlier}
 
     def complete(
-        self, options: DeclaredOptions, progress: MetricProgress | None, on_part: Callable[[Done], object] | None = None
+        self, options: DeclaredOptions, progress: Progress, on_part: Callable[[Done], object] | None = None
     ) -> Done:
         """Run the analysis and return its whole output. on_part: called with each part as soon as it is there."""
-        outcome = self.run(options, progress)
-        while isinstance(outcome, Generator):
+        output = self.run(options, progress)
+        while isinstance(output, Generator):
             try:
-                part = next(outcome)
+                part = next(output)
             except StopIteration as end:
-                outcome = end.value
+                output = end.value
             else:
                 if on_part:
                     on_part(part)
-        return outcome
+        return output
 
     def outputs(self, options: DeclaredOptions) -> list[Path]:
         """Return the output files that options name."""
@@ -265,7 +254,7 @@ class Analysis:
         file = settings.get("config") if issubclass(self.options, AnalysisOptions) else None
         if not (file is None or isinstance(file, str | Path)):
             raise UserError(f"Setting 'config' in the settings is {file!r}: it should be a path.")
-        return load_settings(self.options, None if file is None else Path(file), settings, overrides)
+        return groups.load_settings(self.options, None if file is None else Path(file), settings, overrides)
 
 
 @dataclass(frozen=True)

@@ -96,14 +96,11 @@ def _values_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
             open_ = identified(measure, votes.values[whole], score[whole]) if whole.sum() > 1 else none
             value_by_label = {"gold": held(label=frame.gold), "soft labels": held(label=soft)}
             shown = list(value_by_annotator.values()) if each else _spread(list(value_by_annotator.values()))
-            numbers = [
-                cell(estimate.value, estimate.low, estimate.high, column)
-                for estimate in (*value_by_label.values(), *shown)
-            ]
-            rows.append((column.label, metric.name, [*numbers, _range(open_, column)]))
+            cells = [cell(value.value, value.low, value.high, column) for value in (*value_by_label.values(), *shown)]
+            rows.append((column.label, metric.name, [*cells, _range(open_, column)]))
             # A list: an annotator may be called "gold".
             against: list[tuple[str, Found, bool | None]] = [
-                *((name, estimate, None) for name, estimate in (*value_by_label.items(), *value_by_annotator.items())),
+                *((name, value, None) for name, value in (*value_by_label.items(), *value_by_annotator.items())),
                 ("lowest choice", Found(known(open_.low)), open_.exact),
                 ("highest choice", Found(known(open_.high)), open_.exact),
             ]
@@ -179,11 +176,8 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
 def _label(measure: Measure, binary: bool) -> results.Column:
     if measure == "spearman":
         return results.Column(key="spearman", label="Spearman", scale=1.0, digits=3)
-    return (
-        results.Column(key="auc", label="ROC-AUC", scale=100.0, digits=1)
-        if binary
-        else results.Column(key="concordance", label="Concordance", scale=100.0, digits=1)
-    )
+    key, label = ("auc", "ROC-AUC") if binary else ("concordance", "Concordance")
+    return results.Column(key=key, label=label, scale=100.0, digits=1)
 
 
 def _held(measure: Measure, score: Floats, label: Floats, group: Ints, resampling: Resampling) -> Found:

@@ -136,8 +136,9 @@ def read_claim(text: str) -> PublishedClaim:
 def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> CheckedClaim:
     """Compute a published number in every way that scores, one a pair or citation, and the data set allow.
 
-    scores: a file or data frame with columns for the id and the score, or scores by id. every split, unit
-    and chunking whose ids the scores have, binarisation, tie policy, system, treatment of missing scores, direction.
+    scores: a file or data frame with columns for the id and the score, or scores by id. Every split, unit
+    and chunking whose ids the scores have is tried, with every binarisation, tie policy, system, treatment of missing
+    scores, and direction.
 
     Raises `UserError` for a claim that cannot be read, and scores that are of no split of the data set.
     """
@@ -155,7 +156,7 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Chec
     variants: list[Variant] = []
     data = None
     for job, unit, aggregate in _jobs(config, list(dataset.files) or [dataset.default_split], known):
-        job_variants = list(_variants(claim, job, unit, aggregate, known))
+        variants += _variants(claim, job, unit, aggregate, known)
         corpus = job.corpus
         data = data or results.Data(
             name=job.name,
@@ -167,7 +168,6 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Chec
             groups=len({statement.group for statement in corpus.statements.values()}),
             levels=corpus.level_counts(),
         )
-        variants += job_variants
     if data is None:
         example = next(iter(known))
         raise UserError(
@@ -230,16 +230,16 @@ def _variants(
         entry = entry_by_key.setdefault(key, (gold, job.corpus.statements[pair.statement_id].system, []))
         if aggregate != "as scored" or not entry[2]:
             entry[2].append(known.get(pair.citation_id if aggregate == "as scored" else pair.pair_id, np.nan))
-    entries = [(float(gold), of, values) for gold, of, values in entry_by_key.values() if gold is not None]
-    level = np.array([entry[0] for entry in entries], dtype=np.float64)
+    entries = [entry for entry in entry_by_key.values() if entry[0] is not None]
+    level = np.array([gold for gold, _, _ in entries], dtype=np.float64)
     joined = np.nanmean if aggregate == "mean" else np.nanmax
-    score = np.array([float(joined(entry[2])) if np.isfinite(entry[2]).any() else np.nan for entry in entries])
-    system = np.array([entry[1] for entry in entries])
+    score = np.array([float(joined(values)) if np.isfinite(values).any() else np.nan for _, _, values in entries])
+    if not np.isfinite(score).any():
+        return
+    system = np.array([name for _, name, _ in entries])
     names = sorted(set(system.tolist()))
     subsets = {"all": np.ones(level.size, dtype=bool)}
     subsets |= {f"system {name}": system == name for name in names} if len(names) > 1 else {}
-    if not np.isfinite(score).any():
-        return
     missing = {"left out": ~np.isnan(score)}
     if np.isnan(score).any():
         missing["lowest"] = np.ones(score.size, dtype=bool)
@@ -250,13 +250,15 @@ def _variants(
         rows = among & kept
         for labels, ties, value, n in values_under_choices(claim.measure, sign * lowest[rows], level[rows]):
             choice = OWN.get(claim.measure, {})
-            is_own = (
+            is_protocol = (
                 (labels, ties) == (choice.get("labels"), choice.get("ties"))
                 and (subset, lost, sign, unit) == ("all", "left out", 1, usual.unit)
                 and job.config.chunk == usual.chunk
             )
             direction = "higher is more" if sign > 0 else "lower is more"
-            yield Variant(job.split, unit, chunks, aggregate, labels, ties, subset, lost, direction, n, value, is_own)
+            yield Variant(
+                job.split, unit, chunks, aggregate, labels, ties, subset, lost, direction, n, value, is_protocol
+            )
 
 
 def claim_sheet(tried: CheckedClaim) -> Table:
@@ -298,14 +300,10 @@ def _without_twins(variants: Sequence[Variant]) -> list[Variant]:
 
 def _row(title: str, variant: Variant) -> TableRow:
     where = ", ".join(part for part in (variant.split, variant.unit, variant.aggregate) if part)
-    unusual = {"half": "", "all": "", "left out": "", "higher is more": "", "lowest": "missing scores lowest"}
-    others = [
-        variant.ties if variant.ties == "half" else f"ties {variant.ties}",
-        variant.subset,
-        variant.missing,
-        variant.direction,
-    ]
-    words = "; ".join([variant.labels, *(unusual.get(word, word) for word in others if unusual.get(word, word))])
+    missing = "missing scores lowest" if variant.missing == "lowest" else variant.missing
+    choices = [f"ties {variant.ties}", variant.subset, missing, variant.direction]
+    usual = ("ties half", "all", "left out", "higher is more")
+    words = "; ".join([variant.labels, *(choice for choice in choices if choice not in usual)])
     return title, where, [plain(variant.chunks), cell(variant.value, column=THREE), f"{variant.rows:,}", plain(words)]
 
 

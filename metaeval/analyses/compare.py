@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from metaeval.analyses.analysis import Analysis, Done, RowOptions
+from metaeval.analyses.analysis import Analysis, Done, Progress, RowOptions
 from metaeval.config import Names, ProtocolSettings, RunConfig
 from metaeval.declared import Flag
 from metaeval.errors import UserError
-
-if TYPE_CHECKING:
-    from metaeval.report.result import Result
-    from metaeval.runs.metrics import MetricProgress
 
 
 class CompareOptions(ProtocolSettings, RowOptions):
@@ -36,10 +31,11 @@ class CompareOptions(ProtocolSettings, RowOptions):
     """Data set, by name ('metaeval data list'); with --by dataset several, with commas."""
 
 
-def _run(options: CompareOptions, progress: MetricProgress | None) -> Done:
+def _run(options: CompareOptions, progress: Progress) -> Done:
     from metaeval.analyses.comparing.contrasts import compare_pairs, comparison_findings, headline_pairs
     from metaeval.analyses.comparing.further import further_sheets
     from metaeval.analyses.comparing.subgroups import across_sheets, write_forests
+    from metaeval.analyses.job import write_result
     from metaeval.runs.metric_scores import load_panel
 
     plain = not (options.by or options.bias or options.agreement or options.complementarity)
@@ -57,7 +53,7 @@ def _run(options: CompareOptions, progress: MetricProgress | None) -> Done:
         sheets=[*(pair.sheet for pair in pairs), *others],
         files=[
             *(partial(write_forests, forests) for _, forests in pooled),
-            *(partial(_write_result, pair.result) for pair in pairs),
+            *(partial(write_result, pair.result) for pair in pairs),
         ],
         shown=[headline_pairs(pairs)] if pairs else None,
         sentences=comparison_findings(pairs, others) if pairs else (),
@@ -83,14 +79,6 @@ def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
         if plain:
             check_comparison(config, options.margin)
     return configs
-
-
-def _write_result(result: Result, folder: Path) -> list[Path]:
-    from metaeval.report.result import save_result
-
-    path = folder / f"{result.protocol}.json"
-    save_result(result, path)
-    return [path]
 
 
 COMPARE = Analysis(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BeforeValidator, Field
 
 from metaeval import registry
-from metaeval.analyses.analysis import Analysis, AnalysisOptions, DeclaredOptions, Done
+from metaeval.analyses.analysis import Analysis, AnalysisOptions, DeclaredOptions, Done, Progress
 from metaeval.config import DataSettings, OutputSettings, PairSettings, RunConfig, StatisticsSettings, as_list
 from metaeval.config_files import variants
 from metaeval.declared import Flag
@@ -19,7 +19,6 @@ from metaeval.variants import dataset_variant
 if TYPE_CHECKING:
     from metaeval.corpus.dataset import Dataset
     from metaeval.report.audit import Audit
-    from metaeval.runs.metrics import MetricProgress
 
 
 class DataListOptions(DeclaredOptions):
@@ -33,7 +32,7 @@ class DataSetOptions(DeclaredOptions):
     """Data set, by name ('metaeval data list')."""
 
 
-def _list(options: DataListOptions, progress: MetricProgress | None) -> Done:
+def _list(options: DataListOptions, progress: Progress) -> Done:
     from metaeval.report.notebook import Records
 
     rows = Records()
@@ -55,7 +54,7 @@ LIST = Analysis(
 )
 
 
-def _show(options: DataSetOptions, progress: MetricProgress | None) -> Done:
+def _show(options: DataSetOptions, progress: Progress) -> Done:
     from metaeval.report.notebook import Card
     from metaeval.runs.prepared_run import find_dataset
 
@@ -103,7 +102,7 @@ class DataFetchOptions(DataSetOptions):
     """Split to fetch (default: all)."""
 
 
-def _fetch(options: DataFetchOptions, progress: MetricProgress | None) -> Done:
+def _fetch(options: DataFetchOptions, progress: Progress) -> Done:
     from metaeval.corpus.loading import locate
     from metaeval.runs.prepared_run import find_dataset
 
@@ -132,7 +131,7 @@ class DataVerifyOptions(DataSetOptions):
     """Folder that holds the published files (default: the cache)."""
 
 
-def _verify(options: DataVerifyOptions, progress: MetricProgress | None) -> Done:
+def _verify(options: DataVerifyOptions, progress: Progress) -> Done:
     from metaeval.corpus.loading import verify
     from metaeval.report.notebook import Records
     from metaeval.runs.prepared_run import find_dataset
@@ -173,7 +172,7 @@ class DataConvertOptions(DataSettings, DataSetOptions):
     """Corpus file to write (.jsonl)."""
 
 
-def _convert(options: DataConvertOptions, progress: MetricProgress | None) -> Done:
+def _convert(options: DataConvertOptions, progress: Progress) -> Done:
     from metaeval.corpus.jsonl import write_corpus
     from metaeval.runs.prepared_run import load_corpus
 
@@ -208,7 +207,7 @@ class DataValidateOptions(DeclaredOptions):
     """Corpus in metaeval's JSONL format."""
 
 
-def _validate(options: DataValidateOptions, progress: MetricProgress | None) -> Done:
+def _validate(options: DataValidateOptions, progress: Progress) -> Done:
     from metaeval.corpus.jsonl import validate
     from metaeval.runs.prepared_run import unplaced_labels
 
@@ -249,7 +248,7 @@ class DataAuditOptions(OutputSettings, StatisticsSettings, PairSettings, DataSet
     """Chunk sizes at which whole evidence sets are counted (default: 50,100,150,300)."""
 
 
-def _audit(options: DataAuditOptions, progress: MetricProgress | None) -> Done:
+def _audit(options: DataAuditOptions, progress: Progress) -> Done:
     from metaeval.analyses.data_audit import audit, write_audit
     from metaeval.report.audit import as_json, grids
 

@@ -127,10 +127,7 @@ def _evaluated(job: Job, columns: Sequence[Column], resamples: int | None = None
 def _evidence(citations: Collection[Citation]) -> EvidenceSets:
     marked = [citation for citation in citations if citation.evidence]
     smallest = [
-        min(
-            len(evidence_set.sentences) + sum(len(split_sentences(text)) for text in evidence_set.texts)
-            for evidence_set in citation.evidence
-        )
+        min(len(part.sentences) + sum(len(split_sentences(text)) for text in part.texts) for part in citation.evidence)
         for citation in marked
         if citation.level is SupportLevel.FULL
     ]

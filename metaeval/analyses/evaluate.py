@@ -5,36 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, FileOrObject
+from metaeval import config as groups
+from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, FileOrObject, Progress
 from metaeval.analyses.run import evaluated
-from metaeval.config import (
-    ControlSettings,
-    DatasetSettings,
-    DataSettings,
-    OutputSettings,
-    PairSettings,
-    ProtocolOptionSettings,
-    ProtocolSettings,
-    RunConfig,
-    StatisticsSettings,
-)
+from metaeval.config import RunConfig
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 
 if TYPE_CHECKING:
     from metaeval.corpus.ratings import Ratings
-    from metaeval.runs.metrics import MetricProgress
 
 
 class EvaluateOptions(
-    OutputSettings,
-    StatisticsSettings,
-    ProtocolOptionSettings,
-    ProtocolSettings,
-    ControlSettings,
-    PairSettings,
-    DataSettings,
-    DatasetSettings,
+    groups.OutputSettings,
+    groups.StatisticsSettings,
+    groups.ProtocolOptionSettings,
+    groups.ProtocolSettings,
+    groups.ControlSettings,
+    groups.PairSettings,
+    groups.DataSettings,
+    groups.DatasetSettings,
     AnalysisOptions,
 ):
     """Options of `evaluate`."""
@@ -51,7 +41,7 @@ class EvaluateOptions(
     """Folder that holds the published files, or your file (in Python also a data frame of ratings)."""
 
 
-def _run(options: EvaluateOptions, progress: MetricProgress | None) -> Done:
+def _run(options: EvaluateOptions, progress: Progress) -> Done:
     from metaeval.runs.prepared_run import find_dataset
     from metaeval.runs.run import run_scores
 

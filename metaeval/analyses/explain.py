@@ -5,14 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
 from metaeval.config import ResultsSettings
 from metaeval.declared import Flag
-
-if TYPE_CHECKING:
-    from metaeval.runs.metrics import MetricProgress
 
 
 class ExplainOptions(ResultsSettings, DeclaredOptions):
@@ -24,7 +21,7 @@ class ExplainOptions(ResultsSettings, DeclaredOptions):
     """Metric whose row of the file is explained."""
 
 
-def _run(options: ExplainOptions, progress: MetricProgress | None) -> Done:
+def _run(options: ExplainOptions, progress: Progress) -> Done:
     from metaeval.analyses.explaining.explain import explain, read_signature
     from metaeval.analyses.explaining.job_files import row_signatures, sources_of, titled
     from metaeval.report.notebook import Records

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from metaeval.analyses.level_decisions import (
     MEASURES,
     SEED,
     TARGETS,
+    Comparison,
     compare_decisions,
     finite,
     levels_of,
@@ -21,7 +22,7 @@ from metaeval.analyses.level_decisions import (
 )
 from metaeval.errors import UserError
 from metaeval.files import safe_name
-from metaeval.report.cells import cell, units
+from metaeval.report.cells import units
 from metaeval.report.table import Note, Record, Table, TableRow, plain
 from metaeval.runs.columns import FILE_PREFIX, Column, scored_columns
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
@@ -66,28 +67,13 @@ def most_likely(some: Floats, full: Floats) -> Ints:
     return levels
 
 
-@dataclass(frozen=True)
-class NativeDecisions:
-    """One metric under one measure. native: by its own probabilities; learnt: as learnt on the other folds.
-
-    gain: native less learnt, with its cluster interval for measures of decisions.
-    """
-
-    metric: str
-    measure: str
-    native: float | None
-    learnt: float | None
-    gain: float | None
-    low: float | None
-    high: float | None
-
-
 def native_decisions(
     frame: Frame, chances: LevelProbabilities, options: Mapping[str, str], resampling: Resampling
-) -> list[NativeDecisions]:
-    """Compare a metric's native decisions and probabilities with learnt thresholds and isotonic probabilities.
+) -> dict[str, Comparison]:
+    """Compare a metric's native decisions and probabilities (first) with those learnt on the other folds (second).
 
-    Raises `UserError` where a level has no scored row, and for fewer groups than folds.
+    Returns the comparison by measure; Brier scores have no interval. Raises `UserError` where a level has no scored
+    row, and for fewer groups than folds.
     """
     folds, objective = int(options["folds"]), cast(Objective, options["objective"])
     rows = scored_rows(frame, chances.metric, folds)
@@ -96,44 +82,28 @@ def native_decisions(
     gold = rows.gold.astype(np.int64)
     learnt, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective)
     likely = most_likely(some, full)
-    lines = [
-        NativeDecisions(chances.metric.name, key, *compare_decisions(key, likely, learnt, gold, rows.group, resampling))
-        for key in MEASURES
-    ]
+    comparisons = {key: compare_decisions(key, likely, learnt, gold, rows.group, resampling) for key in MEASURES}
     for (target, least), chance in zip(TARGETS.items(), (full, some), strict=True):
-        native_brier, learnt_brier = (
-            brier(values, gold >= least)
-            for values in (chance, calibrated(rows.score, gold >= least, rows.group, "isotonic", folds, SEED))
-        )
-        lines.append(
-            NativeDecisions(
-                chances.metric.name,
-                f"brier, {target}",
-                native_brier,
-                learnt_brier,
-                native_brier - learnt_brier,
-                None,
-                None,
-            )
-        )
-    return lines
+        outcome = gold >= least
+        native = brier(chance, outcome)
+        isotonic = brier(calibrated(rows.score, outcome, rows.group, "isotonic", folds, SEED), outcome)
+        comparisons[f"brier, {target}"] = Comparison(native, isotonic, native - isotonic)
+    return comparisons
 
 
 def native_decisions_sheet(
-    panel: Panel, frame: Frame, options: Mapping[str, str], chances: Sequence[LevelProbabilities]
+    panel: Panel, frame: Frame, options: Mapping[str, str], metrics: Sequence[LevelProbabilities]
 ) -> Table:
     """Return the table of native decisions of each metric that has probabilities; `UserError` as `native_decisions`."""
-    lines = [
-        line
-        for metric_chances in chances
-        for line in native_decisions(frame, metric_chances, options, panel.resampling)
-    ]
     titles = {key: title for key, (title, _) in MEASURES.items()}
     titles |= {f"brier, {target}": f"Brier score, {target}" for target in TARGETS}
     rows: list[TableRow] = []
-    for line in lines:
-        cells = cell(line.native), cell(line.learnt), cell(line.gain, line.low, line.high, signed=True)
-        rows.append((titles[line.measure], line.metric, cells))
+    records: list[Record] = []
+    for chances in metrics:
+        name = chances.metric.name
+        for key, comparison in native_decisions(frame, chances, options, panel.resampling).items():
+            rows.append((titles[key], name, comparison.cells))
+            records.append({"metric": name, "measure": key, **comparison.record("own", "learnt", "gain")})
     reading = (
         "own: the most likely level, and the probabilities as the metric gives them; learnt here: thresholds and "
         "isotonic probabilities from the other folds of these data; gain: own less learnt (a lower "
@@ -146,44 +116,33 @@ def native_decisions_sheet(
         "Levels by the metric's own probabilities",
         {"protocol": "decision", **options},
         ("metric", ("own", "learnt here", "gain"), rows),
-        _records(lines),
+        records,
         notes=[Note("reading", reading)],
     )
 
 
-def _records(lines: Sequence[NativeDecisions | Transfer]) -> list[Record]:
-    """Return lines as records; in files the field `native` is called "own"."""
-    return [{"own" if key == "native" else key: value for key, value in asdict(line).items()} for line in lines]
-
-
 @dataclass(frozen=True)
 class Transfer:
-    """One metric under one measure on the other data set.
+    """One metric's thresholds from all rows of one data set (second), on another data set.
 
-    native: by thresholds cross-validated there. transferred: by thresholds learnt on all rows of the first data set.
-    loss: native less transferred, with its cluster interval over the other data set's groups. partial_from, full_from:
-    the learnt thresholds; None where the level below (or full) is never decided.
+    comparisons: by measure, with thresholds cross-validated on the other data set (first); intervals are over its
+    groups. partial_from, full_from: the thresholds; None where the level below (or full) is never decided. rows: of the
+    other data set.
     """
 
-    metric: str
-    measure: str
-    native: float | None
-    transferred: float | None
-    loss: float | None
-    low: float | None
-    high: float | None
+    comparisons: Mapping[str, Comparison]
     partial_from: float | None
     full_from: float | None
     rows: int
 
 
-def transfers(
+def transfer(
     source: tuple[Frame, Column], target: tuple[Frame, Column], options: Mapping[str, str], resampling: Resampling
-) -> list[Transfer]:
+) -> Transfer:
     """Apply one metric's thresholds from the source's rows to the target's.
 
-    The interval is over the target's groups, with the learnt thresholds fixed. Raises `UserError` where the two have
-    different levels, a level has no scored row in either, or the target has fewer groups than folds.
+    The intervals take the learnt thresholds as fixed. Raises `UserError` where the two have different levels, a level
+    has no scored row in either, or the target has fewer groups than folds.
     """
     levels = levels_of(source[0])
     if not np.array_equal(levels, levels_of(target[0])):
@@ -194,32 +153,31 @@ def transfers(
         raise UserError(f"Thresholds cannot be transferred between different levels: {', and '.join(held)}.")
     folds, objective = int(options["folds"]), cast(Objective, options["objective"])
     learnt, rows = scored_rows(*source, folds=1), scored_rows(*target, folds=folds)
-    gold, learnt_gold = (np.searchsorted(levels, judgements.gold) for judgements in (rows, learnt))
+    gold, learnt_gold = np.searchsorted(levels, rows.gold), np.searchsorted(levels, learnt.gold)
     thresholds = best_thresholds(learnt.score, learnt_gold, None, objective, number_of(levels))
-    cross_validated, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective, number_of(levels))
-    carried = decide(rows.score, thresholds)
+    native, _ = nested_decisions(rows.score, gold, rows.group, folds, SEED, objective, number_of(levels))
+    transferred = decide(rows.score, thresholds)
     begins = dict(zip(levels[1:].tolist(), map(finite, thresholds), strict=True))
-    ends = begins.get(1), begins.get(2), int(gold.size)
-    return [
-        Transfer(
-            target[1].name, key, *compare_decisions(key, cross_validated, carried, gold, rows.group, resampling), *ends
-        )
-        for key in MEASURES
-    ]
+    return Transfer(
+        {key: compare_decisions(key, native, transferred, gold, rows.group, resampling) for key in MEASURES},
+        partial_from=begins.get(1),
+        full_from=begins.get(2),
+        rows=int(gold.size),
+    )
 
 
 def transfer_sheet(panel: Panel, other: Panel) -> Table:
-    """Apply the thresholds of one panel's data to another's, with the same metrics; `UserError` as `transfers`."""
+    """Apply the thresholds of one panel's data to another's, with the same metrics; `UserError` as `transfer`."""
     (source, (_, options)), (target, _) = prepare_decisions(panel), prepare_decisions(other)
-    lines = [
-        line
-        for here, there in zip(panel.columns, other.columns, strict=True)
-        for line in transfers((source, here), (target, there), options, panel.resampling)
-    ]
     rows: list[TableRow] = []
-    for line in lines:
-        cells = cell(line.native), cell(line.transferred), cell(line.loss, line.low, line.high, signed=True)
-        rows.append((MEASURES[line.measure][0], line.metric, cells))
+    records: list[Record] = []
+    for column, target_column in zip(panel.columns, other.columns, strict=True):
+        outcome = transfer((source, column), (target, target_column), options, panel.resampling)
+        thresholds = {"partial_from": outcome.partial_from, "full_from": outcome.full_from, "rows": outcome.rows}
+        for key, comparison in outcome.comparisons.items():
+            rows.append((MEASURES[key][0], target_column.name, comparison.cells))
+            values = comparison.record("own", "transferred", "loss")
+            records.append({"metric": target_column.name, "measure": key, **values, **thresholds})
     here, there = (f"{plain(frame.name)} {plain(frame.split)}" for frame in (source, target))
     reading = (
         f"own: thresholds cross-validated on {there}; carried over: thresholds learnt on all {source.gold.size:,} "
@@ -232,7 +190,7 @@ def transfer_sheet(panel: Panel, other: Panel) -> Table:
         f"Thresholds of {here} on {there}",
         {"protocol": "decision", **options, "thresholds-from": str(source.fields["data"])},
         ("metric", ("own", "carried over", "loss"), rows),
-        _records(lines),
+        records,
         notes=[
             Note("reading", reading),
             Note("interval", f"over the groups of {there}, the learnt thresholds taken as given"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, InstanceOf
 
 from metaeval import registry
-from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
 from metaeval.config import OutputSettings
 from metaeval.declared import Flag
 from metaeval.errors import UserError
@@ -19,7 +19,6 @@ from metaeval.report.result import Result
 if TYPE_CHECKING:
     from metaeval.analyses.suites.figures import JobFigures
     from metaeval.runs.job_folder import DoneJob
-    from metaeval.runs.metrics import MetricProgress
 
 
 def _flat(jobs: Any) -> Any:
@@ -44,7 +43,7 @@ class FiguresOptions(OutputSettings, DeclaredOptions):
     """Parser for --sentence, as for 'cite aliice'."""
 
 
-def _run(options: FiguresOptions, progress: MetricProgress | None) -> Done:
+def _run(options: FiguresOptions, progress: Progress) -> Done:
     if options.sentence is not None:
         return _of_sentence(options, options.sentence)
     options.refuse(("parser",), "for --sentence")

@@ -60,12 +60,10 @@ def page() -> str:
 
 
 def _imported() -> list[tuple[str, str]]:
-    """Return the public names that the package imports, behind their modules."""
     return sorted((home, name) for name, home in metaeval.HOMES.items())
 
 
 def _functions() -> Iterator[str]:
-    """Yield the definition of each function that is made from a declaration."""
     for name, registered in sorted(metaeval.ANALYSES.items()):
         if registered in registry.names("analysis"):
             yield definition(name, registry.find("analysis", registered))

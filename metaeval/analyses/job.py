@@ -15,6 +15,7 @@ from metaeval.declared import flag_of
 from metaeval.errors import UserError
 from metaeval.files import safe_name, sha256_file
 from metaeval.report.formats import write_page, write_table
+from metaeval.report.result import Result, save_result
 from metaeval.runs.columns import FILE_PREFIX
 from metaeval.runs.job_folder import PAIRS, Command, changed, close_job, job_folder, write_pairs
 from metaeval.shown import Shown
@@ -69,6 +70,13 @@ def write_job(
     data = [*done.data] or [sheet.data for sheet in done.sheets]
     close_job(done.config, command, folder, data, files, noted)
     return WrittenJob(folder, files, failed)
+
+
+def write_result(result: Result, folder: Path) -> list[Path]:
+    """Write a result under the name of its protocol, and return its path in a list."""
+    path = folder / f"{result.protocol}.json"
+    save_result(result, path)
+    return [path]
 
 
 def folder_of(analysis: Analysis, command: Command, done: Done) -> Path | None:

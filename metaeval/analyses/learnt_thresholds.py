@@ -123,13 +123,11 @@ def _threshold_of(
             "every row alike."
         )
     predicted, by_fold = nested_decisions(scored.score, gold, scored.group, folds, _SEED, objective, 2)
-    declared_result = None
+    declared = None
     with suppress(UserError):  # a metric without a threshold of its own
-        if (declared := find_cutoff(column.name, metric, {}).value) is not None:
-            declared_result = (
-                declared,
-                _decision_measures(panel, decide(scored.score, np.array([sign * declared])), gold, scored.group),
-            )
+        if (value := find_cutoff(column.name, metric, {}).value) is not None:
+            decided = decide(scored.score, np.array([sign * value]))
+            declared = value, _decision_measures(panel, decided, gold, scored.group)
     return MetricThreshold(
         metric=column.name,
         identity=identity_of(column.name, metric),
@@ -139,7 +137,7 @@ def _threshold_of(
         positives=int(gold.sum()),
         unscored=rows.score.size - gold.size,
         out_of_fold=_decision_measures(panel, predicted, gold, scored.group),
-        declared=declared_result,
+        declared=declared,
     )
 
 
@@ -161,26 +159,22 @@ def calibration_sheet(
     records: list[Record] = []
     learnt: list[TableRow] = []
     declared: list[TableRow] = []
-    for calibration in thresholds:
-        least, most = float(calibration.folds.min()), float(calibration.folds.max())
-        spread = (
-            cell(calibration.threshold, least, most)
-            if np.isfinite([least, most]).all()
-            else cell(calibration.threshold)
-        )
-        learnt.append(("learnt here (out of fold)", calibration.metric, [spread, *_cells(calibration.out_of_fold)]))
+    for fit in thresholds:
+        least, most = float(fit.folds.min()), float(fit.folds.max())
+        ends = (least, most) if np.isfinite([least, most]).all() else (None, None)
+        learnt.append(("learnt here (out of fold)", fit.metric, [cell(fit.threshold, *ends), *_cells(fit.out_of_fold)]))
         records.append(
             {
-                **{"metric": calibration.metric, "identity": calibration.identity, "threshold": calibration.threshold},
-                **{"rows": calibration.rows, "positives": calibration.positives, "unscored": calibration.unscored},
-                **_numbers("", calibration.out_of_fold),
-                "declared": calibration.declared[0] if calibration.declared else None,
-                **_numbers("declared_", calibration.declared[1] if calibration.declared else None),
+                **{"metric": fit.metric, "identity": fit.identity, "threshold": fit.threshold},
+                **{"rows": fit.rows, "positives": fit.positives, "unscored": fit.unscored},
+                **_numbers("", fit.out_of_fold),
+                "declared": fit.declared[0] if fit.declared else None,
+                **_numbers("declared_", fit.declared[1] if fit.declared else None),
             }
         )
-        if calibration.declared:
-            threshold, rated = calibration.declared
-            declared.append(("declared (all rows)", calibration.metric, [cell(threshold), *_cells(rated)]))
+        if fit.declared:
+            threshold, rated = fit.declared
+            declared.append(("declared (all rows)", fit.metric, [cell(threshold), *_cells(rated)]))
     return make_sheet(
         panel,
         frame,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -137,10 +137,30 @@ MEASURES = {
 }
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """A measure of two decisions on the same rows, their difference, and its cluster interval."""
+
+    first: float | None
+    second: float | None
+    difference: float | None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        """Both values, and the difference with its interval."""
+        return cell(self.first), cell(self.second), cell(self.difference, self.low, self.high, signed=True)
+
+    def record(self, first: str, second: str, difference: str) -> dict[str, float | None]:
+        """Return all values, under these names for the first three."""
+        return dict(zip((first, second, difference, "low", "high"), astuple(self), strict=True))
+
+
 def compare_decisions(
     key: str, first_levels: Ints, second_levels: Ints, gold: Ints, groups: Ints, resampling: Resampling
-) -> tuple[float | None, float | None, float | None, float | None, float | None]:
-    """Return a measure of two decisions on the same rows: first, second, difference, and the difference's low and high.
+) -> Comparison:
+    """Compare two decisions on the same rows under a measure.
 
     key: of `MEASURES`. first_levels, second_levels: decided levels, (n,). gold: levels from 0, each with a row. groups:
     of the rows.
@@ -156,7 +176,7 @@ def compare_decisions(
 
     least = -2.0 if key == "kappa" else -1.0
     first, second, apart = intervals(run, np.bincount(group), resampling, (least, -least))
-    return first.value, second.value, apart.value, apart.low, apart.high
+    return Comparison(first.value, second.value, apart.value, apart.low, apart.high)
 
 
 def finite(value: float) -> float | None:

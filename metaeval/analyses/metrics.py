@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import ConfigDict
 
 from metaeval import registry
-from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
 from metaeval.config import RunConfig
 from metaeval.declared import Flag, option_docs
 from metaeval.errors import UserError
@@ -20,7 +20,6 @@ from metaeval.variants import metric_variant
 
 if TYPE_CHECKING:
     from metaeval.runs.doctor import Diagnosis
-    from metaeval.runs.metrics import MetricProgress
 
 _log = logging.getLogger("metaeval")
 
@@ -42,7 +41,7 @@ class OneMetricOptions(DeclaredOptions):
         return RunConfig(metric_options={self.name: self.model_extra or {}})
 
 
-def _list(options: MachineOptions, progress: MetricProgress | None) -> Done:
+def _list(options: MachineOptions, progress: Progress) -> Done:
     from metaeval.report.notebook import Records
     from metaeval.runs.doctor import registered, variant_states
 
@@ -62,7 +61,7 @@ LIST = Analysis(
 )
 
 
-def _show(options: OneMetricOptions, progress: MetricProgress | None) -> Done:
+def _show(options: OneMetricOptions, progress: Progress) -> Done:
     from metaeval.report.notebook import Card
     from metaeval.runs.doctor import readiness
     from metaeval.runs.metrics import load_metric
@@ -124,7 +123,7 @@ class MetricVerifyOptions(OneMetricOptions):
     """Also run the official package (bertscore, summac-zs, summac-conv)."""
 
 
-def _verify(options: MetricVerifyOptions, progress: MetricProgress | None) -> Done:
+def _verify(options: MetricVerifyOptions, progress: Progress) -> Done:
     from metaeval.analyses.metric_texts import verified_text
     from metaeval.runs.verify import compare, official_metric, verify
 
@@ -153,7 +152,7 @@ than allowed.""",
 )
 
 
-def _serve(options: OneMetricOptions, progress: MetricProgress | None) -> Done:
+def _serve(options: OneMetricOptions, progress: Progress) -> Done:
     from metaeval.runs.serving import serve
 
     serve(options.name, options.configured())
@@ -175,7 +174,7 @@ dependencies conflict, or a GPU elsewhere. Options of the metric are typed as --
 )
 
 
-def _doctor(options: MachineOptions, progress: MetricProgress | None) -> Done:
+def _doctor(options: MachineOptions, progress: Progress) -> Done:
     from metaeval.analyses.metric_texts import diagnosis_text
     from metaeval.runs.doctor import examine
 

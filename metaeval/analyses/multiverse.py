@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from metaeval.analyses.analysis import Analysis, Done, FileOrObject, ScoredOptions
+from metaeval.analyses.analysis import Analysis, Done, FileOrObject, Progress, ScoredOptions
 from metaeval.config import DatasetSettings, ProtocolSettings, Texts
 from metaeval.declared import Flag
 from metaeval.errors import UserError
-
-if TYPE_CHECKING:
-    from metaeval.runs.metrics import MetricProgress
 
 
 class MultiverseOptions(ProtocolSettings, ScoredOptions, DatasetSettings):
@@ -29,7 +26,7 @@ class MultiverseOptions(ProtocolSettings, ScoredOptions, DatasetSettings):
     """With --claim: scores by pair or citation id, a file (in Python also a mapping)."""
 
 
-def _run(options: MultiverseOptions, progress: MetricProgress | None) -> Done:
+def _run(options: MultiverseOptions, progress: Progress) -> Done:
     from metaeval.analyses.suites.multiverse import explore, read_axes, write_rank_stability
     from metaeval.report.multiverse import as_json, multiverse_tables, write_multiverse
     from metaeval.runs.metrics import able_defaults

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import InstanceOf
 
-from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done
-from metaeval.config import (
-    ControlSettings,
-    DatasetSettings,
-    DataSettings,
-    PairSettings,
-    StatisticsSettings,
-    TrustSettings,
-)
+from metaeval import config as groups
+from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, Progress
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pairs import Pair
 from metaeval.declared import Flag
-
-if TYPE_CHECKING:
-    from metaeval.runs.metrics import MetricProgress
 
 
 class Pairs(list[Pair]):
@@ -40,7 +30,13 @@ class Pairs(list[Pair]):
 
 
 class PairsOptions(
-    TrustSettings, StatisticsSettings, ControlSettings, PairSettings, DataSettings, DatasetSettings, AnalysisOptions
+    groups.TrustSettings,
+    groups.StatisticsSettings,
+    groups.ControlSettings,
+    groups.PairSettings,
+    groups.DataSettings,
+    groups.DatasetSettings,
+    AnalysisOptions,
 ):
     """Options of `pairs`."""
 
@@ -52,7 +48,7 @@ class PairsOptions(
     """File to write: .jsonl or .parquet."""
 
 
-def _run(options: PairsOptions, progress: MetricProgress | None) -> Done:
+def _run(options: PairsOptions, progress: Progress) -> Done:
     from metaeval.runs.prepared_run import prepare
     from metaeval.runs.run import check_pair_file, write_pair_file
 

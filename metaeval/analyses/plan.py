@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from metaeval.analyses.analysis import Analysis, Done, PanelOptions
+from metaeval.analyses.analysis import Analysis, Done, PanelOptions, Progress
 from metaeval.config import Numbers
 from metaeval.declared import Flag
 from metaeval.errors import UserError
-
-if TYPE_CHECKING:
-    from metaeval.runs.metrics import MetricProgress
 
 _OF_LABELS = ("share", "items")
 _OF_SIMULATION = ("value", "runs", "icc", "groups", "sizes", "levels")
@@ -49,7 +46,7 @@ class PlanOptions(PanelOptions):
     """With --value: shares of two or three levels, the highest first."""
 
 
-def _run(options: PlanOptions, progress: MetricProgress | None) -> Done:
+def _run(options: PlanOptions, progress: Progress) -> Done:
     from metaeval.analyses.comparing.planning import plan_sheet, planned
     from metaeval.runs.metric_scores import load_panel
 
@@ -69,8 +66,7 @@ def _run(options: PlanOptions, progress: MetricProgress | None) -> Done:
     return Done(config=run, panels=[panel], sheets=[plan_sheet(panel, protocol, options.measure, options.difference)])
 
 
-def _certified(options: PlanOptions, progress: MetricProgress | None) -> Done:
-    """Certify the intervals and tests of scored metrics, or of planned values."""
+def _certified(options: PlanOptions, progress: Progress) -> Done:
     from metaeval.analyses.comparing.planning import protocol_of
     from metaeval.runs.certifying import certificate_sheet, check_certificate, designed_rows, planned_panel
     from metaeval.runs.metric_scores import load_panel

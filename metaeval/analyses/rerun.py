@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from metaeval import registry
-from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
 from metaeval.config import OutputSettings
 from metaeval.config_files import check_file
 from metaeval.declared import Flag
@@ -15,7 +15,6 @@ from metaeval.errors import UserError
 
 if TYPE_CHECKING:
     from metaeval.runs.job_folder import DoneJob
-    from metaeval.runs.metrics import MetricProgress
 
 
 _EARLIER: Mapping[str, tuple[str, Mapping[str, object]]] = {
@@ -44,7 +43,7 @@ def _files_of(job: DoneJob) -> list[str]:
     return [path.relative_to(job.folder).as_posix() for path in paths]
 
 
-def _run(options: RerunOptions, progress: MetricProgress | None) -> Done:
+def _run(options: RerunOptions, progress: Progress) -> Done:
     from metaeval.analyses.job import RECIPE, changed_files, write_job
     from metaeval.files import sha256_file
     from metaeval.report.notebook import Sheets

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import InstanceOf
 
-from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
 from metaeval.config import ResultsSettings
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.report.result import Result
-
-if TYPE_CHECKING:
-    from metaeval.runs.metrics import MetricProgress
 
 
 class ResultsListOptions(DeclaredOptions):
@@ -24,7 +21,7 @@ class ResultsListOptions(DeclaredOptions):
     """Folder for results (default: results)."""
 
 
-def _list(options: ResultsListOptions, progress: MetricProgress | None) -> Done:
+def _list(options: ResultsListOptions, progress: Progress) -> Done:
     from metaeval.report.notebook import Records
     from metaeval.runs.job_folder import Kept, done_jobs
 
@@ -65,7 +62,7 @@ class ResultsShowOptions(ResultsSettings, DeclaredOptions):
     """LaTeX: with the controls too."""
 
 
-def _show(options: ResultsShowOptions, progress: MetricProgress | None) -> Done:
+def _show(options: ResultsShowOptions, progress: Progress) -> Done:
     from metaeval.report.cells import lay_out
     from metaeval.report.formats import printed, table_text, tables_in
     from metaeval.report.notebook import Text
@@ -112,7 +109,7 @@ class ResultsRmOptions(ResultsSettings, DeclaredOptions):
     """Jobs to delete, as 'results list' names them."""
 
 
-def _rm(options: ResultsRmOptions, progress: MetricProgress | None) -> Done:
+def _rm(options: ResultsRmOptions, progress: Progress) -> Done:
     from metaeval.runs.job_folder import find_job, remove_job
 
     jobs = [find_job(options.results, name) for name in options.jobs]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
 from metaeval.config import ResultsSettings
 from metaeval.declared import Flag
 
 if TYPE_CHECKING:
     from metaeval.report.differences import Change
-    from metaeval.runs.metrics import MetricProgress
 
 
 class DiffOptions(ResultsSettings, DeclaredOptions):
@@ -25,7 +24,7 @@ class DiffOptions(ResultsSettings, DeclaredOptions):
     """Compare this row only."""
 
 
-def _run(options: DiffOptions, progress: MetricProgress | None) -> Done:
+def _run(options: DiffOptions, progress: Progress) -> Done:
     from metaeval.analyses.explaining.explain import is_file
     from metaeval.analyses.explaining.job_files import differences
     from metaeval.report.differences import missing
@@ -43,26 +42,18 @@ def _run(options: DiffOptions, progress: MetricProgress | None) -> Done:
     return Done(shown=lines, value=changes, exit_code=1 if any(changes.values()) else 0)
 
 
-def _lines(changes_by_row: Mapping[str, Sequence[Change]], of_file: bool) -> list[str]:
-    """Return lines about the differences of two signatures or files."""
+def _lines(rows: Mapping[str, Sequence[Change]], of_file: bool) -> list[str]:
     from metaeval.analyses.explaining.job_files import APART, NUMBERS
+    from metaeval.report.table import count
 
-    if not any(changes_by_row.values()):
-        rows = (
-            f", and every number of {len(changes_by_row)} {'row' if len(changes_by_row) == 1 else 'rows'}"
-            if of_file
-            else ""
-        )
-        if NUMBERS in changes_by_row:
-            rows = ", and every number of the sheet"
-        return [f"The same in every choice{rows}."]
+    if not any(rows.values()):
+        numbers = "the sheet" if NUMBERS in rows else count(len(rows), "row")
+        return [f"The same in every choice{f', and every number of {numbers}' if of_file or NUMBERS in rows else ''}."]
     # A difference that all of several rows share is shown once. `APART` are not rows.
-    changed = [changes for name, changes in changes_by_row.items() if name not in APART]
+    changed = [changes for name, changes in rows.items() if name not in APART]
     fields = [change for change in changed[0] if change.kind == "field"] if len(changed) > 1 else []
     everywhere = [change for change in fields if all(change in changes for changes in changed)]
-    row_changes = {
-        name: [change for change in changes if change not in everywhere] for name, changes in changes_by_row.items()
-    }
+    row_changes = {name: [change for change in changes if change not in everywhere] for name, changes in rows.items()}
     shown = [(name, changes) for name, changes in [("all rows", everywhere), *row_changes.items()] if changes]
     return [line for name, changes in shown for line in (name or "signatures", *_table(changes))]
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
 from metaeval.config import Names, ResultsSettings
 from metaeval.declared import Flag
 from metaeval.errors import UserError
-
-if TYPE_CHECKING:
-    from metaeval.runs.metrics import MetricProgress
 
 ALL = "all"
 
@@ -29,7 +26,7 @@ class ResultsExportOptions(ResultsSettings, DeclaredOptions):
     """Folder to write to (default: that of the job)."""
 
 
-def _run(options: ResultsExportOptions, progress: MetricProgress | None) -> Done:
+def _run(options: ResultsExportOptions, progress: Progress) -> Done:
     from metaeval.report.formats import FORMATS, check_format, format_texts
     from metaeval.runs.job_folder import find_job, written_files
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, InstanceOf
 
 from metaeval import registry
-from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, Parts, ScoredOptions
+from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, Parts, Progress, ScoredOptions
 from metaeval.config import BatchSettings, Names, ProtocolSettings, RunConfig
 from metaeval.config_files import read_entries
 from metaeval.corpus.model import Corpus
@@ -21,7 +21,6 @@ from metaeval.errors import UserError, as_value_error
 if TYPE_CHECKING:
     from metaeval.report.measures import Readings
     from metaeval.runs.dry_run import Planned
-    from metaeval.runs.metrics import MetricProgress
     from metaeval.runs.run import Evaluated
 
 
@@ -105,7 +104,7 @@ def _plan_lines(part: Planned, run: RunConfig) -> list[str]:
     return [*lines, f"  time: {part.time}"] if part.time else lines
 
 
-def _run(options: RunOptions, progress: MetricProgress | None) -> Done | Parts:
+def _run(options: RunOptions, progress: Progress) -> Done | Parts:
     from metaeval.runs.run import run
 
     if options.suite:

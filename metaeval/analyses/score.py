@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from metaeval.analyses.analysis import Analysis, Done
+from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.analyses.run import JobOptions, job_of
 from metaeval.config import DatasetSettings
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 
 if TYPE_CHECKING:
-    from metaeval.runs.metrics import MetricProgress
     from metaeval.runs.run import ScoreFileWritten
     from metaeval.runs.sharding import ShardWritten
 
@@ -31,7 +30,7 @@ class ScoreOptions(JobOptions, DatasetSettings):
     """Score every N-th block alone, from block I on, into parts for 'metaeval shards'."""
 
 
-def _run(options: ScoreOptions, progress: MetricProgress | None) -> Done:
+def _run(options: ScoreOptions, progress: Progress) -> Done:
     from metaeval.runs.run import export_scores
     from metaeval.runs.sharding import export_shard
     from metaeval.scoring.executors.notice import EXIT_CODE, EndedError
@@ -43,13 +42,13 @@ def _run(options: ScoreOptions, progress: MetricProgress | None) -> Done:
     run, instead = job_of(options, tables=True)
     if instead:
         return instead
-    written: list[ScoreFileWritten | ShardWritten] = []
-    parts: Iterable[ScoreFileWritten | ShardWritten]
     # Files are written during scoring: scores of a table can be larger than the memory.
-    if shard is None:
-        parts = export_scores(run, options.output, options.format, progress)
-    else:
-        parts = export_shard(run, shard, options.output, progress)
+    parts: Iterable[ScoreFileWritten | ShardWritten] = (
+        export_scores(run, options.output, options.format, progress)
+        if shard is None
+        else export_shard(run, shard, options.output, progress)
+    )
+    written: list[ScoreFileWritten | ShardWritten] = []
     ended = False
     try:
         written.extend(parts)

@@ -5,39 +5,26 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field
 
-from metaeval.analyses.analysis import Analysis, AnalysisOptions, DeclaredOptions, Done
+from metaeval import config as groups
+from metaeval.analyses.analysis import Analysis, AnalysisOptions, DeclaredOptions, Done, Progress
 from metaeval.analyses.score import ScoreOptions
 from metaeval.analyses.words import words_of
-from metaeval.config import (
-    DatasetSettings,
-    DataSettings,
-    ExecutorSettings,
-    MetricOptionSettings,
-    MetricSettings,
-    PairSettings,
-    ResultsSettings,
-    RunConfig,
-    StoreSettings,
-    TrustSettings,
-)
+from metaeval.config import RunConfig
 from metaeval.declared import Flag
-
-if TYPE_CHECKING:
-    from metaeval.runs.metrics import MetricProgress
 
 
 class SlurmOptions(
-    TrustSettings,
-    ExecutorSettings,
-    MetricOptionSettings,
-    MetricSettings,
-    PairSettings,
-    DataSettings,
-    DatasetSettings,
+    groups.TrustSettings,
+    groups.ExecutorSettings,
+    groups.MetricOptionSettings,
+    groups.MetricSettings,
+    groups.PairSettings,
+    groups.DataSettings,
+    groups.DatasetSettings,
     AnalysisOptions,
 ):
     """Options of `shards slurm`."""
@@ -58,7 +45,7 @@ class SlurmOptions(
     """A Ray cluster in one allocation of --tasks nodes."""
 
 
-def _slurm(options: SlurmOptions, _: MetricProgress | None) -> Done:
+def _slurm(options: SlurmOptions, _: Progress) -> Done:
     from metaeval.report.notebook import Text
     from metaeval.runs.sharding import batch_file
 
@@ -80,13 +67,13 @@ class StatusOptions(DeclaredOptions):
     folder: ShardFolder
 
 
-class MergeOptions(StoreSettings, ResultsSettings, DeclaredOptions):
+class MergeOptions(groups.StoreSettings, groups.ResultsSettings, DeclaredOptions):
     """Options of `shards merge`."""
 
     folder: ShardFolder
 
 
-class VerifyOptions(TrustSettings, ExecutorSettings, DeclaredOptions):
+class VerifyOptions(groups.TrustSettings, groups.ExecutorSettings, DeclaredOptions):
     """Options of `shards verify`."""
 
     untyped = frozenset({"seed"})
@@ -100,7 +87,7 @@ class VerifyOptions(TrustSettings, ExecutorSettings, DeclaredOptions):
     """Seed from which these blocks are drawn."""
 
 
-def _status(options: StatusOptions, _: MetricProgress | None) -> Done:
+def _status(options: StatusOptions, _: Progress) -> Done:
     from metaeval.scoring.shards import shard_states
 
     states = shard_states(options.folder)
@@ -121,7 +108,7 @@ def _status(options: StatusOptions, _: MetricProgress | None) -> Done:
     return Done(shown=(), verdict=lines, value=states, exit_code=0 if complete else 1)
 
 
-def _merge(options: MergeOptions, _: MetricProgress | None) -> Done:
+def _merge(options: MergeOptions, _: Progress) -> Done:
     from metaeval.scoring.shards import merge_shards, shard_states
     from metaeval.scoring.store import ScoreStore
 
@@ -148,7 +135,7 @@ def _devices(names: Sequence[str]) -> str:
     return f"; on {len(names)} models of device: {', '.join(names)}" if len(names) > 1 else ""
 
 
-def _verify(options: VerifyOptions, progress: MetricProgress | None) -> Done:
+def _verify(options: VerifyOptions, progress: Progress) -> Done:
     from metaeval.runs.sharding import verify_shards
 
     replaced = ("data", "executor", "trust_config")

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
 from metaeval.config import ResultsSettings
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 
 if TYPE_CHECKING:
     from metaeval.database import Compacted, Database, Verified
-    from metaeval.runs.metrics import MetricProgress
 
 
 class StoreOptions(ResultsSettings, DeclaredOptions):
@@ -47,25 +46,22 @@ def _stores(options: StoreOptions) -> Iterator[Database]:
             yield opened
 
 
-def _verify(options: StoreOptions, progress: MetricProgress | None) -> Done:
-    verified_by_path: dict[Path, Verified] = {}
+def _verify(options: StoreOptions, progress: Progress) -> Done:
+    checks: dict[Path, Verified] = {}
     lines: list[str] = []
     for store in _stores(options):
-        verified_by_path[store.path] = verified = store.verify()
+        checks[store.path] = verified = store.verify()
         lines += _verified_lines(store, verified)
     return Done(
         shown=lines,
-        value=verified_by_path,
-        exit_code=0 if all(check.sound for check in verified_by_path.values()) else 1,
+        value=checks,
+        exit_code=0 if all(check.sound for check in checks.values()) else 1,
     )
 
 
 def _verified_lines(store: Database, verified: Verified) -> Iterator[str]:
-    rows = (
-        f"{verified.rows:,} {store.table}, {verified.damaged:,} damaged"
-        if verified.rows or not verified.faults
-        else "unreadable"
-    )
+    is_readable = verified.rows or not verified.faults
+    rows = f"{verified.rows:,} {store.table}, {verified.damaged:,} damaged" if is_readable else "unreadable"
     yield f"{store.path}: {rows} (schema {verified.schema}, journal {verified.journal})"
     for fault in verified.faults:
         yield f"  the file's structure: {fault}"
@@ -86,16 +82,16 @@ the next run that needs it scores it, or asks for it, again. The exit code is 1 
 )
 
 
-def _compact(options: StoreOptions, progress: MetricProgress | None) -> Done:
-    compacted_by_path: dict[Path, Compacted] = {}
+def _compact(options: StoreOptions, progress: Progress) -> Done:
+    compactions: dict[Path, Compacted] = {}
     lines: list[str] = []
     for store in _stores(options):
-        compacted_by_path[store.path] = done = store.compact()
+        compactions[store.path] = done = store.compact()
         lines.append(_compacted_line(store, done))
     return Done(
         shown=lines,
-        value=compacted_by_path,
-        exit_code=1 if any(done.saved for done in compacted_by_path.values()) else 0,
+        value=compactions,
+        exit_code=1 if any(done.saved for done in compactions.values()) else 0,
     )
 
 

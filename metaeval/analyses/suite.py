@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metaeval.analyses.analysis import Done, Parts
+from metaeval.analyses.analysis import Done, Parts, Progress
 from metaeval.analyses.suites.suite import (
     Part,
     Suite,
@@ -37,7 +37,6 @@ from metaeval.scoring.backends.checkpoint import forget_hashes
 
 if TYPE_CHECKING:
     from metaeval.analyses.run import RunOptions
-    from metaeval.runs.metrics import MetricProgress
 
 _OF_ONE_RUN = ("corpus", "requests", "batch", "dry_run")
 """Options of a run of one data set."""
@@ -61,7 +60,7 @@ def read_suite(options: RunOptions) -> Suite:
     return suite_of(options.config, settings, options.datasets, options.dataset if options.names_datasets else ())
 
 
-def run_parts(options: RunOptions, progress: MetricProgress | None) -> Parts:
+def run_parts(options: RunOptions, progress: Progress) -> Parts:
     """Run each data set without what cannot be run; the whole output is the tables of a paper."""
     suite = read_suite(options)
     parts = []

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from metaeval.analyses.analysis import Analysis, Done, PanelOptions
+from metaeval.analyses.analysis import Analysis, Done, PanelOptions, Progress
 from metaeval.config import RunConfig
 from metaeval.declared import Flag, validated
 from metaeval.errors import UserError
-
-if TYPE_CHECKING:
-    from metaeval.report.result import Result
-    from metaeval.runs.metrics import MetricProgress
 
 
 class ThresholdsOptions(PanelOptions):
@@ -38,7 +33,7 @@ class ThresholdsOptions(PanelOptions):
     """With --learn: number of folds of the cross-validation over groups."""
 
 
-def _run(options: ThresholdsOptions, progress: MetricProgress | None) -> Done:
+def _run(options: ThresholdsOptions, progress: Progress) -> Done:
     if options.learn:
         options.refuse(("to", "to_split", "to_unit"), "for decisions between the levels: leave --learn out")
         return _learnt(options, progress)
@@ -46,7 +41,7 @@ def _run(options: ThresholdsOptions, progress: MetricProgress | None) -> Done:
     return _decided(options, progress)
 
 
-def _learnt(options: ThresholdsOptions, progress: MetricProgress | None) -> Done:
+def _learnt(options: ThresholdsOptions, progress: Progress) -> Done:
     """Learn the threshold of each metric's verdicts from all rows, and evaluate it by cross-validation."""
     from metaeval.analyses.learnt_thresholds import calibrate, calibration_sheet
 
@@ -62,9 +57,10 @@ def _learnt(options: ThresholdsOptions, progress: MetricProgress | None) -> Done
     )
 
 
-def _decided(options: ThresholdsOptions, progress: MetricProgress | None) -> Done:
+def _decided(options: ThresholdsOptions, progress: Progress) -> Done:
     """Evaluate scores as decisions between the levels, with thresholds from other rows."""
     from metaeval.analyses.external_decisions import level_probabilities, native_decisions_sheet, transfer_sheet
+    from metaeval.analyses.job import write_result
     from metaeval.analyses.level_decisions import (
         cross_validated_decisions,
         decision_sheets,
@@ -95,17 +91,10 @@ def _decided(options: ThresholdsOptions, progress: MetricProgress | None) -> Don
         config=run,
         panels=panels,
         sheets=sheets,
-        files=[partial(_write_result, result), partial(write_pictures, decisions)],
+        files=[partial(write_result, result), partial(write_pictures, decisions)],
         shown=[lay_out(result), *(sheet for sheet in sheets if sheet.name != "reliability")],
         value=Sheets([lay_out(result), *sheets]),
     )
-
-
-def _write_result(result: Result, folder: Path) -> Sequence[Path]:
-    from metaeval.report.result import save_result
-
-    save_result(result, folder / "decision.json")
-    return [folder / "decision.json"]
 
 
 def _elsewhere(run: RunConfig, options: ThresholdsOptions) -> RunConfig:

@@ -53,16 +53,14 @@ def test_the_differences_are_those_of_the_table_of_pairs(name, method, missing):
     assert spread.groups == 30
 
 
-def test_both_standard_errors_of_a_difference_are_alike():
+def test_both_standard_errors_of_a_difference_agree():
     # 30 groups: the bootstrap of 2,000 resamples has a standard error of 1.6 % itself.
     protocol, pair = registry.find("protocol", "correlation"), dict(zip("ab", metrics(), strict=True))
-    errors = [
-        spreads(protocol, {}, Resampling(n=2000, method=method), pair, ["spearman"])["a", "b"][
-            "spearman"
-        ].standard_error
+    first, second = (
+        spreads(protocol, {}, Resampling(n=2000, method=method), pair, ["spearman"])["a", "b"]["spearman"]
         for method in ("t", "percentile")
-    ]
-    assert errors[0] == pytest.approx(errors[1], rel=0.1)
+    )
+    assert first.standard_error == pytest.approx(second.standard_error, rel=0.1)
 
 
 def test_two_metrics_without_a_common_row_have_no_spread():
@@ -85,12 +83,10 @@ def test_a_spread_with_most_resamples_undefined_has_no_standard_error():
 
 
 def test_needed_equal_within_and_tost_follow_from_the_spread():
-    protocol = registry.find("protocol", "correlation")
-    pair = metrics()
-    spread = spreads(protocol, {}, RESAMPLING, dict(zip("ab", pair, strict=True)), ["spearman"])["a", "b"]["spearman"]
+    protocol, named = registry.find("protocol", "correlation"), dict(zip("ab", metrics(), strict=True))
+    spread = spreads(protocol, {}, RESAMPLING, named, ["spearman"])["a", "b"]["spearman"]
     low, high = spread.interval(0.9)
 
-    named = dict(zip("ab", pair, strict=True))
     (wide,) = contrasts(protocol, {}, RESAMPLING, named, ["spearman"], 0.9, 0.05)
     (narrow,) = contrasts(protocol, {}, RESAMPLING, named, ["spearman"], 0.01, 0.05)
 
@@ -101,7 +97,7 @@ def test_needed_equal_within_and_tost_follow_from_the_spread():
     assert wide.tost < 0.05 < narrow.tost
 
 
-def test_a_metric_and_its_double_are_equal_and_nothing_tells_them_apart():
+def test_a_metric_and_its_double_are_equal_without_a_standard_error():
     protocol = registry.find("protocol", "classification")
     one, _ = metrics()
 

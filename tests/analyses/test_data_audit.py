@@ -112,11 +112,12 @@ def test_duplicates_and_votes(audited):
     assert found.votes.alpha == pytest.approx(1 - observed / expected)
 
 
-def test_what_is_no_vote_is_left_out(audited):
+def test_invalid_votes_are_left_out(audited):
     one = ("One fact.", "g", "p0", FULL, [(0,)], ["full", "perhaps", True, None, [1]])
     other = ("Two facts.", "h", "p1", NONE, [], [[0, 1], [1]])
 
-    assert (audited(corpus_of(one, other)).votes.units, audited(corpus_of(one, other)).votes.votes) == (1, 2)
+    votes = audited(corpus_of(one, other)).votes
+    assert (votes.units, votes.votes) == (1, 2)
     assert audited(corpus_of(one, ("Two facts.", "h", "p1", NONE, [], None))).votes is None
 
 
@@ -147,7 +148,7 @@ def test_without_evidence_nothing_is_said_of_chunks(audited):
     assert len(grids(found)) == 1
 
 
-def test_a_length_that_tells_levels_apart_is_found(audited):
+def test_a_length_that_predicts_levels_is_found(audited):
     long, short = (" ".join(["word"] * length) for length in (30, 3))
     cited = [
         *((short, f"g{n}", f"p{n % 3}", FULL, [(0,)], None) for n in range(20)),
@@ -179,9 +180,8 @@ def test_files_are_the_same_for_the_same_audit_and_hold_no_markup_of_the_data(au
 
 
 def test_the_brief_tables_fit_a_screen(audited):
-    text = "\n".join(
-        text_of(grid, 80) for grid in grids(audited(dataset="mini", sizes=(50, 100, 150, 300)), brief=True)
-    )
+    report = audited(dataset="mini", sizes=(50, 100, 150, 300))
+    text = "\n".join(text_of(grid, 80) for grid in grids(report, brief=True))
 
     assert len(text.splitlines()) <= 48  # the screen prints the note of demo data once, not three times
     assert max(map(len, text.splitlines())) <= 80

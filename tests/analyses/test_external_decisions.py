@@ -29,24 +29,24 @@ def panel(tmp_path_factory):
     return load_panel(load_run(None, settings | {"results": tmp_path_factory.mktemp("own")}), True, 1)
 
 
-def test_both_probabilities_of_the_metrics_that_declare_them_are_held_against_what_is_learnt(panel):
+def test_both_probabilities_of_the_metrics_that_declare_them_are_compared_with_what_is_learnt(panel):
     frame, (_, options) = prepare_decisions(panel)
     (one,) = level_probabilities(panel, frame)
     supports = [judge(pair.source, pair.statement) for pair in metaeval.pairs(dataset="mini")]
     assert one.some.score.tolist() == [support.some for support in supports]
     assert one.full.score.tolist() == [support.full for support in supports]
-    found = {line.measure: line for line in native_decisions(frame, one, options, panel.resampling)}
+    found = native_decisions(frame, one, options, panel.resampling)
     gold = frame.gold[np.argsort(frame.numbers)]
-    assert found["brier, full"].native == pytest.approx(np.mean((one.full.score - (gold == 2)) ** 2))
-    assert found["brier, full or partial"].native == pytest.approx(np.mean((one.some.score - (gold >= 1)) ** 2))
+    assert found["brier, full"].first == pytest.approx(np.mean((one.full.score - (gold == 2)) ** 2))
+    assert found["brier, full or partial"].first == pytest.approx(np.mean((one.some.score - (gold >= 1)) ** 2))
     learnt = cross_validated_decisions(frame, one.metric, options)
-    assert found["brier, full"].learnt == pytest.approx(learnt.calibrations["full"].brier)
+    assert found["brier, full"].second == pytest.approx(learnt.calibrations["full"].brier)
     levels = most_likely(one.some.score, one.full.score)
     recalls = [(levels[gold == level] == level).mean() for level in range(3)]
-    assert found["balanced_accuracy"].native == pytest.approx(np.mean(recalls))
+    assert found["balanced_accuracy"].first == pytest.approx(np.mean(recalls))
     of = found["macro_f1"]
-    assert of.gain == pytest.approx(of.native - of.learnt)
-    assert of.low < of.gain < of.high
+    assert of.difference == pytest.approx(of.first - of.second)
+    assert of.low < of.difference < of.high
 
 
 def test_the_sheet_has_a_line_for_each_measure(panel):

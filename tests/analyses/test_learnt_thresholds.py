@@ -50,12 +50,8 @@ def test_separate_levels_are_parted_half_way(corpus):
     assert full.threshold == pytest.approx((1 + 0.75) / 2)
     assert partial.threshold == pytest.approx((0.75 + 0.25) / 2)
     for one in (full, partial):
-        assert {name: value[0] for name, value in one.out_of_fold.items()} == {
-            "balanced accuracy": 1.0,
-            "F1": 1.0,
-            "accuracy": 1.0,
-            "kappa": 1.0,
-        }
+        values = {name: value[0] for name, value in one.out_of_fold.items()}
+        assert values == dict.fromkeys(("balanced accuracy", "F1", "accuracy", "kappa"), 1.0)
         # Nothing goes wrong in 10 groups: the least that gives such a sample once in 20, on kappa's scale of -1 to 1.
         assert one.out_of_fold["kappa"][1:3] == pytest.approx((2 * 0.05 ** (1 / 10) - 1, 1.0))
     assert (full.rows, full.positives, partial.positives) == (30, 10, 20)
@@ -77,30 +73,22 @@ def test_the_sheet_is_what_a_calibration_is_read_from(corpus, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kinds", "settings", "says"),
+    ("kinds", "run", "settings", "says"),
     [
-        (SEPARATE, {"target": "ful"}, "Did you mean 'full'"),
-        (SEPARATE, {"objective": "f1"}, "Unknown objective 'f1'"),
-        (SEPARATE, {"folds": 1}, "folds is 1; allowed: 2 or more"),
-        (SEPARATE, {"folds": 11}, "folds is 11; allowed: 2 to 10, the groups of made"),
-        ([(4, "full"), (2, "full")], {}, "have one label: nothing to separate"),
+        (SEPARATE, {}, {"target": "ful"}, "Did you mean 'full'"),
+        (SEPARATE, {}, {"objective": "f1"}, "Unknown objective 'f1'"),
+        (SEPARATE, {}, {"folds": 1}, "folds is 1; allowed: 2 or more"),
+        (SEPARATE, {}, {"folds": 11}, "folds is 11; allowed: 2 to 10, the groups of made"),
+        ([(4, "full"), (2, "full")], {}, {}, "have one label: nothing to separate"),
         # Two full and one other at each score: deciding all alike is best.
-        ([(2, "none"), (2, "full")], {}, "decides every row alike"),
+        ([(2, "none"), (2, "full")], {}, {}, "decides every row alike"),
+        (SEPARATE, {"dataset": "frank"}, {}, "learnt from levels of support, and frank holds ratings"),
+        (SEPARATE, {"metrics": ("scores:mine.jsonl",)}, {}, "verdicts need a metric, by its name"),
     ],
 )
-def test_what_cannot_be_learnt_is_refused(corpus, kinds, settings, says):
+def test_what_cannot_be_learnt_is_refused(corpus, kinds, run, settings, says):
     with pytest.raises(UserError, match=says):
-        calibrate(corpus(kinds), **settings)
-
-
-def test_ratings_hold_no_levels_to_learn_from(corpus):
-    with pytest.raises(UserError, match="learnt from levels of support, and frank holds ratings"):
-        calibrate(corpus(SEPARATE).model_copy(update={"dataset": "frank"}))
-
-
-def test_a_score_file_cannot_be_calibrated(corpus):
-    with pytest.raises(UserError, match="verdicts need a metric, by its name"):
-        calibrate(corpus(SEPARATE).model_copy(update={"metrics": ("scores:mine.jsonl",)}))
+        calibrate(corpus(kinds).model_copy(update=run), **settings)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")

@@ -1,12 +1,13 @@
 """Decisions of one metric: the decision protocol's own, what follows from their counts, and thresholds that travel."""
 
 import dataclasses
+from itertools import product
 
 import numpy as np
 import pytest
 
 from metaeval import registry
-from metaeval.analyses.external_decisions import transfer_sheet, transfers
+from metaeval.analyses.external_decisions import transfer, transfer_sheet
 from metaeval.analyses.level_decisions import (
     cross_validated_decisions,
     decision_sheets,
@@ -131,21 +132,19 @@ def test_two_levels_are_decided_as_the_protocol_decides_them(panel, frame, left_
     shown = [(record["level"], record["rows"]) for record in levels.records]
     assert shown == [(name, np.sum(rows.gold == ("none", "partial", "full").index(name))) for name in (high, low)]
     assert [record["target"] for record in calibration.records] == ["full or partial" if high == "partial" else "full"]
-    carried = {one.measure: one for one in transfers((two, column), (two, column), OPTIONS, Resampling(n=60))}
-    assert carried["macro_f1"].native == pytest.approx(outcome.estimates["macro_f1"].value, abs=1e-12)
-    assert (carried["macro_f1"].partial_from is None) == (high == "full")
+    carried = transfer((two, column), (two, column), OPTIONS, Resampling(n=60))
+    assert carried.comparisons["macro_f1"].first == pytest.approx(outcome.estimates["macro_f1"].value, abs=1e-12)
+    assert (carried.partial_from is None) == (high == "full")
     with pytest.raises(
         UserError, match=f"between different levels: mini has full, partial and none, and mini has {high} and {low}"
     ):
-        transfers((frame, column), (two, column), OPTIONS, Resampling(n=60))
+        transfer((frame, column), (two, column), OPTIONS, Resampling(n=60))
 
 
 def test_a_metric_without_a_score_at_some_level_is_refused(panel, frame):
     gold = dict(zip(frame.numbers.tolist(), frame.gold.tolist(), strict=True))
     absent = PairScore(None, Status.ABSENT)
-    answers = [
-        absent if gold.get(number) == 1 else PairScore(float(number)) for number in range(len(panel.source.rows))
-    ]
+    answers = [absent if gold.get(n) == 1 else PairScore(float(n)) for n in range(len(panel.source.rows))]
 
     with pytest.raises(UserError, match="scored no row of mini that is partial"):
         cross_validated_decisions(frame, column_of("gaps", answers, {"metric": "x"}), OPTIONS)
@@ -163,23 +162,23 @@ def test_thresholds_from_the_very_data_lose_nothing(panel, frame):
     # Macro-F1 by hand: 2 hits / (rows + predictions) of each level.
     f1 = [2 * np.sum((predicted == k) & (gold == k)) / (np.sum(gold == k) + np.sum(predicted == k)) for k in range(3)]
 
-    found = {one.measure: one for one in transfers((frame, column), (frame, column), OPTIONS, Resampling(n=60))}
+    found = transfer((frame, column), (frame, column), OPTIONS, Resampling(n=60)).comparisons["macro_f1"]
 
     # Thresholds that saw the rows are the best for their objective: none learnt elsewhere can do better.
-    assert found["macro_f1"].transferred == pytest.approx(np.mean(f1))
-    assert found["macro_f1"].loss <= 0
-    assert found["macro_f1"].loss == pytest.approx(found["macro_f1"].native - found["macro_f1"].transferred)
+    assert found.second == pytest.approx(np.mean(f1))
+    assert found.difference <= 0
+    assert found.difference == pytest.approx(found.first - found.second)
 
 
 def test_thresholds_on_another_scale_decide_full_everywhere(panel, frame):
     column = panel.columns[0]
     moved = column_of("moved", [PairScore(float(value) + 100.0) for value in column.score], {"metric": "x"})
 
-    found = {one.measure: one for one in transfers((frame, column), (frame, moved), OPTIONS, Resampling(n=60))}
+    found = transfer((frame, column), (frame, moved), OPTIONS, Resampling(n=60)).comparisons
 
     # All 1,054 rows full: F1 of full is 2 * 124 / (124 + 1054), of the others 0.
-    assert found["macro_f1"].transferred == pytest.approx(2 * 124 / (124 + 1054) / 3)
-    assert found["kappa"].transferred == pytest.approx(0, abs=1e-12)
+    assert found["macro_f1"].second == pytest.approx(2 * 124 / (124 + 1054) / 3)
+    assert found["kappa"].second == pytest.approx(0, abs=1e-12)
     assert found["macro_f1"].low > 0
 
 
@@ -189,7 +188,7 @@ def test_a_transfer_has_every_metric_under_every_measure(panel, settings):
     sheet = transfer_sheet(panel, other)
 
     assert sheet.name == "transfer-to-mini-all-citation"
-    assert {(record["metric"], record["measure"]) for record in sheet.records} == {
-        (metric, measure) for metric in ("overlap", "rouge") for measure in ("macro_f1", "balanced_accuracy", "kappa")
-    }
+    assert [(record["metric"], record["measure"]) for record in sheet.records] == [
+        *product(("overlap", "rouge"), ("macro_f1", "balanced_accuracy", "kappa"))
+    ]
     assert all(record["rows"] == 322 for record in sheet.records)

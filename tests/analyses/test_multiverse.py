@@ -31,7 +31,7 @@ def found(settings):
     return explore(load_run(None, settings), read_axes(AXES))
 
 
-def test_combinations_that_tell_no_metrics_apart_are_left_out(settings, tmp_path):
+def test_combinations_without_anything_to_rank_are_left_out(settings, tmp_path):
     corpus = load_corpus()
     # One page a statement, and one chunk a page.
     cited = {citation.statement_id: citation for citation in corpus.citations}
@@ -65,9 +65,8 @@ def test_given_axes_take_the_place_of_their_defaults_or_stand_beside_them():
     ],
 )
 def test_a_wrong_axis_is_refused(axis, said):
-    with pytest.raises(UserError) as refusal:
+    with pytest.raises(UserError, match=said):
         read_axes([axis])
-    assert said in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -75,11 +74,8 @@ def test_a_wrong_axis_is_refused(axis, said):
     [("chunk.sise=1,2", "Did you mean 'size'"), ("unit=chunk,pages", "'pages'"), ("pool=bm25:0", "bm25:K")],
 )
 def test_an_axis_that_no_run_takes_is_refused_before_anything_is_scored(settings, tmp_path, axis, said):
-    config = load_run(None, {**settings, "results": tmp_path / "untouched"})
-
-    with pytest.raises(UserError) as refusal:
-        explore(config, read_axes([axis]))
-    assert said in str(refusal.value)
+    with pytest.raises(UserError, match=said):
+        explore(load_run(None, {**settings, "results": tmp_path / "untouched"}), read_axes([axis]))
     assert not (tmp_path / "untouched").exists()
 
 

@@ -58,35 +58,22 @@ def named(panel, by):
     return {part.name: part for part in parts[1:]}
 
 
-def test_systems_are_the_generating_ones(panel):
-    # Groups of even number by sys0, each with 3 statements; documents of 1, 2, 3, 4 chunks in turn: even 1 and 3.
-    found = named(panel, "system")
-
-    assert {name: int(part.rows.sum()) for name, part in found.items()} == {"sys0": 36, "sys1": 54}
-
-
-def test_lengths_are_quartiles_of_the_statements(panel):
-    # A quarter of the statements each has 2, 3, 4, 5 words; in rows: 1, 2, 3, 4 chunks x 3 groups x 3 levels.
-    found = named(panel, "length")
-
-    assert {name: int(part.rows.sum()) for name, part in found.items()} == {
-        "up to 2 words": 9,
-        "3 words": 18,
-        "4 words": 27,
-        "over 4 words": 36,
-    }
-
-
-def test_positions_are_thirds_of_the_document(panel):
-    # By middles: of 2 chunks 1/4 and 3/4, of 3 1/6, 1/2 and 5/6, of 4 1/8, 3/8, 5/8 and 7/8; 9 statements on each.
-    found = named(panel, "position")
-
-    assert {name: int(part.rows.sum()) for name, part in found.items()} == {
-        "first third": 9 * (1 + 1 + 1),
-        "middle third": 9 * (0 + 1 + 2),
-        "last third": 9 * (1 + 1 + 1),
-        "the document's only chunk": 9,
-    }
+@pytest.mark.parametrize(
+    ("by", "sizes"),
+    [
+        # Groups of even number by sys0, each with 3 statements; documents of 1, 2, 3, 4 chunks in turn: even 1 and 3.
+        ("system", {"sys0": 36, "sys1": 54}),
+        # A quarter of the statements each has 2, 3, 4, 5 words; in rows: 1, 2, 3, 4 chunks x 3 groups x 3 levels.
+        ("length", {"up to 2 words": 9, "3 words": 18, "4 words": 27, "over 4 words": 36}),
+        # By middles: of 2 chunks 1/4 and 3/4, of 3 1/6, 1/2 and 5/6, of 4 1/8, 3/8, 5/8 and 7/8; 9 statements on each.
+        (
+            "position",
+            {"first third": 27, "middle third": 9 * (1 + 2), "last third": 27, "the document's only chunk": 9},
+        ),
+    ],
+)
+def test_systems_quartiles_of_length_and_thirds_of_the_document_have_their_rows(panel, by, sizes):
+    assert {name: int(part.rows.sum()) for name, part in named(panel, by).items()} == sizes
 
 
 def test_the_value_of_a_part_is_that_of_its_rows(panel):
@@ -123,10 +110,8 @@ def test_a_part_with_nothing_to_rank_has_no_ndcg(panel):
 
 
 def test_positions_part_no_pool(panel):
-    assert [sheet.name for sheet in by_part([panel], "position")] == [
-        "classification-by-position",
-        "correlation-by-position",
-    ]
+    names = [sheet.name for sheet in by_part([panel], "position")]
+    assert names == ["classification-by-position", "correlation-by-position"]
 
 
 def test_data_sets_are_parts_of_their_own_frames(settings, panel, tmp_path):

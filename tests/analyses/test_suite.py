@@ -63,16 +63,17 @@ def test_a_settings_of_the_command_goes_before_a_data_sets_own(suite_file):
 
 
 @pytest.mark.parametrize(
-    ("datasets", "name", "runs"), [((), "mini", ["mini"]), (("wice", "qasem"), "wice+qasem", ["wice", "qasem"])]
+    ("text", "datasets", "name", "runs"),
+    [
+        (None, (), "mini", ["mini"]),
+        (None, ("wice", "qasem"), "wice+qasem", ["wice", "qasem"]),
+        ("dataset: wice\n", (), "mine", ["wice"]),
+    ],
 )
-def test_without_a_file_it_is_named_after_its_data_sets(datasets, name, runs):
-    suite = read_suite(None, {}, datasets=datasets)
+def test_a_suite_is_named_after_its_file_or_its_data_sets(suite_file, text, datasets, name, runs):
+    suite = read_suite(text and suite_file(text), {}, datasets=datasets)
 
     assert (suite.name, [run.dataset for run in suite.runs]) == (name, runs)
-
-
-def test_an_experiment_of_one_data_set_is_a_suite_of_one(suite_file):
-    assert [run.dataset for run in read_suite(suite_file("dataset: wice\n"), {}).runs] == ["wice"]
 
 
 @pytest.mark.parametrize(
@@ -180,11 +181,8 @@ def test_an_ensemble_goes_with_a_member_that_cannot_run(suite_file, monkeypatch)
     assert [one.metric for one in left_out] == ["ensemble:overlap+llm-discrete"]
 
 
-def test_with_no_metric_left_there_is_no_result(suite_file):
+def test_without_a_metric_there_is_no_result_and_a_wrong_protocol_is_refused(suite_file):
     assert run_able(load_run(None, {"metrics": "nobody"}, QUICK))[0] is None
-
-
-def test_a_wrong_protocol_is_no_metrics_fault(suite_file):
     with pytest.raises(UserError, match="Unknown protocol"):
         run_able(load_run(None, {"metrics": "overlap", "protocols": "corelation"}))
 

@@ -64,7 +64,7 @@ def compare_pairs(panel: Panel, protocol_setup: Asked, margin: float) -> PairTab
     metrics = {column.name: judged(frame, column) for column in panel.columns}
     keys = list(dict.fromkeys(pair.measure for pair in tested.comparisons))
     pair_contrasts = contrasts(protocol, options, panel.resampling, metrics, keys, margin, tested.alpha)
-    first = [headline(protocol, frame, panel.columns[0]).key]
+    key = headline(protocol, frame, panel.columns[0]).key
     sheet = replace(
         _grid(result, tested, pair_contrasts, keys, margin),
         name=f"{protocol.name}-pairs",
@@ -79,9 +79,8 @@ def compare_pairs(panel: Panel, protocol_setup: Asked, margin: float) -> PairTab
             for pair, contrast in zip(tested.comparisons, pair_contrasts, strict=True)
         ],
     ).noting(result.data.demo)
-    return PairTables(
-        result, sheet, _neighbours(_grid(result, tested, pair_contrasts, first, margin), result, tested, first[0])
-    )
+    headline_grid = _grid(result, tested, pair_contrasts, [key], margin)
+    return PairTables(result, sheet, _neighbours(headline_grid, result, tested, key))
 
 
 def ranking(result: Result, keys: Sequence[str]) -> Note:
@@ -99,11 +98,8 @@ def ranking(result: Result, keys: Sequence[str]) -> Note:
         text = "; ".join(f"{place} {', '.join(names)}".strip() for place, names in clusters.items())
         if text:
             entries.append((plain(column.label), text))
-    return Note(
-        "clusters",
-        "by value; metrics of one number are not significantly different from the best of them",
-        tuple(entries),
-    )
+    reading = "by value; metrics of one number are not significantly different from the best of them"
+    return Note("clusters", reading, tuple(entries))
 
 
 def _grid(
@@ -155,13 +151,10 @@ def _neighbours(grid: Table, result: Result, tested: Significance, key: str) -> 
 
 def _cells(contrast: Contrast, column: Column, tests: Mapping[str, str]) -> tuple[Cell, ...]:
     closed = [Cell(chance(getattr(contrast, key))) for key in tests]
-    if contrast.equal_within is None:
-        equal = Cell(UNDEFINED)
-    else:
-        smallest = f"±{numeral(contrast.equal_within, column)}"
-        equal = Cell(f"{'yes' if contrast.equivalent else 'no'}, {smallest}")
-    needed = Cell(UNDEFINED if contrast.needed is None else f"{contrast.needed:,}")
-    return (*closed, equal, needed)
+    equal = UNDEFINED
+    if contrast.equal_within is not None:
+        equal = f"{'yes' if contrast.equivalent else 'no'}, ±{numeral(contrast.equal_within, column)}"
+    return (*closed, Cell(equal), Cell(UNDEFINED if contrast.needed is None else f"{contrast.needed:,}"))
 
 
 def _notes(
@@ -194,9 +187,9 @@ def headline_pairs(pairs: Sequence[PairTables]) -> Table:
             Block(block.title, tuple(replace(line, cells=tuple(line.cells[n] for n in places)) for line in block.lines))
             for block in tables.headline.blocks
         ]
-    shown = next((note for note in first.footer if note.label == "shown"), Note())
-    needed = next((note for note in first.footer if note.label == "needed"), Note())
-    notes = (shown, Note("reading", _reading(pairs, blocks)), Note("Holm", _holm(pairs[0].result)), needed)
+    of_first = {str(note.label): note for note in first.footer}
+    readings = (Note("reading", _reading(pairs, blocks)), Note("Holm", _holm(pairs[0].result)))
+    notes = (of_first.get("shown", Note()), *readings, of_first.get("needed", Note()))
     used = {mark for block in blocks for line in block.lines for cell in line.cells for mark in cell.marks}
     return replace(
         first,
@@ -249,13 +242,7 @@ def _apart(pairs: Sequence[PairTables], headlines: Sequence[Headline]) -> str:
     columns = {(measure.result.protocol, measure.column.key): measure.column for measure in headlines}
     differences = []
     for tables in pairs:
-        if (
-            len(
-                {record["one"] for record in tables.sheet.records}
-                | {record["other"] for record in tables.sheet.records}
-            )
-            > 2
-        ):
+        if len({record[side] for record in tables.sheet.records for side in ("one", "other")}) > 2:
             return ""
         for record in tables.sheet.records:
             column = columns.get((tables.result.protocol, str(record["measure"])))
@@ -281,11 +268,11 @@ def _alike(records: Sequence[Record]) -> str:
     )
     if not known:
         return ""
-    low, high = known[0], known[-1]
-    text = f"The rankings of {high[1]} are most alike (Spearman of the rows {numeral(high[0], _CORRELATION)})"
+    (low, least), (high, most) = known[0], known[-1]
     if len(known) == 1:
-        return f"The rankings of {high[1]} correlate with {numeral(high[0], _CORRELATION)} (Spearman of the rows)."
-    return f"{text}, those of {low[1]} least ({numeral(low[0], _CORRELATION)})."
+        return f"The rankings of {most} correlate with {numeral(high, _CORRELATION)} (Spearman of the rows)."
+    text = f"The rankings of {most} are most alike (Spearman of the rows {numeral(high, _CORRELATION)})"
+    return f"{text}, those of {least} least ({numeral(low, _CORRELATION)})."
 
 
 def _gains(records: Sequence[Record]) -> str:

@@ -110,18 +110,13 @@ def bias_sheet(panel: Panel, protocol_setup: Asked) -> Table:
     stratum, names = _strata(frame)
     properties = _properties(panel, frame)
     biases = [
-        preference
+        bias
         for column in panel.columns
         for of, values in properties.items()
-        for preference in score_biases(column.name, judged(frame, column), of, values, stratum, names, panel.resampling)
+        for bias in score_biases(column.name, judged(frame, column), of, values, stratum, names, panel.resampling)
     ]
     shown = [WITHIN, *names] if len(panel.columns) <= _SHOWN else [WITHIN]
-    placed = {
-        (preference.metric, preference.level, preference.of): cell(
-            preference.value, preference.low, preference.high, signed=True
-        )
-        for preference in biases
-    }
+    placed = {(bias.metric, bias.level, bias.of): cell(bias.value, bias.low, bias.high, signed=True) for bias in biases}
     rows: list[TableRow] = []
     for level, column in product(shown, panel.columns):
         cells = [placed.get((column.name, level, of), cell(None)) for of in properties]
@@ -133,7 +128,7 @@ def bias_sheet(panel: Panel, protocol_setup: Asked) -> Table:
         "Dependence on length and place: Spearman correlation with the score at one labelled level",
         {"analysis": "bias"},
         ("metric", list(properties), rows),
-        [asdict(preference) for preference in biases],
+        [asdict(bias) for bias in biases],
         notes=_notes(list(properties), names),
     )
 

@@ -28,10 +28,14 @@ LABELLED = {"estimand": "estimate", "candidates": "gate fit", "gate": "gate chec
 """Commands on labels and claims, by a field that only their signatures have."""
 
 
+def _pipelines() -> list[Any]:
+    return [registry.find("pipeline", name) for name in registry.names("pipeline")]
+
+
 @cache
 def owners() -> tuple[type, ...]:
     """Return every class of options whose fields signatures name, as the registered pipelines declare them."""
-    pipelines = [registry.find("pipeline", name) for name in registry.names("pipeline")]
+    pipelines = _pipelines()
     taken = (owner for pipeline in reversed(pipelines) for owner in pipeline.owners.values())
     return tuple(dict.fromkeys([*taken, *(owner for pipeline in pipelines for owner in pipeline.signed)]))
 
@@ -39,8 +43,7 @@ def owners() -> tuple[type, ...]:
 @cache
 def _prompts() -> Mapping[str, tuple[str, str]]:
     """Return the question of each prompt, and the hash of the shipped wording, by its name in signatures."""
-    pipelines = (registry.find("pipeline", name) for name in registry.names("pipeline"))
-    declared = {name: prompt for pipeline in pipelines for name, prompt in pipeline.prompts.items()}
+    declared = {name: prompt for pipeline in _pipelines() for name, prompt in pipeline.prompts.items()}
     return {name: (asks, read_prompt(file, ()).fingerprint) for name, (asks, file) in declared.items()}
 
 
@@ -81,7 +84,7 @@ def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
     if name == "pipeline" and value in registry.names("pipeline"):
         return Meaning(_sentence(registry.find("pipeline", value).help.partition("\n")[0]), FACTS[name][1])
     if name == "measure":
-        pipelines = (registry.find("pipeline", pipeline) for pipeline in registry.names("pipeline"))
+        pipelines = _pipelines()
         if text := next(
             (measure.meaning for each in pipelines for measure in each.measures if measure.key == value), ""
         ):

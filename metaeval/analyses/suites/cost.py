@@ -63,10 +63,10 @@ def measure(config: RunConfig, clock: Clock = time.process_time) -> Iterator[Cos
             yield _measured(name, metrics.fresh(name), texts, clock)
 
 
-def sample(texts: Sequence[Texts], seed: int, size: int = SAMPLE) -> list[Texts]:
-    """Return at most `size` of the unique pairs, the same for every metric and every order of the texts."""
+def sample(texts: Sequence[Texts], seed: int) -> list[Texts]:
+    """Return at most `SAMPLE` of the unique pairs, the same for every metric and every order of the texts."""
     unique = sorted(set(texts))
-    return unique if len(unique) <= size else random.Random(seed).sample(unique, size)
+    return unique if len(unique) <= SAMPLE else random.Random(seed).sample(unique, SAMPLE)
 
 
 def write_costs(costs: Sequence[Cost], path: Path) -> Path:

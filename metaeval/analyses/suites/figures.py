@@ -24,15 +24,7 @@ from metaeval.report.result import SCHEMAS, Result, load_result, read_versioned
 from metaeval.runs.columns import FILE_PREFIX
 from metaeval.runs.cutoffs import find_cutoff
 from metaeval.runs.evaluation import named_protocols, readings_of
-from metaeval.runs.job_folder import (
-    NAME,
-    PAIRS,
-    DoneJob,
-    completed_run,
-    read_manifest,
-    read_pairs,
-    settings_of,
-)
+from metaeval.runs.job_folder import NAME, PAIRS, DoneJob, completed_run, read_manifest, read_pairs, settings_of
 from metaeval.runs.metrics import load_metric
 from metaeval.runs.run import drawn, metric_looks
 from metaeval.stats.arrays import Bools, Floats
