@@ -64,7 +64,7 @@ def _run(options: ScoreOptions, progress: Progress) -> Done:
     )
 
 
-_ENDED = "metaeval: ended as requested. Finished blocks are written; the same command continues from there."
+_ENDED = "metaeval: ended as asked. Finished blocks are written; the same command goes on from there."
 
 SCORE = Analysis(
     name="score",

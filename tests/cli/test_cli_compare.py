@@ -287,4 +287,4 @@ def test_one_level_leaves_nothing_to_compare_and_says_so(refused, write_corpus, 
     assert said in refused("compare", "overlap", "rouge", *data, *QUICK)
     assert said in refused("compare", "overlap", "rouge", *data, "--bias", *QUICK)
     said = refused("plan", "overlap", "rouge", *data, *QUICK)
-    assert "Overall cannot tell metrics apart on small: no row is FULL" in said
+    assert "Overall cannot compare metrics on small: no row is FULL" in said

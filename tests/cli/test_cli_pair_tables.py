@@ -341,4 +341,4 @@ def test_a_dry_run_counts_all_windows_of_a_table(cli, tmp_path, monkeypatch):
     assert cli(*job, "-q").code == 0
     assert "overlap: 8 pairs, 8 stored, 0 to score (ready)\n" in cli(*job, "--dry-run").out
     refused = cli(*job, "--dry-run", "--shard", "0/2")
-    assert (refused.code, "--dry-run tells of the whole job: leave --shard out." in refused.err) == (2, True)
+    assert (refused.code, "--dry-run is for the whole job: leave --shard out." in refused.err) == (2, True)

@@ -144,4 +144,4 @@ def test_a_changed_file_is_named(cli):
     ended = cli("results", "rerun")
 
     assert ended.code == 1
-    assert "other than before: certificate-overall.json" in ended.out
+    assert "different: certificate-overall.json" in ended.out

@@ -84,10 +84,8 @@ def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
     if name == "pipeline" and value in registry.names("pipeline"):
         return Meaning(_sentence(registry.find("pipeline", value).help.partition("\n")[0]), FACTS[name][1])
     if name == "measure":
-        pipelines = _pipelines()
-        if text := next(
-            (measure.meaning for each in pipelines for measure in each.measures if measure.key == value), ""
-        ):
+        texts = (measure.meaning for each in _pipelines() for measure in each.measures if measure.key == value)
+        if text := next(texts, ""):
             return Meaning(text)
     if protocol_meaning := _of_protocol(name, value, [fields.get("protocol", "")]):
         return protocol_meaning
