@@ -89,12 +89,12 @@ def _values_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
         for metric in panel.columns:
             score = metric.score[frame.numbers]
             scored = ~np.isnan(score)
-            held = partial(_held, measure, score, group=frame.group, resampling=panel.resampling)
-            value_by_annotator = {votes.names[n]: held(label=votes.values[:, n]) for n in judged}
+            interval_of = partial(_estimate_of, measure, score, group=frame.group, resampling=panel.resampling)
+            value_by_annotator = {votes.names[n]: interval_of(label=votes.values[:, n]) for n in judged}
             whole = scored & votes.items
             none = Range(np.nan, np.nan, True)
             open_ = identified(measure, votes.values[whole], score[whole]) if whole.sum() > 1 else none
-            value_by_label = {"gold": held(label=frame.gold), "soft labels": held(label=soft)}
+            value_by_label = {"gold": interval_of(label=frame.gold), "soft labels": interval_of(label=soft)}
             shown = list(value_by_annotator.values()) if each else _spread(list(value_by_annotator.values()))
             cells = [cell(value.value, value.low, value.high, column) for value in (*value_by_label.values(), *shown)]
             rows.append((column.label, metric.name, [*cells, _range(open_, column)]))
@@ -137,21 +137,21 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
         for number, other in enumerate(columns[1:], start=1):
             by = [_less(measure, scores[0], scores[number], scored_votes[:, n]) for n in range(len(votes.names))]
             defined = [value for value in by if not np.isnan(value)]
-            apart = identified(measure, scored_votes, scores[0], scores[number])
+            difference_range = identified(measure, scored_votes, scores[0], scores[number])
             shares = [float(np.mean(np.array(defined) > 0)), float(np.mean(chosen[0] > chosen[number]))]
-            survives = apart.low > 0 if apart.exact or apart.low <= 0 else None
+            survives = difference_range.low > 0 if difference_range.exact or difference_range.low <= 0 else None
             kept = {True: "yes", False: "no", None: "in all that were tried"}[survives]
             difference = _less(measure, scores[0], scores[number], frame.gold[scored])
             agree = f"{sum(value > 0 for value in defined)} of {len(defined)}", f"{100 * shares[1]:.1f} %"
             less = cell(known(difference), None, None, label, signed=True)
-            rows.append(("", other.name, [less, *agree, _range(apart, label), kept]))
+            rows.append(("", other.name, [less, *agree, _range(difference_range, label), kept]))
             records.append(
                 {
                     **{"measure": label.key, "metric": best.name, "other": other.name},
                     **{"difference": known(difference), "annotators": len(defined)},
                     **{"annotators that agree": known(shares[0]), "choices that agree": known(shares[1])},
-                    **{"lowest": known(apart.low), "highest": known(apart.high)},
-                    **{"exact": apart.exact, "survives": survives},
+                    **{"lowest": known(difference_range.low), "highest": known(difference_range.high)},
+                    **{"exact": difference_range.exact, "survives": survives},
                 }
             )
     headings = ("less, by gold", "annotators that agree", "random votes that agree", "over all choices", "survives")
@@ -180,7 +180,7 @@ def _label(measure: Measure, binary: bool) -> results.Column:
     return results.Column(key=key, label=label, scale=100.0, digits=1)
 
 
-def _held(measure: Measure, score: Floats, label: Floats, group: Ints, resampling: Resampling) -> Found:
+def _estimate_of(measure: Measure, score: Floats, label: Floats, group: Ints, resampling: Resampling) -> Found:
     """Return a measure of scores on labels, (n,) with NaN, and its cluster interval over groups (n,)."""
     there = ~np.isnan(score) & ~np.isnan(label)
     if there.sum() < 2:

@@ -261,31 +261,31 @@ def _variants(
             )
 
 
-def claim_sheet(tried: CheckedClaim) -> Table:
+def claim_sheet(checked: CheckedClaim) -> Table:
     """Return the protocol's value and the variants that give the number as a table, with all variants as records."""
-    giving, protocol_variants = tried.giving, tried.protocol_variants
-    claim = tried.claim
-    fields = {"claim": claim.text, "data": f"{tried.data.name}@{tried.data.fingerprint[:12]}"}
+    giving, protocol_variants = checked.giving, checked.protocol_variants
+    claim = checked.claim
+    fields = {"claim": claim.text, "data": f"{checked.data.name}@{checked.data.fingerprint[:12]}"}
     shown = _without_twins(giving)
     folded = f"{len(giving) - len(shown):,} that differ from a line above in ties only, not in the value"
     titles = {"the protocol's": protocol_variants, f"give {claim.text}": shown}
     rows = [_row(title, variant) for title, variants in titles.items() for variant in variants]
     notes = [Note("not shown", folded)] if len(shown) < len(giving) else []
-    values = sha256_json([round(variant.value, 12) for variant in tried.variants])[:12]
+    values = sha256_json([round(variant.value, 12) for variant in checked.variants])[:12]
     return Table(
         name="claim",
-        data=tried.data,
+        data=checked.data,
         settings={"unit": "any", "claim": claim.text},
-        records=tried.records,
-        key=("claim", tried.data.name, "", ""),
+        records=checked.records,
+        key=("claim", checked.data.name, "", ""),
         title=f"Claim: {plain(claim.text)}",
-        subtitle=plain(tried.data.name),
+        subtitle=plain(checked.data.name),
         headings=("chunks", "value", "rows", "labels and other choices"),
         blocks=blocks_of(rows) if rows else (),
-        footer=(*notes, Note("tried", claim_sentence(tried))),
+        footer=(*notes, Note("tried", claim_sentence(checked))),
         signatures=(signature({**fields, "scores": values, **versions("metaeval", "numpy", "scipy")}),),
         stub="split, unit",
-    ).noting(tried.data.demo)
+    ).noting(checked.data.demo)
 
 
 def _without_twins(variants: Sequence[Variant]) -> list[Variant]:
@@ -307,11 +307,11 @@ def _row(title: str, variant: Variant) -> TableRow:
     return title, where, [plain(variant.chunks), cell(variant.value, column=THREE), f"{variant.rows:,}", plain(words)]
 
 
-def claim_sentence(tried: CheckedClaim) -> str:
+def claim_sentence(checked: CheckedClaim) -> str:
     """Return the outcome in one sentence."""
-    giving, protocol_variants = tried.giving, tried.protocol_variants
-    digits = max(tried.claim.digits + 1, 4)  # enough digits to see a difference from the claim
-    sentence = f"{len(tried.variants):,} variants were tried, and {len(giving):,} give {tried.claim.text}"
+    giving, protocol_variants = checked.giving, checked.protocol_variants
+    digits = max(checked.claim.digits + 1, 4)  # enough digits to see a difference from the claim
+    sentence = f"{len(checked.variants):,} variants were tried, and {len(giving):,} give {checked.claim.text}"
     if not protocol_variants:
         return f"{sentence}; the scores are not of the rows that the protocol judges, or it has no such measure."
     values = ", ".join(f"{variant.value:.{digits}f} ({variant.split})" for variant in protocol_variants)

@@ -146,11 +146,11 @@ def transfer(
     """
     levels = levels_of(source[0])
     if not np.array_equal(levels, levels_of(target[0])):
-        held = []
+        level_texts = []
         for frame, _ in (source, target):
             names = [LEVELS[level] for level in reversed(levels_of(frame).tolist())]
-            held.append(f"{frame.name} has {', '.join(names[:-1])} and {names[-1]}")
-        raise UserError(f"Thresholds cannot be transferred between different levels: {', and '.join(held)}.")
+            level_texts.append(f"{frame.name} has {', '.join(names[:-1])} and {names[-1]}")
+        raise UserError(f"Thresholds cannot be transferred between different levels: {', and '.join(level_texts)}.")
     folds, objective = int(options["folds"]), cast(Objective, options["objective"])
     learnt, rows = scored_rows(*source, folds=1), scored_rows(*target, folds=folds)
     gold, learnt_gold = np.searchsorted(levels, rows.gold), np.searchsorted(levels, learnt.gold)

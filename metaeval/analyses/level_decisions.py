@@ -175,8 +175,8 @@ def compare_decisions(
         return np.stack((first, second, first - second))
 
     least = -2.0 if key == "kappa" else -1.0
-    first, second, apart = intervals(run, np.bincount(group), resampling, (least, -least))
-    return Comparison(first.value, second.value, apart.value, apart.low, apart.high)
+    first, second, difference = intervals(run, np.bincount(group), resampling, (least, -least))
+    return Comparison(first.value, second.value, difference.value, difference.low, difference.high)
 
 
 def finite(value: float) -> float | None:
@@ -295,16 +295,16 @@ def _bins(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Seq
     rows: list[TableRow] = []
     for decision in decisions:
         for target, of in decision.calibrations.items():
-            for number, held in enumerate(of.rows.tolist()):
+            for number, size in enumerate(of.rows.tolist()):
                 low, high = number / of.rows.size, (number + 1) / of.rows.size
                 stated, true = known(of.stated[number]), known(of.found[number])
-                shares = {"stated": stated, "found": true, "rows": held}
+                shares = {"stated": stated, "found": true, "rows": size}
                 records.append(
                     {"metric": decision.metric, "target": target, "bin_low": low, "bin_high": high, **shares}
                 )
-                if held:
+                if size:
                     title = f"{plain(decision.metric)}: chance of {target}"
-                    rows.append((title, f"{low:.1f} to {high:.1f}", [cell(stated), cell(true), f"{held:,}"]))
+                    rows.append((title, f"{low:.1f} to {high:.1f}", [cell(stated), cell(true), f"{size:,}"]))
     return sheet(
         "reliability",
         "Reliability of calibrated scores (isotonic, out of fold)",

@@ -54,15 +54,15 @@ def _claimed(options: MultiverseOptions) -> Done:
     if options.scores is None:
         raise UserError("--claim needs scores: metaeval multiverse SCORES --claim '0.71 AUC on WiCE'.")
     run = options.run(metrics=())
-    tried = check_claim(options.scores, options.claim, run)
-    sheet = claim_sheet(tried)
+    checked = check_claim(options.scores, options.claim, run)
+    sheet = claim_sheet(checked)
     return Done(
         config=run,
         sheets=[sheet],
         shown=[sheet] if sheet.lines else [],
-        verdict=[claim_sentence(tried)],
-        value=tried,
-        exit_code=0 if tried.giving else 1,
+        verdict=[claim_sentence(checked)],
+        value=checked,
+        exit_code=0 if checked.giving else 1,
     )
 
 

@@ -54,7 +54,7 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     if not isinstance(recipe, dict):
         raise UserError(
             f"{job.name} was written without a recipe, by an earlier version or by a command that has none yet: its "
-            f"manifest says how it was made ({job.folder / NAME})."
+            f"manifest describes it ({job.folder / NAME})."
         )
     command = str(recipe["analysis"])
     present, more = _EARLIER.get(command, (command, {}))

@@ -137,7 +137,7 @@ def plan_sheet(panel: Panel, protocol_setup: Asked, key: str, differences: Seque
     measure = protocol.measure(key) if key else headline(protocol, frame, first)
     if why := measure.blind(judged(frame, first)):
         raise UserError(f"{measure.label} cannot compare metrics on {frame.name}: {why}.")
-    spread, apart, pair = _spread(panel, protocol_setup, frame, measure)
+    spread, influence, pair = _spread(panel, protocol_setup, frame, measure)
     if spread.standard_error is None:
         raise UserError(
             f"{first.name} and {second.name} do not differ in any group under {measure.label}: nothing to plan."
@@ -147,7 +147,7 @@ def plan_sheet(panel: Panel, protocol_setup: Asked, key: str, differences: Seque
         raise UserError(f"{first.name} and {second.name} are equal in {measure.label} here: name a --difference.")
     alpha, cited = panel.config.comparison.alpha, frame.summary.citations
     task = Task(protocol, options, measure.key, panel.config.interval.seed)
-    pilots = _pilots(panel, apart)
+    pilots = _pilots(panel, influence)
     powers = [_simulated(task, pair, frame, alpha, spread.observed, difference) for difference in asked_for]
     of = np.unique(pair[0].group).size, pair[0].gold.size, cited
     needs_by_difference = [
@@ -246,12 +246,12 @@ def _at(simulation: Power, difference: float, other: float, groups: int) -> str:
     return f"{100 * replace(simulation, effect=effect).at(groups):.0f} %"
 
 
-def _pilots(panel: Panel, apart: Influence | None) -> tuple[float, float] | None:
+def _pilots(panel: Panel, influence: Influence | None) -> tuple[float, float] | None:
     """Return the 95 % range of squared standard errors of resampled pilots, relative to this pilot's."""
-    if apart is None or not (error := apart.standard_error) > 0:
+    if influence is None or not (error := influence.standard_error) > 0:
         return None
-    draws = bootstrap(apart.rows.shape[1], max(panel.config.interval.resamples, 200), panel.config.interval.seed)
-    _, errors = resampled(apart, draws)
+    draws = bootstrap(influence.rows.shape[1], max(panel.config.interval.resamples, 200), panel.config.interval.seed)
+    _, errors = resampled(influence, draws)
     low, high = np.quantile((errors / error) ** 2, [0.025, 0.975])
     return float(low), float(high)
 

@@ -388,12 +388,12 @@ def _study(part: Subgroup, task: Task, pair: tuple[int, int]) -> Study | None:
     groups = np.unique(first.group[both])
     if task.protocol.measure(task.key).blind(first) or groups.size < 2:
         return None
-    apart = minus(*(influence_of_one(task, rows.rows(both), groups) for rows in (first, second)))
-    error = apart.standard_error if apart else 0.0
-    ends = t_interval(apart, part.panel.config.interval.level) if apart else None
-    if apart is None or ends is None or not error > 0:
+    influence = minus(*(influence_of_one(task, rows.rows(both), groups) for rows in (first, second)))
+    error = influence.standard_error if influence else 0.0
+    ends = t_interval(influence, part.panel.config.interval.level) if influence else None
+    if influence is None or ends is None or not error > 0:
         return None
-    return Study(part.name, int(both.sum()), groups.size, apart.value, error, *ends)
+    return Study(part.name, int(both.sum()), groups.size, influence.value, error, *ends)
 
 
 def _summary(summary: Pooled) -> Mapping[str, tuple[float, float]]:

@@ -155,12 +155,12 @@ def _configured(config: RunConfig, choices: Mapping[str, str], protocols: Mappin
     values: dict[str, Any] = config.model_dump(mode="python", exclude={"controls", "interval", "comparison"})
     values["trust_config"] = config.trust_config  # dumps leave it out
     overrides = [f"{name}={value}" for name, value in choices.items()]
-    held = [
+    fixed = [
         f"protocol_options.{protocol.name}.{TIES}={protocol.options[TIES].default}"
         for protocol in protocols.values()
         if protocol.tie_orders and TIES in protocol.options
     ]
-    return load_run(None, values, [*overrides, *_PLAIN, *held])
+    return load_run(None, values, [*overrides, *_PLAIN, *fixed])
 
 
 def _outlooks(
