@@ -155,8 +155,8 @@ def _verify(options: DataVerifyOptions, progress: Progress) -> Done:
 VERIFY = Analysis(
     name="data verify",
     summary="Check local or cached files against their published SHA-256.",
-    about="""A file is ok, missing, different, or unpinned, which has no published hash. The exit code is 2 where one is
-missing or differs.""",
+    about="""A file is ok, missing, different, or unpinned (without a published hash). The exit code is 2 where a file
+is missing or differs.""",
     examples=["data verify wice --data ../shared/data", "data verify wice        (what is in the cache)"],
     options=DataVerifyOptions,
     run=_verify,

@@ -162,8 +162,8 @@ def _serve(options: OneMetricOptions, progress: Progress) -> Done:
 SERVE = Analysis(
     name="metrics serve",
     summary="Serve a metric to a metaeval elsewhere (metric 'worker').",
-    about="""It reads pairs and writes scores as JSON lines, in the protocol of the metric 'worker': for a metric whose
-dependencies conflict, or a GPU elsewhere. Options of the metric are typed as --set NAME=VALUE.""",
+    about="""The command reads pairs and writes scores as JSON lines, in the protocol of the metric 'worker': for a
+metric whose dependencies conflict, or a GPU elsewhere. Options of the metric are typed as --set NAME=VALUE.""",
     examples=[
         "metrics serve alignscore",
         "run -m 'worker:other-venv/bin/metaeval metrics serve summac-zs'",

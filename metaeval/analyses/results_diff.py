@@ -72,8 +72,8 @@ def _table(changes: Sequence[Change]) -> list[str]:
 DIFF = Analysis(
     name="results diff",
     summary="Compare two signatures, two result files, or two jobs.",
-    about="""In files (sheets too), rows of the same name are compared: their choices and their numbers; of jobs, the
-files of one name. Exit code 0: no difference, 1: differences, 2: not readable.""",
+    about="""Rows of the same name in two files are compared by their choices and their numbers, and so are the files of
+one name in two jobs. The exit code is 0 without differences, 1 with differences, and 2 for unreadable files.""",
     examples=[
         "results diff 'data:mini/all@6e...|unit:chunk|...' 'data:mini/all@6e...|unit:citation|...'",
         "results diff old/retrieval.json new/retrieval.json",

@@ -70,7 +70,7 @@ SCORE = Analysis(
     name="score",
     summary="Score the data and write one score file per metric.",
     about="""A shard's task that gets SIGTERM finishes the current block if there is time (Slurm's --signal), and ends
-with exit code 75; started again it goes on.""",
+with exit code 75; when it is started again, it continues.""",
     examples=[
         "score -m overlap,minilm-cosine -d wice --data ../shared/data --output scores/wice",
         "score -m rouge --format parquet",

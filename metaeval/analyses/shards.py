@@ -155,8 +155,8 @@ def _verify(options: VerifyOptions, progress: Progress) -> Done:
 SLURM = Analysis(
     name="shards slurm",
     summary="Print a Slurm batch file that scores a job in shards.",
-    about="""Nothing is scored. A task that is started again goes on where it was. Two minutes before its time is up it
-finishes the current blocks and ends (75).""",
+    about="""Nothing is scored. A task that is started again continues where it stopped. Two minutes before its time is
+up it finishes the current blocks and ends with exit code 75.""",
     examples=[
         "shards slurm -m autoais -d gensearch --tasks 64 --gpus 1 > job.sbatch",
         "shards slurm -m autoais -d gensearch --tasks 8 --gpus 4 --ray > job.sbatch",
@@ -169,7 +169,7 @@ finishes the current blocks and ends (75).""",
 STATUS = Analysis(
     name="shards status",
     summary="Show how far the shards are, and which tasks are left.",
-    about="Exit code 1: blocks are missing.",
+    about="The exit code is 1 where blocks are missing.",
     examples=["shards status shards"],
     options=StatusOptions,
     run=_status,
@@ -177,8 +177,8 @@ STATUS = Analysis(
 MERGE = Analysis(
     name="shards merge",
     summary="Put the scores of shards into a score store.",
-    about="""What the store has stays; merged again, nothing changes. A pair that two parts score differently is
-refused.""",
+    about="""Scores in the store stay as they are, and merging twice changes nothing. A pair with different scores in
+two parts is refused.""",
     examples=["shards merge shards", "shards merge shards --store scores.sqlite"],
     options=MergeOptions,
     run=_merge,
@@ -186,8 +186,8 @@ refused.""",
 VERIFY = Analysis(
     name="shards verify",
     summary="Score random blocks again here, and compare.",
-    about="""On the same model of device no digit may differ; on another one scores may differ by 1e-5. Exit code 1:
-they differ by more. --set changes settings of the executor only.""",
+    about="""On the same model of device no digit may differ; on another one scores may differ by 1e-5. The exit
+code is 1 where they differ by more. --set changes settings of the executor only.""",
     examples=[
         "shards verify shards",
         "shards verify shards --blocks 20 --set seed=7",

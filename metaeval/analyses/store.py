@@ -74,8 +74,8 @@ def _verified_lines(store: Database, verified: Verified) -> Iterator[str]:
 VERIFY = Analysis(
     name="store verify",
     summary="Check every stored score and reply against its checksum.",
-    about="""The score store, and the store of chat models' replies where there is one. A damaged row is never served:
-the next run that needs it scores it, or asks for it, again. The exit code is 1 where something is damaged.""",
+    about="""It checks the score store, and the store of chat models' replies if it exists. A damaged row is never
+served: the next run that needs it scores it, or asks for it, again. The exit code is 1 where something is damaged.""",
     examples=["store verify", "store verify --store shared/scores.sqlite"],
     options=StoreOptions,
     run=_verify,
