@@ -13,7 +13,7 @@ from metaeval.analyses.level_decisions import (
     MEASURES,
     SEED,
     TARGETS,
-    Comparison,
+    DecisionComparison,
     compare_decisions,
     finite,
     levels_of,
@@ -69,7 +69,7 @@ def most_likely(some: Floats, full: Floats) -> Ints:
 
 def native_decisions(
     frame: Frame, chances: LevelProbabilities, options: Mapping[str, str], resampling: Resampling
-) -> dict[str, Comparison]:
+) -> dict[str, DecisionComparison]:
     """Compare a metric's native decisions and probabilities (first) with those learnt on the other folds (second).
 
     Returns the comparison by measure; Brier scores have no interval. Raises `UserError` where a level has no scored
@@ -87,7 +87,7 @@ def native_decisions(
         outcome = gold >= least
         native = brier(chance, outcome)
         isotonic = brier(calibrated(rows.score, outcome, rows.group, "isotonic", folds, SEED), outcome)
-        comparisons[f"brier, {target}"] = Comparison(native, isotonic, native - isotonic)
+        comparisons[f"brier, {target}"] = DecisionComparison(native, isotonic, native - isotonic)
     return comparisons
 
 
@@ -130,7 +130,7 @@ class Transfer:
     other data set.
     """
 
-    comparisons: Mapping[str, Comparison]
+    comparisons: Mapping[str, DecisionComparison]
     partial_from: float | None
     full_from: float | None
     rows: int

@@ -138,7 +138,7 @@ MEASURES = {
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DecisionComparison:
     """A measure of two decisions on the same rows, their difference, and its cluster interval."""
 
     first: float | None
@@ -159,7 +159,7 @@ class Comparison:
 
 def compare_decisions(
     key: str, first_levels: Ints, second_levels: Ints, gold: Ints, groups: Ints, resampling: Resampling
-) -> Comparison:
+) -> DecisionComparison:
     """Compare two decisions on the same rows under a measure.
 
     key: of `MEASURES`. first_levels, second_levels: decided levels, (n,). gold: levels from 0, each with a row. groups:
@@ -176,7 +176,7 @@ def compare_decisions(
 
     least = -2.0 if key == "kappa" else -1.0
     first, second, difference = intervals(run, np.bincount(group), resampling, (least, -least))
-    return Comparison(first.value, second.value, difference.value, difference.low, difference.high)
+    return DecisionComparison(first.value, second.value, difference.value, difference.low, difference.high)
 
 
 def finite(value: float) -> float | None:
