@@ -30,7 +30,7 @@ from benchmarks.metrics.autoais import ALCE, AutoAIS
 from benchmarks.paired import pin
 from benchmarks.workload import model_folder
 from metaeval.citation.alce.citations import PAPER, alce_lines, statements
-from metaeval.citation.model import Answer, Pair, Verdict
+from metaeval.citation.model import Answer, NliPair, Verdict
 from metaeval.citation.readers.answers import read_answers
 from metaeval.citation.table import claims_of, premise
 from metaeval.scoring.engine import score_pairs
@@ -51,7 +51,7 @@ class Ours:
         self.metric = AutoAIS(AutoAIS.Options(folder=folder, device=device, score="two_way"))
         self.metric.prepare([], [])
 
-    def scores(self, pairs: Sequence[Pair]) -> list[float]:
+    def scores(self, pairs: Sequence[NliPair]) -> list[float]:
         """Scores, with nothing remembered of earlier rounds."""
         self.metric.__dict__.pop("prompts", None)
         return [float(answer.score or 0) for answer in score_pairs(self.metric, pairs).answers]

@@ -311,7 +311,7 @@ def readers() -> list[Reader]:
     from metaeval.analyses.explaining.job_files import compare
     from metaeval.citation.alce.labels import read_labels
     from metaeval.citation.citeeval.editing import read_coefficients
-    from metaeval.citation.human.readers import read_given, read_human, read_human_set, read_statements
+    from metaeval.citation.human.readers import read_human, read_human_set, read_score_file, read_statements
     from metaeval.citation.model import Answer
     from metaeval.citation.parsers.parse import read_parses
     from metaeval.citation.pipelines.aliice_paper import read_paper
@@ -398,7 +398,7 @@ def readers() -> list[Reader]:
         Reader("questions", "q.jsonl", OWN, read_questions, free=("answer", "text"), **answers),
         Reader("human ratings, JSONL", "h.jsonl", RATED, lambda path: read_human_set([path])),
         Reader("human ratings, ExpertQA", "h.jsonl", EXPERTQA, lambda path: read_human_set([path])),
-        Reader("scores of spans", "g.jsonl", GIVEN, lambda path: read_given(path, rated)),
+        Reader("scores of spans", "g.jsonl", GIVEN, lambda path: read_score_file(path, rated)),
         Reader("CiteBench responses", "b.citeeval", BENCH, read_statements, "json"),
         Reader("CiteBench judgements", "b.json", PEOPLE, read_human, "json", free=("edits",)),
         Reader("ALCE's human labels", "l.json", LABELS, read_labels, "json"),

@@ -1,7 +1,7 @@
-"""What is asked of which chat model, and where answers come from: a model, the reply store, or a file of replies.
+"""Options of chat models, and the sources of their answers: a model, the reply store, or a file of replies.
 
-A file of replies holds requests and what came of them, one object per line, so that a whole pipeline can run again.
-Request and reply are what was sent and what came, as JSON. A request that failed is kept as failed.
+A file of replies holds every request with its reply as sent and received, one JSON object per line, so that a whole
+pipeline can run again. A failed request is kept as failed.
 
     {"request": {"model": ..., "messages": [...], ...}, "sample": 0, "reply": {"choices": [...], ...}}
     {"request": {...}, "sample": 0, "failure": {"cause": "refused", "detail": "..."}}
@@ -36,9 +36,9 @@ _HINT = "name a file that --record wrote"
 
 
 def recording(ask: Ask, path: Path) -> Ask:
-    """Ask, and write what came of every request into the file, in the order of the requests, each once.
+    """Wrap `ask` to write every request with its outcome into a file, in the order of the requests, without duplicates.
 
-    The file is written whole after each call, and holds all calls so far; an older one under its name is replaced.
+    The file is rewritten after each call with all calls so far; an existing file is replaced.
     """
     lines: dict[bytes, str] = {}
 
@@ -61,7 +61,7 @@ def recording(ask: Ask, path: Path) -> Ask:
 
 
 class Replay:
-    """Answer from the file. Raises `UserError` when it cannot be read, and on a request that it does not hold."""
+    """Answers from a file. Raises `UserError` when it cannot be read, and on a request that it does not hold."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -69,18 +69,18 @@ class Replay:
         self._kept = {_key(_request(row)): _answer(row) for row in rows}
 
     def fitted(self, requests: Sequence[ChatRequest]) -> Sequence[ChatRequest]:
-        """The requests in the form that they were recorded in."""
-        kept = self._kept.keys()
-        return [
-            one.plain if one.loose and _key(one) not in kept and _key(one.plain) in kept else one for one in requests
-        ]
+        """Return the requests in the form in which they were recorded."""
+        return [request.plain if self._is_plain(request) else request for request in requests]
+
+    def _is_plain(self, request: ChatRequest) -> bool:
+        return request.loose and _key(request) not in self._kept and _key(request.plain) in self._kept
 
     def note(self) -> str:
-        """Where the answers come from."""
+        """Return the source of the answers."""
         return f"replies from {self._path}"
 
     def __call__(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
-        """One answer per request, in order."""
+        """Return one answer per request, in order."""
         missing = sum(_key(request) not in self._kept for request in requests)
         if missing:
             raise UserError(
@@ -91,7 +91,7 @@ class Replay:
 
 
 def replayed_model(path: Path) -> str:
-    """The model that a file of replies was recorded with; `UserError` where it holds none."""
+    """Return the model that a file of replies was recorded with; `UserError` for an empty file."""
     first = next(read_rows(path, _HINT, lone_surrogates=True), None)
     if first is None:
         raise UserError(f"{path} holds no replies: name the model with --model, or record the file again.")
@@ -122,8 +122,8 @@ def _answer(row: DataRow) -> Answer:
         raise UserError(f"{row.where}: the reply is {error}; record the file again.") from error
 
 
-Form = Literal["json", "json_schema"]
-"""A reply in JSON that the prompt alone asks for, or that the server holds the model to."""
+ReplyForm = Literal["json", "json_schema"]
+"""A reply in JSON: only the prompt asks for it (json), or the server enforces a schema (json_schema)."""
 Output = Literal["auto", "json", "json_schema"]
 
 _OURS = frozenset(
@@ -132,22 +132,22 @@ _OURS = frozenset(
 
 
 def checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Further fields of a request's body. Raises ValueError for one that another option sets."""
+    """Return further fields of a request's body. Raises ValueError for a field that another option sets."""
     if taken := sorted(_OURS & extra.keys()):
         raise ValueError(f"extra may not set {', '.join(taken)}: options of their own do")
     return extra
 
 
-def chat_request(asked: Any, content: str, form: dict[str, Any] | None, max_tokens: int) -> ChatRequest:
-    """The request with this message. asked: options with the names of `ChatOptions`; form: a `response_format`."""
-    given = {"temperature": asked.temperature, "top_p": asked.top_p, "seed": asked.seed}
-    body: dict[str, Any] = {"model": asked.model, asked.max_tokens_name: max_tokens}
-    body |= {name: value for name, value in given.items() if value is not None}
-    if form is not None and asked.output in ("auto", "json_schema"):
+def chat_request(options: Any, content: str, form: dict[str, Any] | None, max_tokens: int) -> ChatRequest:
+    """Return the request with this message. options: with the fields of `ChatOptions`; form: a `response_format`."""
+    sampling = {"temperature": options.temperature, "top_p": options.top_p, "seed": options.seed}
+    body: dict[str, Any] = {"model": options.model, options.max_tokens_name: max_tokens}
+    body |= {name: value for name, value in sampling.items() if value is not None}
+    if form is not None and options.output in ("auto", "json_schema"):
         body["response_format"] = form
-    messages = [{"role": asked.role, "content": content}]
-    loose = form is not None and asked.output == "auto"
-    return ChatRequest({**body, **asked.extra, "messages": messages}, form=form, loose=loose)
+    messages = [{"role": options.role, "content": content}]
+    loose = form is not None and options.output == "auto"
+    return ChatRequest({**body, **options.extra, "messages": messages}, form=form, loose=loose)
 
 
 class ChatOptions(ModelOptions):
@@ -177,14 +177,14 @@ class ChatOptions(ModelOptions):
     none."""
 
     def request(self, content: str, form: dict[str, Any] | None = None) -> ChatRequest:
-        """The request with this message; form: a `response_format`, sent where the output is held to a schema."""
+        """Return the request with this message; form: a `response_format`, sent where a schema is enforced."""
         return chat_request(self, content, form, self.max_tokens)
 
     def identity(self) -> dict[str, Any]:
-        """What can change a reply and is in use, for a signature.
+        """Return the options in use that can change a reply, for a signature.
 
-        The address is not in it: a file of replies does not say where they came from, and a replay gives the same
-        signature as the run. Which model answered the replies tell.
+        The address is left out: a file of replies does not hold it, and a replay has to give the same signature as the
+        run. The replies name the model that answered.
         """
         values: dict[str, Any] = self.model_dump(mode="json", exclude={"base_url", "server", *ENDPOINT_OPTIONS})
         return {name: value for name, value in values.items() if value not in (None, {}) or name == "temperature"}
@@ -192,14 +192,14 @@ class ChatOptions(ModelOptions):
 
 Options = TypeVar("Options", bound=ChatOptions)
 
-Progress = Callable[[str, int, int], None]
-"""What is told while the model answers: "asking MODEL" (and ", round 2" of what is asked next), requests answered so
-far, and how many there are."""
+ChatProgress = Callable[[str, int, int], None]
+"""Called while the model answers with "asking MODEL" (and ", round 2" for later requests), the number of requests
+answered so far, and the number of requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Tokens of some replies, as the server counted them; uncounted: replies of which it did not say."""
+    """Tokens of some replies, as the server counted them; uncounted: number of replies without counts."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -209,19 +209,19 @@ class Spent:
 class Chat:
     """A source of answers. heard: every answer, in the requests' order.
 
-    besides: answers that another took the place of, or that took no place.
+    superseded: answers to requests that were asked twice, and of which the other answer was taken.
     """
 
     def __init__(self, source: Replay | _Asker, ask: Ask, ask_again: Literal["unparsed"] | None) -> None:
         self._source, self._ask, self._ask_again = source, ask, ask_again
         self.heard: list[Answer] = []
-        self.besides: list[Answer] = []
+        self.superseded: list[Answer] = []
         self._read = 0
-        self._form: Form | None = None
+        self._form: ReplyForm | None = None
 
     def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
-        """One answer per request, in order; malformed ones are asked for again where the options say so."""
-        loose = [one.loose for one in requests]
+        """Return one answer per request, in order; malformed replies are asked for again if the options say so."""
+        loose = [request.loose for request in requests]
         requests = self._source.fitted(requests)
         if self._form is None and any(loose):
             self._form = "json_schema" if "response_format" in requests[loose.index(True)].body else "json"
@@ -231,26 +231,26 @@ class Chat:
             second = [replace(requests[place], attempt=1) for place in bad]
             for place, request, answer in zip(bad, second, self._ask(second), strict=True):
                 taken = isinstance(answer, Reply) and not is_malformed(request, answer)
-                self.besides.append(answers[place] if taken else answer)
+                self.superseded.append(answers[place] if taken else answer)
                 answers[place] = answer if taken else answers[place]
                 self._read += taken
         self.heard.extend(answers)
         return answers
 
     def note(self) -> str:
-        """Requests and cost so far, in one line."""
-        again = f"; {len(self.besides):,} unparsed replies asked for again, {self._read:,} of them read then"
-        return self._source.note() + (again if self.besides else "")
+        """Return requests and cost so far, in one line."""
+        again = f"; {len(self.superseded):,} unparsed replies asked for again, {self._read:,} of them read then"
+        return self._source.note() + (again if self.superseded else "")
 
     def settled(self, options: Options) -> Options:
-        """The options with the form that replies had in the place of `auto`."""
+        """Return the options with `auto` replaced by the form of the replies."""
         if options.output != "auto":
             return options
         return options.model_copy(update={"output": self._form or "json_schema"})
 
     @property
     def models(self) -> list[str]:
-        """The names that the replies came under, sorted."""
+        """The model names in the replies, sorted."""
         return sorted({answer.model for answer in self.heard if isinstance(answer, Reply) and answer.model})
 
 
@@ -259,21 +259,20 @@ def open_chat(
     options: ChatOptions,
     record: Path | None = None,
     replay: Path | None = None,
-    progress: Progress | None = None,
+    progress: ChatProgress | None = None,
     requests: Path | None = None,
 ) -> Iterator[Chat]:
-    """A source of answers, open for the length of the block; the budget is for all requests in it.
+    """Open a source of answers for the length of the block; the budget is for all requests in it.
 
-    Every reply is kept in the reply store as it comes: a run that was cut off goes on where it was, and one whose
-    replies are all there needs no key, no server, and not the client's packages. record: what came of all requests is
-    also kept in this file. replay: the answers come from such a file, and nothing else is looked at. requests: nothing
-    is sent; the first requests that lack a reply are written to this file as a batch, and `RequestsWritten` is raised.
+    Every reply is kept in the reply store as it arrives: an interrupted run continues where it stopped, and a run with
+    all replies in the store needs no key, no server, and none of the client's packages. record: also write all requests
+    and outcomes to this file. replay: take all answers from such a file. requests: send nothing, write the first
+    requests without a reply to this file as a batch, and raise `RequestsWritten`.
 
     Raises `UserError` for one price without the other, a budget without prices, and a file that cannot be replayed;
-    asking raises it where there is no key, where packages are missing, and where going on is pointless (see
-    `ChatClient.ask`).
+    asking raises it without a key, for missing packages, and where continuing is pointless (see `ChatClient.ask`).
     """
-    _ = options.prices  # wrong ones are refused before anything is read or asked
+    _ = options.prices  # validates the prices before anything is read or asked
     if replay is not None:
         kept = Replay(replay)
         yield Chat(kept, kept, options.ask_again)
@@ -288,39 +287,39 @@ def open_chat(
 
 
 def estimate_for(requests: Iterable[ChatRequest], options: ChatOptions) -> Estimate:
-    """What asking these would still cost; sends nothing, and needs no key."""
+    """Estimate the cost of the requests that lack a reply; sends nothing, and needs no key."""
     with ReplyStore(replies_path(options.replies)) as store:
         listed = list(requests)
-        first = next((one for one in listed if one.loose), None)
+        first = next((request for request in listed if request.loose), None)
         known = None if first is None else _known_form(first, options.server_name, store)
         return estimate(_in_form(listed, known), options.server_name, store, options.prices)
 
 
-def _in_form(requests: Sequence[ChatRequest], form: Form | None) -> list[ChatRequest]:
-    return [one.plain if one.loose and form == "json" else one for one in requests]
+def _in_form(requests: Sequence[ChatRequest], form: ReplyForm | None) -> list[ChatRequest]:
+    return [request.plain if request.loose and form == "json" else request for request in requests]
 
 
-def _known_form(request: ChatRequest, server: str, store: ReplyStore) -> Form | None:
-    """The form in which the endpoint has answered requests like this one, the stricter where it has in both."""
+def _known_form(request: ChatRequest, server: str, store: ReplyStore) -> ReplyForm | None:
+    """The form of the stored replies to requests like this one; json_schema where both are stored."""
     if store.knows(request.settings(server)):
         return "json_schema"
     return "json" if store.knows(request.plain.settings(server)) else None
 
 
 def cost_of(spent: Spent, options: ChatOptions) -> float | None:
-    """USD of the replies when they were asked for; None where prices, or counts of tokens, are not known."""
+    """Return the cost of the replies in USD; None where prices or token counts are not known."""
     if options.prices is None or spent.uncounted:
         return None
     return options.prices.cost(spent.tokens_in, spent.tokens_out)
 
 
 def reply_texts(answers: Iterable[Answer]) -> list[str]:
-    """What was said in the replies among some answers, be it in form or not."""
+    """Return the texts of the replies among some answers, malformed ones included."""
     return [answer.content for answer in answers if isinstance(answer, Reply)]
 
 
 def spent_on(answers: Iterable[Answer]) -> Spent:
-    """Tokens of the replies among some answers, be they asked for in this run or kept from another."""
+    """Return the tokens of the replies among some answers, those of earlier runs included."""
     replies = [answer for answer in answers if isinstance(answer, Reply)]
     return Spent(
         sum(reply.tokens_in or 0 for reply in replies),
@@ -330,30 +329,30 @@ def spent_on(answers: Iterable[Answer]) -> Spent:
 
 
 class _Asker:
-    """The reply store in front of a session, which is opened when something has to be sent.
+    """The reply store in front of a session, which is opened when a request has to be sent.
 
-    requests: a file to which what has no reply is written, in place of going on without it.
+    requests: a file for the requests without a reply, which are then written instead of sent.
     """
 
     def __init__(
-        self, options: ChatOptions, store: ReplyStore, progress: Progress | None, requests: Path | None
+        self, options: ChatOptions, store: ReplyStore, progress: ChatProgress | None, requests: Path | None
     ) -> None:
         self._options, self._store, self._progress, self._requests = options, store, progress, requests
         self.session: ChatSession | BatchSession | None = None
         self._kept = self._rounds = 0
-        self._form: Form | None = None
+        self._form: ReplyForm | None = None
 
     def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
         kept = [self._store.find(request.key(self._options.server_name)) for request in requests]
-        found = [reply for reply in kept if reply is not None]
-        if len(found) == len(requests):
-            self._kept += len(found)
-            return found
+        replies = [reply for reply in kept if reply is not None]
+        if len(replies) == len(requests):
+            self._kept += len(replies)
+            return replies
         if self._requests is not None:
-            if self._options.batch is not None:  # what it has is taken in first
+            if self._options.batch is not None:  # its replies are stored first
                 self._open().ask(requests)
-            keys = {one.key(self._options.server_name): one for one in requests}
-            if left := {key.hex(): one.content for key, one in keys.items() if not self._store.has(key)}:
+            keys = {request.key(self._options.server_name): request for request in requests}
+            if left := {key.hex(): request.content for key, request in keys.items() if not self._store.has(key)}:
                 raise RequestsWritten(write_batch(self._requests, left))
         session = self._open()
         progress = self._progress
@@ -365,14 +364,14 @@ class _Asker:
         return session.ask(requests, lambda done, total: progress(name, done, total))
 
     def fitted(self, requests: Sequence[ChatRequest]) -> Sequence[ChatRequest]:
-        """The requests in the form that the endpoint takes: held to a schema, unless it refuses that."""
-        first = next((one for one in requests if one.loose), None)
+        """Return the requests in the form that the endpoint accepts: with a schema, unless it refuses schemas."""
+        first = next((request for request in requests if request.loose), None)
         if first is not None and self._form is None:
             self._form = _known_form(first, self._options.server_name, self._store) or self._tried(first)
         return _in_form(requests, self._form)
 
-    def _tried(self, request: ChatRequest) -> Form:
-        """Ask the first request with its schema, and see whether the endpoint takes that."""
+    def _tried(self, request: ChatRequest) -> ReplyForm:
+        """Try whether the endpoint accepts the first request with its schema."""
         if self._requests is not None or self._options.batch is not None:
             session = None if self._options.batch is None else self._open()
             plain = isinstance(session, BatchSession) and session.holds(request.plain) and not session.holds(request)
@@ -384,11 +383,11 @@ class _Asker:
         except EndpointError as error:
             if error.cause not in (Cause.REFUSED, *PASSING):
                 raise
-            # It is asked again, with the others or without its schema, and counted then.
+            # It is asked again, with the others or without its schema, and counted there.
             ledger.failed -= Counter([error.cause])
             return "json" if error.cause is Cause.REFUSED else "json_schema"
         if isinstance(answer, Reply):
-            ledger.stored -= 1  # it is served to the run below, and is counted already
+            ledger.stored -= 1  # the run below takes it from the store and counts it again
         else:
             ledger.failed -= Counter([answer.cause])
         return "json_schema"
@@ -415,13 +414,13 @@ _CUT = "cut at the token limit"
 
 
 def why_unread(answers: Sequence[Answer], max_tokens: int) -> str:
-    """Two clauses for the end of an error, about answers without anything readable: what came, and what to do.
+    """Return two clauses for the end of an error about unreadable answers: the kinds of answers, and what to do.
 
-    A higher limit of tokens is advised only where a reply was cut at it. max_tokens: the limit that they had.
+    A higher token limit is advised only where a reply was cut at it. max_tokens: the limit of the requests.
     """
     ended = Counter(map(_ended, answers))
     came = ", ".join(f"{times:,} {name}" for name, times in ended.items())
-    first = next((one for one in answers if isinstance(one, Reply) and one.content.strip()), None)
+    first = next((reply for reply in answers if isinstance(reply, Reply) and reply.content.strip()), None)
     words = "" if first is None else " ".join(first.content.split())
     shown = words if len(words) <= 40 else words[:40] + "..."
     begins = "" if first is None else f"; the first reply begins {shown!r}"

@@ -1,4 +1,4 @@
-"""ALCE and ALiiCE alike: answers read into claims, judged by verdicts or by degrees of support, and bounded."""
+"""Read answers into claims as ALCE or ALiiCE does, and judge the claims by verdicts or degrees of support."""
 
 from __future__ import annotations
 
@@ -13,134 +13,135 @@ from metaeval.citation.alce import correctness
 from metaeval.citation.alce.citations import AlceOptions, alce_lines, alce_options, statements
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, aliice_lines, answer_cvcp, mark_offsets, read_answers
 from metaeval.citation.aliice.profile import Profile, aliice_profile
-from metaeval.citation.measures import Share, Statistic
+from metaeval.citation.measures import AnswerShare, Statistic
 from metaeval.citation.model import Answer, Entails, answer_cells
-from metaeval.citation.panel import Panel
+from metaeval.citation.panel import SystemPanel
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.sentences import find_sentence_splitter
-from metaeval.citation.table import Line, Untitled, Zero
+from metaeval.citation.table import CitationLine, Untitled, Zero
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import unknown
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model
 from metaeval.stats.influence import COUNTS, SHARES
 
-Name = Literal["alce", "aliice"]
-NAMES: tuple[Name, ...] = ("alce", "aliice")
+ClaimPipelineName = Literal["alce", "aliice"]
+NAMES: tuple[ClaimPipelineName, ...] = ("alce", "aliice")
 UNITS = ("sentences", "list items")
 
 WITHIN = "cites_within"
-"""Of an ALiiCE answer: 1 where a citation stands within a sentence, between words of it, else 0."""
+"""Measure of an ALiiCE answer: 1 if a citation is between two words of a sentence, else 0."""
 
 TEXT_MEASURES = (*correctness.MEASURES, *correctness.READER_MEASURES)
-"""The measures of an answer's text, under the released ALCE code's names; those of a reader only when asked for."""
+"""Measures of an answer's text, named as in the released ALCE code; those of a reader are computed on request only."""
 
 CLAIM_RECALL = "claims_nli"
 MAUVE = "mauve"
-"""A measure of all answers of a system together: no answer has one, and it has no interval."""
+"""A measure of all answers of a system together, without values of single answers and without an interval."""
 
 _WORD = re.compile(r"\w")
 
 _COUNTED = ("statements", "sentences", "length", "num_preds", "claims_per_sentence", "cvcp")
-"""Values that can be above 1; the others are shares."""
+"""Measures with values above 1; the others are shares."""
 
-Values = Mapping[str, Sequence[float | None]]
-"""Of each answer, by measure."""
+ValuesByMeasure = Mapping[str, Sequence[float | None]]
+"""Values of each answer, by measure."""
 
 Whole = Callable[[Sequence[Answer]], float | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class PipelineJudgement:
     """One backend's judgement. lines: the citation table. recall, precision: of each answer.
 
-    degrees: the lines with degrees of support, where the backend is soft. claim_recalls: of each answer, the share of
-    the reference's claims that it entails; None where nobody asked.
+    degrees: the lines with degrees of support, for a soft backend. claim_recalls: the share of the reference's claims
+    that each answer entails; None where they were not computed.
     """
 
-    lines: Sequence[Line]
-    recall: Sequence[Share]
-    precision: Sequence[Share]
-    degrees: Sequence[Line] = ()
+    lines: Sequence[CitationLine]
+    recall: Sequence[AnswerShare]
+    precision: Sequence[AnswerShare]
+    degrees: Sequence[CitationLine] = ()
     claim_recalls: Sequence[float | None] | None = None
 
     @property
     def statistics(self) -> dict[str, Statistic]:
-        """Recall, precision, F1, and the recall of claims where they were asked for, of all answers."""
-        found = headlines(self.recall, self.precision)
-        return found if self.claim_recalls is None else found | {CLAIM_RECALL: measures.means(self.claim_recalls)}
+        """Recall, precision and F1 of all answers, and their claim recall where it was computed."""
+        claims = {} if self.claim_recalls is None else {CLAIM_RECALL: measures.means(self.claim_recalls)}
+        return headlines(self.recall, self.precision) | claims
 
 
-def headlines(recall: Sequence[Share], precision: Sequence[Share]) -> dict[str, Statistic]:
-    """Recall, precision and F1 from the shares of each answer: means over answers, and their harmonic mean."""
+def headlines(recall: Sequence[AnswerShare], precision: Sequence[AnswerShare]) -> dict[str, Statistic]:
+    """Return macro-averaged recall and precision over answers, and their harmonic mean."""
     of_recall, of_precision = measures.macro(recall), measures.macro(precision)
     return {"recall": of_recall, "precision": of_precision, "f1": measures.harmonic(of_recall, of_precision)}
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class PipelineReading:
     """Answers as a pipeline reads them.
 
-    fields: what the signature says of the reading. lines: the citation table of all answers, by what gives verdicts.
-    by_group: an answer's precision is the mean over its citation groups, not over its citations. undefined_is_zero:
-    precision of an answer that cites nothing. values: what needs no verdict, of each answer. pooled: statistics that
-    are no means of these. claim_recalls: see `Judged`; None where no reference holds claims. wholes: measures of a
-    system's answers together (MAUVE).
+    fields: of the signature. lines: makes the citation table of all answers from a backend's verdicts. by_group:
+    average an answer's precision over its citation groups instead of its citations. undefined_is_zero: the precision
+    of an answer that cites nothing is 0. values: measures of each answer that need no verdict. pooled: statistics that
+    are not means of these. claim_recalls: see `PipelineJudgement`; None where no reference holds claims. wholes:
+    measures of a system's answers together (MAUVE).
     """
 
-    name: Name
+    name: ClaimPipelineName
     answers: Sequence[Answer]
     fields: Mapping[str, str]
-    lines: Callable[[Entails], list[Line]]
+    lines: Callable[[Entails], list[CitationLine]]
     by_group: bool
     undefined_is_zero: bool
     untitled: Untitled
     zero: Zero
-    values: Values
+    values: ValuesByMeasure
     pooled: Mapping[str, Statistic] = field(default_factory=dict)
     claim_recalls: Callable[[Entails], Sequence[float | None]] | None = None
     wholes: Mapping[str, Whole] = field(default_factory=dict)
 
     @property
     def statistics(self) -> dict[str, Statistic]:
-        """What needs no verdict, of all answers."""
-        ranges = dict.fromkeys(_COUNTED, COUNTS)
-        own = {key: measures.means(own, ranges.get(key, SHARES)) for key, own in self.values.items()}
-        return {**own, **self.pooled}
+        """Statistics of all answers that need no verdict."""
+        ranges = {key: COUNTS if key in _COUNTED else SHARES for key in self.values}
+        return {**{key: measures.means(values, ranges[key]) for key, values in self.values.items()}, **self.pooled}
 
-    def judge(self, entails: Entails, soft: bool) -> Judged:
-        """Judge the answers; soft: verdicts are open, and scores are degrees of support."""
+    def judge(self, entails: Entails, soft: bool) -> PipelineJudgement:
+        """Judge the answers; soft: the backend's scores are degrees of support, without verdicts."""
         lines = self.lines(entails)
         if soft:
             degrees = measures.soften(self.answers, lines, entails, self.untitled, self.zero)
             table = [measures.settled(*both) for both in zip(lines, degrees, strict=True)]
-            return Judged(table, *self._shares(degrees), degrees)
+            return PipelineJudgement(table, *self._shares(degrees), degrees)
         claims = self.claim_recalls(entails) if self.claim_recalls else None
-        return Judged(lines, *self._shares(lines), claim_recalls=claims)
+        return PipelineJudgement(lines, *self._shares(lines), claim_recalls=claims)
 
-    def bounds(self, judged: Judged, panel: Panel, system: int) -> dict[str, tuple[float | None, float | None]]:
-        """Lowest and highest recall and precision of a system, were every missing verdict against it, or for it.
+    def bounds(
+        self, judged: PipelineJudgement, panel: SystemPanel, system: int
+    ) -> dict[str, tuple[float | None, float | None]]:
+        """Return the lowest and highest possible recall and precision of a system.
 
-        A missing soft score is then 0, or 1. Empty where nothing of the system is missing.
+        Missing verdicts are set to negative and to positive, missing soft scores to 0 and to 1. Empty where nothing of
+        the system is missing.
         """
         rows = panel.rows(system)
-        own = {self.answers[row].id for row in rows}
-        if not any(line.answer in own and line.reason for line in judged.lines):
+        ids = {self.answers[row].id for row in rows}
+        if not any(line.answer in ids and line.reason for line in judged.lines):
             return {}
-        least, most = (
-            self._shares([measures.filled(line, verdict) for line in judged.degrees or judged.lines])
-            for verdict in (0, 1)
-        )
+        lines = judged.degrees or judged.lines
+        least, most = (self._shares([measures.filled(line, verdict) for line in lines]) for verdict in (0, 1))
         return {
             name: tuple(measures.value_of(measures.macro(shares), rows) for shares in ends)  # type: ignore[misc]
             for name, *ends in zip(("recall", "precision"), least, most, strict=True)
         }
 
-    def _shares(self, lines: Sequence[Line]) -> tuple[list[Share], list[Share]]:
+    def _shares(self, lines: Sequence[CitationLine]) -> tuple[list[AnswerShare], list[AnswerShare]]:
         return measures.citation_shares(self.answers, lines, self.by_group, self.undefined_is_zero)
 
 
-def answer_rows(reading: Reading, judged: Judged) -> list[dict[str, str | float | None]]:
-    """One row per answer: its recall, precision and F1, its verdicts that are missing, and what needs no verdict."""
+def answer_rows(reading: PipelineReading, judged: PipelineJudgement) -> list[dict[str, str | float | None]]:
+    """Return one row per answer: recall, precision, F1, counts of missing verdicts, and text measures."""
+    answers = zip(reading.answers, judged.recall, judged.precision, strict=True)
     return [
         {
             **answer_cells(answer),
@@ -152,9 +153,7 @@ def answer_rows(reading: Reading, judged: Judged) -> list[dict[str, str | float 
             "citations_unjudged": precision.open,
             **{key: values[number] for key, values in reading.values.items()},
         }
-        for number, (answer, recall, precision) in enumerate(
-            zip(reading.answers, judged.recall, judged.precision, strict=True)
-        )
+        for number, (answer, recall, precision) in enumerate(answers)
     ]
 
 
@@ -168,50 +167,48 @@ def read_claims(
     measures: Sequence[str] = (),
     reader: str = correctness.READER,
     mauve_model: str = correctness.MAUVE_MODEL,
-) -> Reading:
-    """Read the answers as a pipeline does: sentences, and with ALiiCE their parses and claims.
+) -> PipelineReading:
+    """Read the answers as a pipeline does: sentences, and for ALiiCE their parses and claims.
 
-    units: sentences, or list items (ALCE on QAMPARI). measures: names of those to keep (all if none, but for those that
-    need a model). reader, mauve_model: hub ids or folders, for QA-EM and QA-F1, and for MAUVE.
+    units: sentences, or list items (ALCE on QAMPARI). measures: names of the text measures to compute; by default all
+    that need no model. reader, mauve_model: hub ids or folders, for QA-EM and QA-F1, and for MAUVE.
 
-    Raises `UserError` for an unknown pipeline, profile, parser, splitter, unit or measure, and for a model that cannot
-    be had or used.
+    Raises `UserError` for an unknown pipeline, profile, parser, splitter, unit or measure, and for a model that is not
+    available or cannot be used.
     """
     cutter = find_sentence_splitter(splitter)
     known = (*TEXT_MEASURES, MAUVE)
     for measure in measures:
         if measure not in known:
             raise unknown("measure", measure, known, "Recall, precision and F1 are always there.")
-    for what, given, allowed in (("pipeline", name, NAMES), ("units", units, UNITS)):
-        if given not in allowed:
-            raise unknown(what, given, allowed)
+    for what, value, allowed in (("pipeline", name, NAMES), ("units", units, UNITS)):
+        if value not in allowed:
+            raise unknown(what, value, allowed)
     chosen = aliice_profile(profile) if name == "aliice" else None
     options = alce_options("paper" if chosen else profile, statements=units)
     values: dict[str, Sequence[float | None]] = {}
     wholes: dict[str, Whole] = {}
     fields: dict[str, str] = {}
     if any(measure in correctness.READER_MEASURES for measure in measures):
-        found = _model(reader)
-        values |= correctness.reader_values(answers, _reader(found), options)
-        fields["reader"] = f"{Path(reader).name}@{found.fingerprint}"
+        folder_of_model = _model(reader)
+        values |= correctness.reader_values(answers, _reader(folder_of_model), options)
+        fields["reader"] = f"{Path(reader).name}@{folder_of_model.fingerprint}"
     if MAUVE in measures:
-        found = _model(mauve_model)
-        folder = str(found.folder)
-        wholes[MAUVE] = lambda own: correctness.answers_mauve(own, folder, options=options)
-        fields["mauve"] = f"{Path(mauve_model).name}@{found.fingerprint}"
+        folder_of_model = _model(mauve_model)
+        folder = str(folder_of_model.folder)
+        wholes[MAUVE] = lambda of_system: correctness.answers_mauve(of_system, folder, options=options)
+        fields["mauve"] = f"{Path(mauve_model).name}@{folder_of_model.fingerprint}"
     read = _aliice(answers, chosen, parser, cutter) if chosen else _alce(answers, options, profile, cutter)
     values |= correctness.answer_values(answers, options, cutter)
-    asked = not measures or CLAIM_RECALL in measures
+    # In the order of the tables.
+    kept = {key: values[key] for key in TEXT_MEASURES if key in values and (not measures or key in measures)}
+    wants_claims = not measures or CLAIM_RECALL in measures
     return replace(
         read,
         fields={**read.fields, **fields},
-        # Those that are asked for (all if none are), in the order of the tables.
-        values={
-            **read.values,
-            **{key: values[key] for key in TEXT_MEASURES if key in values and (not measures or key in measures)},
-        },
+        values={**read.values, **kept},
         claim_recalls=(lambda entails: correctness.claim_recalls(answers, entails, options))
-        if asked and any(answer.reference.get("claims") for answer in answers)
+        if wants_claims and any(answer.reference.get("claims") for answer in answers)
         else None,
         wholes=wholes,
     )
@@ -222,18 +219,18 @@ def _model(name: str) -> ModelFolder:
     return find_model(checkpoint, folder if (folder := Path(name)).is_dir() else None)
 
 
-def _reader(found: ModelFolder) -> correctness.Reader:
+def _reader(model_folder: ModelFolder) -> correctness.Reader:
     from transformers import AutoModelForQuestionAnswering
 
     from metaeval.scoring.backends.models import load_model, load_tokenizer
 
-    model: Any = load_model(AutoModelForQuestionAnswering, found, "float32", "cpu")
-    return correctness.extractive_reader(model, load_tokenizer(found))
+    model: Any = load_model(AutoModelForQuestionAnswering, model_folder, "float32", "cpu")
+    return correctness.extractive_reader(model, load_tokenizer(model_folder))
 
 
-def _alce(answers: Sequence[Answer], options: AlceOptions, profile: str, cutter: SentenceSplitter) -> Reading:
+def _alce(answers: Sequence[Answer], options: AlceOptions, profile: str, cutter: SentenceSplitter) -> PipelineReading:
     stated = [statements(answer, options, cutter) for answer in answers]
-    return Reading(
+    return PipelineReading(
         name="alce",
         answers=answers,
         fields={"pipeline": "alce", "profile": profile, "units": options.statements, "splitter": cutter.name},
@@ -242,22 +239,22 @@ def _alce(answers: Sequence[Answer], options: AlceOptions, profile: str, cutter:
         undefined_is_zero=options.uncited_precision == "zero",
         untitled=options.untitled,
         zero=options.zero,
-        values={"statements": [float(sum(one.counts for one in each)) for each in stated]},
+        values={"statements": [float(sum(statement.counts for statement in each)) for each in stated]},
     )
 
 
-def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: SentenceSplitter) -> Reading:
+def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: SentenceSplitter) -> PipelineReading:
     parses = find_parser(parser, profile.one_root)
     read = read_answers(answers, parses, profile, cutter)
     cited = [[claim for claim in each.claims if claim.marks] for each in read]
-    # Cited claims over the sentences that hold one.
-    made = [Share(len(own), len({each.sentence for each in own})) for own in cited]
-    # Cited claims that stand for a whole sentence because its tree could not be used, over all cited claims.
-    fallen = [Share(sum(each.made_by.startswith("fallback") for each in own), len(own)) for own in cited]
-    pooled = {"claims_per_sentence": measures.micro(made, COUNTS), "fallbacks": measures.micro(fallen)}
+    # Cited claims over the sentences that hold at least one.
+    per_sentence = [AnswerShare(len(claims), len({each.sentence for each in claims})) for claims in cited]
+    # Share of cited claims that are a whole sentence because its tree could not be used.
+    fallen = [AnswerShare(sum(each.made_by.startswith("fallback") for each in claims), len(claims)) for claims in cited]
+    pooled = {"claims_per_sentence": measures.micro(per_sentence, COUNTS), "fallbacks": measures.micro(fallen)}
     if profile.cvcp == "released":
         pooled["cvcp"] = measures.variation([mark_offsets(each.texts) for each in read])
-    return Reading(
+    return PipelineReading(
         name="aliice",
         answers=answers,
         fields={"pipeline": "aliice", "profile": profile.signature, "parser": parses.name, "splitter": cutter.name},
@@ -269,7 +266,7 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
         values={
             "cvcp": [answer_cvcp(each.texts) for each in read],
             WITHIN: [float(_within(each)) for each in read],
-            "claims_per_sentence": [share.value for share in made],
+            "claims_per_sentence": [share.value for share in per_sentence],
             "fallbacks": [share.value for share in fallen],
             "sentences": [float(len(each.sentences)) for each in read],
         },
@@ -278,7 +275,7 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
 
 
 def _within(read: AnswerClaims) -> bool:
-    """A mark that opens a sentence belongs to the one before, whatever a profile makes of it."""
+    """Whether a mark is between two words; a mark that opens a sentence belongs to the sentence before."""
     return any(
         _WORD.search(MARK.sub("", text[: mark.start()])) and _WORD.search(MARK.sub("", text[mark.end() :]))
         for text in read.texts

@@ -1,4 +1,4 @@
-"""The nouns of the citation pipelines: passages, answers, marks, claims, verdicts.
+"""Data model of the citation pipelines: passages, answers, marks, claims, verdicts.
 
 All text is kept as the model wrote it; offsets are character offsets into `Answer.text`.
 """
@@ -13,12 +13,12 @@ from typing import Any, Literal
 from metaeval.errors import UserError, shown
 from metaeval.files import sha256_json
 
-Problem = Literal["out of range", "zero", "unparsable"]
+MarkProblem = Literal["out of range", "zero", "unparsable"]
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One document that the model was given; answers cite it by its place, from 1."""
+    """One document of the model's input; answers cite it by its position, from 1."""
 
     text: str
     title: str = ""
@@ -26,12 +26,12 @@ class Passage:
 
 @dataclass(frozen=True)
 class Answer:
-    """One model answer with the passages that its marks point into.
+    """One model answer with the passages that it can cite.
 
-    group: what resampling draws, where the file names it; empty: the question (see `group_of`). system: the generator.
-    reference: what correctness is measured against, by the published field names (answer, qa_pairs, annotations,
-    claims, answers), unchanged. first: the number that the text cites the first passage by; 0 in some published sets.
-    Numbers everywhere else are from 1.
+    group: the unit of resampling, where the file names it; empty: the question (see `group_of`). system: the generator.
+    reference: for measures of correctness, by the published field names (answer, qa_pairs, annotations, claims,
+    answers), unchanged. first: the number by which the text cites the first passage; 0 in some published sets. Numbers
+    everywhere else are from 1.
     """
 
     id: str
@@ -45,23 +45,23 @@ class Answer:
 
 
 def group_of(answer: Answer) -> str:
-    """The group that resampling draws with an answer: the one that its file names, else its question, else its id."""
+    """Return the group of an answer in resampling: the one that its file names, else its question, else its id."""
     return writable(answer.group or answer.question.strip() or answer.id)
 
 
 def writable(text: str) -> str:
-    """A text as files can hold it: a lone surrogate, which JSON input may hold, as its escape."""
+    """Return a text that files can hold: a lone surrogate, which JSON input may hold, becomes its escape."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def answer_cells(answer: Answer) -> dict[str, Any]:
-    """What a row about an answer begins with."""
+    """Return the first cells of a row about an answer."""
     return {"answer": answer.id, "system": answer.system, "group": group_of(answer)}
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One citation mark as it stands in the text: start and end offsets, and the number in it (None: unparsable)."""
+    """One citation mark in the text: start and end offsets, and its number (None: unparsable)."""
 
     start: int
     end: int
@@ -69,8 +69,8 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of the answer: start and end offsets, and its text as a pipeline reads it."""
+class AnswerSpan:
+    """A part of the answer: start and end offsets, and its text as a pipeline reads it."""
 
     start: int
     end: int
@@ -79,11 +79,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the passages of one citation group are held to entail.
+    """A claim that the passages of one citation group should entail.
 
     marks: of its citation group; empty: the claim is uncited. sentence: number of the sentence in the answer. made_by:
-    the rule that made the claim ("sentence", "tree", or "fallback: ..." with its reason), so that fallbacks can be
-    counted. start, end: offsets of the sentence.
+    the rule that made the claim ("sentence", "tree", or "fallback: ..." with its reason). start, end: offsets of the
+    sentence.
     """
 
     text: str
@@ -95,7 +95,7 @@ class Claim:
 
     @property
     def citations(self) -> tuple[int | None, ...]:
-        """The cited numbers as written, in the order of the marks (1 is the first passage)."""
+        """The cited numbers in the order of the marks (1 is the first passage)."""
         return tuple(mark.number for mark in self.marks)
 
 
@@ -103,8 +103,8 @@ class Claim:
 class Verdict:
     """Whether a premise entails a claim: the backend's score and the decision at its threshold.
 
-    Both None where the backend gave no score; `status` then says why (a `metaeval.scoring.contract.Status` value).
-    cut: the premise was longer than what the backend reads.
+    Both are None where the backend gave no score; `status` then says why (a `metaeval.scoring.contract.Status` value).
+    cut: the premise was longer than the backend's limit.
     """
 
     entailed: bool | None
@@ -114,25 +114,24 @@ class Verdict:
 
 
 def check_ids(ids: Iterable[str], what: str, where: object) -> None:
-    """Raise `UserError` where two of these have one id. what: they are, and where: they stand, for the message."""
+    """Raise `UserError` for duplicate ids. what: the noun, and where: the source, of the message."""
     repeated = [name for name, times in Counter(ids).items() if times > 1]
     if repeated:
         raise UserError(f"{where}: two {what} have the id {shown(repeated[0])}; allowed: an id of its own for each.")
 
 
-Pair = tuple[str, str]
+NliPair = tuple[str, str]
 """(premise, claim)."""
 
-Entails = Callable[[Sequence[Pair]], Sequence[Verdict]]
-"""A batch of pairs to their verdicts, in order: made from a metric and a threshold, or from stored verdicts."""
+Entails = Callable[[Sequence[NliPair]], Sequence[Verdict]]
+"""Returns the verdicts of a batch of pairs, in order, from a metric and a threshold or from stored verdicts."""
 
 
 def fingerprint(answers: Sequence[Answer]) -> str:
-    """A hash of everything that is read of the answers."""
-    return sha256_json(
-        [
-            [one.id, one.group or one.id, one.system, one.question, one.text, one.first, dict(one.reference)]
-            + [[passage.title, passage.text] for passage in one.passages]
-            for one in answers
-        ]
-    )
+    """Return a hash of all that the pipelines read of the answers."""
+    rows = []
+    for answer in answers:
+        passages = [[passage.title, passage.text] for passage in answer.passages]
+        fields = [answer.id, answer.group or answer.id, answer.system, answer.question, answer.text, answer.first]
+        rows.append([*fields, dict(answer.reference), *passages])
+    return sha256_json(rows)

@@ -1,4 +1,4 @@
-"""Systems side by side: values with intervals, ranks under several backends, pairs that change order, and why."""
+"""Compare systems: values with intervals, ranks under several backends, rank reversals and their causes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from metaeval.stats.resampling import Draws, bootstrap
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
-    """Answers of one or more systems, as resampling sees them.
+class SystemPanel:
+    """Answers of one or more systems, prepared for resampling.
 
-    systems: names, sorted. system, group: (n,) codes of each answer. n_groups: that are there, or may be.
+    systems: names, sorted. system, group: (n,) codes of each answer. n_groups: the number of group codes.
     """
 
     answers: Sequence[Answer]
@@ -36,59 +36,57 @@ class Panel:
         return bootstrap(self.n_groups, self.resampling.n, self.resampling.seed)
 
     def rows(self, system: int) -> Ints:
-        """The numbers of a system's answers."""
+        """Return the indices of a system's answers."""
         return np.flatnonzero(self.system == system)
 
     def values(self, statistic: measures.Statistic, system: int) -> Floats:
-        """A statistic of one system under each weighting, (R,), the input itself first."""
+        """Return a statistic of one system under each weighting, (R,), the input itself first."""
         return measures.replicates(statistic, self.rows(system), self.group, self.draws)
-
-    def interval(self, statistic: measures.Statistic, system: int) -> measures.Interval:
-        """A statistic of one system, with its interval; none from a single group that has a value."""
-        return self.interval_over(statistic, self.rows(system))
 
     def ends(
         self, statistics: Mapping[str, measures.Statistic], system: int
     ) -> dict[str, tuple[float | None, float | None, float | None]]:
-        """Statistics of one system, each with the ends of its interval, by their names."""
-        return {name: self.interval(statistic, system).ends for name, statistic in statistics.items()}
+        """Return statistics of one system, each with the ends of its interval, by name."""
+        rows = self.rows(system)
+        return {name: self.interval_over(statistic, rows).ends for name, statistic in statistics.items()}
 
-    def interval_over(self, statistic: measures.Statistic, rows: Ints) -> measures.Interval:
-        """A statistic of some answers, with its interval; without one where fewer than two groups have a value."""
+    def interval_over(self, statistic: measures.Statistic, rows: Ints) -> measures.ValueInterval:
+        """Return a statistic of some answers; without an interval where fewer than two groups have a value."""
         return measures.interval_over(statistic, rows, self.group, self.n_groups, self.resampling)
 
 
-def panel_of(answers: Sequence[Answer], resampling: Resampling) -> Panel:
-    """The answers with their systems and groups."""
-    return Panel(answers, *measures.system_codes(answers), *measures.group_codes(answers), resampling)
+def panel_of(answers: Sequence[Answer], resampling: Resampling) -> SystemPanel:
+    """Return the answers with their systems and groups."""
+    return SystemPanel(answers, *measures.system_codes(answers), *measures.group_codes(answers), resampling)
 
 
-def values_of(panel: Panel, statistics: Sequence[measures.Statistic], alone: bool = True) -> Floats:
-    """Statistics of every system under each weighting, (statistics, systems, R).
+def values_of(panel: SystemPanel, statistics: Sequence[measures.Statistic], alone: bool = True) -> Floats:
+    """Return statistics of every system under each weighting, (statistics, systems, R).
 
-    alone: keep the resamples where one group alone has a value, which they only repeat; else they are NaN.
+    alone: keep the resamples where only one group has a value, all of which equal that value; otherwise they are NaN.
     """
-    found = np.array([[panel.values(one, system) for system in range(len(panel.systems))] for one in statistics])
-    for number, system in () if alone else np.ndindex(found.shape[:2]):
+    systems = range(len(panel.systems))
+    values = np.array([[panel.values(statistic, system) for system in systems] for statistic in statistics])
+    for number, system in () if alone else np.ndindex(values.shape[:2]):
         if measures.groups_with_value(statistics[number], panel.rows(system), panel.group) < 2:
-            found[number, system, 1:] = np.nan
-    return found
+            values[number, system, 1:] = np.nan
+    return values
 
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
     """Values of systems under several backends.
 
-    values: of every backend, system and weighting by measure, (backends, systems, R). labels: of the measures. shares:
-    of measures that are means over answers, the share of each answer under each backend. by_pair: how far the rankings
-    agree is told backends by backends, not measure by measure.
+    values: (backends, systems, R) under each weighting, by measure. labels: of the measures. shares: each answer's
+    share under each backend, for measures that are means over answers. by_pair: list the agreement of rankings by
+    pairs of backends, not by measure.
     """
 
-    panel: Panel
+    panel: SystemPanel
     backends: Sequence[str]
     values: Mapping[str, Floats]
     labels: Mapping[str, str]
-    shares: Mapping[str, Sequence[Sequence[measures.Share]]] = field(default_factory=dict)
+    shares: Mapping[str, Sequence[Sequence[measures.AnswerShare]]] = field(default_factory=dict)
     by_pair: bool = False
 
     @property
@@ -98,20 +96,20 @@ class Rankings:
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """Two backends' rankings of the systems under one measure: Kendall's tau-b, and pairs of systems in other order."""
+class BackendAgreement:
+    """Agreement of two backends' rankings under one measure: Kendall's tau-b, and how many pairs of systems flip."""
 
     measure: str
-    one: str
-    other: str
-    tau: measures.Interval
-    flips: measures.Interval
+    first: str
+    second: str
+    tau: measures.ValueInterval
+    flips: measures.ValueInterval
     pairs: int
 
 
 @dataclass(frozen=True)
-class Cause:
-    """What an answer adds to a reversal, in the measure's units; `value_one`, `value_other` are its own values."""
+class FlipCause:
+    """An answer's contribution to a flip (adds), in the measure's units, and its values under the two backends."""
 
     answer: str
     system: str
@@ -122,85 +120,92 @@ class Cause:
 
 @dataclass(frozen=True)
 class Flip:
-    """Two systems, `ahead` better than `behind` under the backend `one`, and worse under `other`.
+    """Two systems, `ahead` better than `behind` under the first backend, and worse under the second.
 
-    lead, reversed_lead: ahead's value less behind's under the one and the other. share_of_resamples: those that order
-    the two in opposite ways (None: there are none). causes: the five answers that add most to lead - reversed_lead,
-    which is the sum over all answers; none for a measure that is no mean over answers.
+    lead, reversed_lead: ahead's value minus behind's under the first and the second backend. share_of_resamples: share
+    of resamples in which the two flip (None without resamples). causes: the five answers that add most to
+    lead - reversed_lead, which is the sum over all answers; empty for a measure that is not a mean over answers.
     """
 
     measure: str
-    one: str
-    other: str
+    first: str
+    second: str
     ahead: str
     behind: str
     lead: float
     reversed_lead: float
     share_of_resamples: float | None
-    causes: tuple[Cause, ...]
+    causes: tuple[FlipCause, ...]
+
+    @property
+    def pair(self) -> dict[str, str]:
+        """The measure, the backends and the systems, under their names in files."""
+        backends = {"one": self.first, "other": self.second}
+        return {"measure": self.measure, **backends, "ahead": self.ahead, "behind": self.behind}
 
 
-def agreements(found: Rankings) -> list[Agreement]:
-    """Every two backends' rankings under each measure; nothing with one backend or one system."""
-    if not found.comparable:
+def agreements(rankings: Rankings) -> list[BackendAgreement]:
+    """Return the agreement of each pair of backends under each measure; empty for one backend or one system."""
+    if not rankings.comparable:
         return []
-    systems = len(found.panel.systems)
-    # One group alone is drawn again and again: no interval.
-    shown = slice(None) if found.panel.n_groups > 1 else slice(1)
-    made = []
-    pairs = list(product(found.values.items(), combinations(range(len(found.backends)), 2)))
-    for (measure, values), (i, j) in sorted(pairs, key=lambda each: each[1]) if found.by_pair else pairs:
-        tau, count = (
-            measures.interval_of(each[shown], found.panel.resampling.level)
-            for each in rank_agreement(values[i], values[j])
-        )
-        names = found.backends[i], found.backends[j]
-        made.append(Agreement(measure, *names, tau, count, systems * (systems - 1) // 2))
-    return made
+    systems = len(rankings.panel.systems)
+    # All resamples of a single group are equal: no interval.
+    shown = slice(None) if rankings.panel.n_groups > 1 else slice(1)
+    level = rankings.panel.resampling.level
+    rows = []
+    pairs = list(product(rankings.values.items(), combinations(range(len(rankings.backends)), 2)))
+    for (measure, values), (i, j) in sorted(pairs, key=lambda each: each[1]) if rankings.by_pair else pairs:
+        tau, count = (measures.interval_of(each[shown], level) for each in rank_agreement(values[i], values[j]))
+        names = rankings.backends[i], rankings.backends[j]
+        rows.append(BackendAgreement(measure, *names, tau, count, systems * (systems - 1) // 2))
+    return rows
 
 
-def flips(found: Rankings) -> list[Flip]:
-    """The pairs of systems that two backends order in opposite ways; nothing with one backend or one system."""
-    if not found.comparable:
+def flips(rankings: Rankings) -> list[Flip]:
+    """Return the pairs of systems that two backends order in opposite ways; empty for one backend or one system."""
+    if not rankings.comparable:
         return []
-    made = []
-    systems, backends = found.panel.systems, found.backends
-    for (measure, values), (i, j) in product(found.values.items(), combinations(range(len(backends)), 2)):
+    reversals = []
+    systems, backends = rankings.panel.systems, rankings.backends
+    for (measure, values), (i, j) in product(rankings.values.items(), combinations(range(len(backends)), 2)):
         signs, others = pair_signs(values[i]), pair_signs(values[j])
         for pair, (a, b) in enumerate(combinations(range(len(systems)), 2)):
             if not signs[pair, 0] * others[pair, 0] < 0:
                 continue
             ahead, behind = (a, b) if signs[pair, 0] > 0 else (b, a)
-            lead, turned = (float(values[one, ahead, 0] - values[one, behind, 0]) for one in (i, j))
+            lead, turned = (float(values[backend, ahead, 0] - values[backend, behind, 0]) for backend in (i, j))
             resampled = signs[pair, 1:] * others[pair, 1:]
             share = float(np.mean(resampled < 0)) if resampled.size else None
-            causes = tuple(one for one in parts(found, measure, (i, j), (ahead, behind))[:5] if one.adds > 0)
+            causes = tuple(cause for cause in parts(rankings, measure, (i, j), (ahead, behind))[:5] if cause.adds > 0)
             named = (measure, backends[i], backends[j], systems[ahead], systems[behind])
-            made.append(Flip(*named, lead, turned, share, causes))
-    return made
+            reversals.append(Flip(*named, lead, turned, share, causes))
+    return reversals
 
 
-def parts(found: Rankings, measure: str, backends: tuple[int, int], systems: tuple[int, int]) -> list[Cause]:
-    """What each answer adds, most first: the change of its part in its system's mean; none without shares."""
-    if measure not in found.shares:
+def parts(rankings: Rankings, measure: str, backends: tuple[int, int], systems: tuple[int, int]) -> list[FlipCause]:
+    """Return each answer's contribution to a flip, largest first: the change of its term in its system's mean.
+
+    Empty for a measure without shares.
+    """
+    if measure not in rankings.shares:
         return []
-    before, after = (found.shares[measure][backend] for backend in backends)
+    before, after = (rankings.shares[measure][backend] for backend in backends)
     causes = []
     for system, sign in zip(systems, (1.0, -1.0), strict=True):
-        rows = found.panel.rows(system).tolist()
+        rows = rankings.panel.rows(system).tolist()
         counted = [sum(shares[row].value is not None for row in rows) for shares in (before, after)]
         for row in rows:
-            values, answer = (before[row].value, after[row].value), found.panel.answers[row]
-            own = [0.0 if value is None else value / count for value, count in zip(values, counted, strict=True)]
-            causes.append(Cause(answer.id, answer.system, *values, sign * (own[0] - own[1])))
+            values, answer = (before[row].value, after[row].value), rankings.panel.answers[row]
+            terms = [0.0 if value is None else value / count for value, count in zip(values, counted, strict=True)]
+            causes.append(FlipCause(answer.id, answer.system, *values, sign * (terms[0] - terms[1])))
     return sorted(causes, key=lambda cause: (-cause.adds, cause.answer))
 
 
 def ranks(values: Floats) -> list[int | None]:
-    """Rank of each system, 1 the best, from values (m,); equal ones share the better rank, undefined have none."""
+    """Return the rank of each system, 1 the best, from values (m,); ties share the better rank, NaN has none."""
     better = np.zeros(values.size, dtype=np.int64)
     signs = pair_signs(values[:, None])
-    for (one, other), (sign,) in zip(combinations(range(values.size), 2), signs, strict=True):
-        better[other] += sign > 0
-        better[one] += sign < 0
+    for (first, second), (sign,) in zip(combinations(range(values.size), 2), signs, strict=True):
+        better[second] += sign > 0
+        better[first] += sign < 0
     return [None if np.isnan(value) else 1 + int(above) for value, above in zip(values, better, strict=True)]

@@ -1,4 +1,4 @@
-"""Profiles, presets of a pipeline's options: each option's value under them stands where the option is declared."""
+"""Profiles: presets of a pipeline's options, declared with the options."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ Options = TypeVar("Options", bound="DataclassInstance")
 
 
 def by_profile(default: T, **others: T) -> T:
-    """An option of a dataclass with its default, and with its value under the profiles that set it otherwise."""
+    """Declare an option of a dataclass with its default, and its value under the profiles that change it."""
     return field(default=default, metadata=others)
 
 
-def profile_of(owner: type[Options], profile: str, **given: Any) -> Options:
-    """The options as a profile sets them."""
-    return owner(**{one.name: one.metadata[profile] for one in fields(owner) if profile in one.metadata}, **given)
+def profile_of(owner: type[Options], profile: str, **overrides: Any) -> Options:
+    """Return the options as a profile sets them."""
+    preset = {option.name: option.metadata[profile] for option in fields(owner) if profile in option.metadata}
+    return owner(**preset, **overrides)
 
 
 def differing(options: DataclassInstance, base: DataclassInstance) -> list[str]:
-    """NAME=VALUE of each option that has another value than in the base."""
-    own = {one.name: getattr(options, one.name) for one in fields(options)}
-    return [f"{name}={value}" for name, value in own.items() if value != getattr(base, name)]
+    """Return NAME=VALUE of each option that differs from the base."""
+    values = {option.name: getattr(options, option.name) for option in fields(options)}
+    return [f"{name}={value}" for name, value in values.items() if value != getattr(base, name)]
 
 
 def changed_profile(
     profiles: Mapping[str, Options], profile: str, changes: Mapping[str, Any], pipeline: str
 ) -> Options:
-    """A profile with some options changed. Raises `UserError` on an unknown profile, or option of the pipeline."""
+    """Return a profile with some options changed. Raises `UserError` for an unknown profile or option."""
     if profile not in profiles:
         raise unknown("profile", profile, profiles)
-    known = [one.name for one in fields(profiles[profile]) if one.name != "name"]
+    known = [option.name for option in fields(profiles[profile]) if option.name != "name"]
     for name in changes:
         if name not in known:
             raise unknown(f"option of {pipeline}", name, known)

@@ -1,9 +1,8 @@
-"""The citation marks and the sentences of an answer, with every character's place in the answer kept.
+"""Find the citation marks and the sentences of an answer, with the offset of each character in the answer.
 
-Every bracket that holds a digit is taken for an attempt at a citation. What the styles in force can read becomes one
-mark for each number; what they cannot read becomes one mark without a number, so that nothing is lost unseen.
-
-Nothing here happens by itself: each step of a published pipeline is a function or an option with a name.
+Every bracket that holds a digit counts as an attempt at a citation. A readable bracket gives one mark for each number;
+an unreadable one gives one mark without a number, so that it is counted. Each step of a published pipeline is a
+function or an option with a name.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from metaeval.citation.model import Mark, Span
+from metaeval.citation.model import AnswerSpan, Mark
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import unknown
 
-# A bracket of numbers; any other short bracket; a bracket that opens on a number and does not close. Possessive
+# A bracket of numbers; any other short bracket; an unclosed bracket that starts with a number. Possessive
 # quantifiers and bounded lengths keep the search linear on runs of digits and brackets.
 _BRACKET = re.compile(
     r"""(?P<open>[\[【])\s*+(?P<body>\^?\d++(?:\s*+[,;–—-]\s*+\^?\d++)*+)\s*+[\]】]
@@ -52,12 +51,12 @@ class MarkStyles:
 
 
 UNCLOSED = MarkStyles(lists=False, ranges=False, carets=False, corners=False, unclosed=True)
-"""What the released ALCE code takes for a mark."""
+"""The marks that the released ALCE code reads."""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Marks that stand together, with nothing but white space between: start and end offsets, marks in order."""
+class MarkGroup:
+    """Adjacent marks with only white space between them: start and end offsets, marks in order."""
 
     start: int
     end: int
@@ -65,10 +64,10 @@ class Group:
 
 
 def find_marks(text: str, styles: MarkStyles | None = None, first: int = 1) -> list[Mark]:
-    """Every mark in the text, in order; what the styles (default: all) cannot read has no number.
+    """Return every mark in the text, in order; a mark that the styles (default: all) cannot read has no number.
 
-    The marks of one bracket (`[1, 2]`) share its offsets. first: the number that the first passage goes by; numbers
-    are shifted so that it is 1.
+    The marks of one bracket (`[1, 2]`) share its offsets. first: the number by which the text cites the first passage;
+    numbers are shifted so that it is 1.
     """
     styles = styles or MarkStyles()
     marks: list[Mark] = []
@@ -77,22 +76,22 @@ def find_marks(text: str, styles: MarkStyles | None = None, first: int = 1) -> l
     return marks
 
 
-def cited_spans(text: str, styles: MarkStyles | None = None, first: int = 1) -> list[Group]:
-    """The groups of adjacent marks in the text, in order; marks without a number belong to none and part no group."""
-    groups: list[Group] = []
+def cited_spans(text: str, styles: MarkStyles | None = None, first: int = 1) -> list[MarkGroup]:
+    """Return the groups of adjacent marks in the text, in order; marks without a number are ignored."""
+    groups: list[MarkGroup] = []
     for mark in find_marks(text, styles, first):
         if mark.number is None:
             continue
         last = groups[-1] if groups else None
         if last is not None and not text[last.end : mark.start].strip():
-            groups[-1] = Group(last.start, mark.end, (*last.marks, mark))
+            groups[-1] = MarkGroup(last.start, mark.end, (*last.marks, mark))
         else:
-            groups.append(Group(mark.start, mark.end, (mark,)))
+            groups.append(MarkGroup(mark.start, mark.end, (mark,)))
     return groups
 
 
 def unread(every: Sequence[Mark], read: Sequence[Mark]) -> list[Mark]:
-    """The marks of `every` that are not among `read`: the same place and number, each counted once."""
+    """Return the marks of `every` that are not in `read` (the multiset difference by start and number)."""
     left = Counter((mark.start, mark.number) for mark in read)
     missed: list[Mark] = []
     for mark in every:
@@ -105,7 +104,7 @@ def unread(every: Sequence[Mark], read: Sequence[Mark]) -> list[Mark]:
 
 
 def brackets(text: str, styles: MarkStyles, first: int = 1) -> Iterator[tuple[int, int, list[int]]]:
-    """The brackets that hold a digit: start and end offsets, and the numbers in it, from 1; none where unreadable."""
+    """Yield the brackets that hold a digit: start and end offsets, and their numbers, from 1; empty if unreadable."""
     if styles.unclosed:
         for match in _UNCLOSED.finditer(text):
             yield match.start(), match.end(), _items(match[1], styles, first)
@@ -119,7 +118,7 @@ def brackets(text: str, styles: MarkStyles, first: int = 1) -> Iterator[tuple[in
 
 
 def _items(body: str, styles: MarkStyles, first: int) -> list[int]:
-    """The numbers of a bracket's text; none where any part of it cannot be read."""
+    """The numbers of a bracket's text; empty where any part of it is unreadable."""
     items = re.split(r"[,;]", body)
     if len(items) > 1 and not styles.lists:
         return []
@@ -149,36 +148,36 @@ _ADDED = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """Text, and the offset of each of its characters in the answer, (len(text),); -1: not the answer's own."""
+class LocatedText:
+    """Text with the offset of each of its characters in the answer, (len(text),); -1: not in the answer."""
 
     text: str
     at: tuple[int, ...]
 
-    def part(self, start: int, end: int) -> Reading:
-        """The characters from start to end."""
-        return Reading(self.text[start:end], self.at[start:end])
+    def part(self, start: int, end: int) -> LocatedText:
+        """Return the characters from start to end."""
+        return LocatedText(self.text[start:end], self.at[start:end])
 
-    def stripped(self) -> Reading:
-        """Without white space at either end."""
+    def stripped(self) -> LocatedText:
+        """Return the text without white space at either end."""
         start = len(self.text) - len(self.text.lstrip())
         return self.part(start, max(start, len(self.text.rstrip())))
 
-    def without(self, pieces: Iterable[tuple[int, int]]) -> Reading:
-        """Without the stretches (start, end), which may overlap."""
+    def without(self, pieces: Iterable[tuple[int, int]]) -> LocatedText:
+        """Return the text without the pieces (start, end), which may overlap."""
         gone = bytearray(len(self.text))
         for start, end in pieces:
             gone[start:end] = b"\1" * (end - start)
         kept = [index for index, dropped in enumerate(gone) if not dropped]
-        return Reading("".join(self.text[index] for index in kept), tuple(self.at[index] for index in kept))
+        return LocatedText("".join(self.text[index] for index in kept), tuple(self.at[index] for index in kept))
 
-    def span(self) -> Span:
-        """Where it stands in the answer, from its first own character to its last; at 0 without any."""
-        own = [offset for offset in self.at if offset != _ADDED]
-        return Span(min(own), max(own) + 1, self.text) if own else Span(0, 0, self.text)
+    def span(self) -> AnswerSpan:
+        """Return its span in the answer, from its first to its last character there; empty at 0 without any."""
+        offsets = [offset for offset in self.at if offset != _ADDED]
+        return AnswerSpan(min(offsets), max(offsets) + 1, self.text) if offsets else AnswerSpan(0, 0, self.text)
 
     def marks(self, styles: MarkStyles | None = None, first: int = 1) -> list[Mark]:
-        """Its marks, with their offsets in the answer; marks in added text are left out."""
+        """Return its marks with their offsets in the answer; marks in added text are left out."""
         marks: list[Mark] = []
         for mark in find_marks(self.text, styles, first):
             start, last = self.at[mark.start], self.at[mark.end - 1]
@@ -186,37 +185,38 @@ class Reading:
                 marks.append(Mark(start, max(start, last) + 1, mark.number))
         return marks
 
-    def without_marks(self, styles: MarkStyles | None = None, first: int = 1) -> Reading:
-        """Without the marks that are read and the white space before each."""
+    def without_marks(self, styles: MarkStyles | None = None, first: int = 1) -> LocatedText:
+        """Return the text without the readable marks and the white space before each."""
         marks = [mark for mark in find_marks(self.text, styles, first) if mark.number is not None]
         return self.without([(len(self.text[: mark.start].rstrip()), mark.end) for mark in marks])
 
 
-def whole(text: str) -> Reading:
-    """An answer's text as it stands."""
-    return Reading(text, tuple(range(len(text))))
+def whole(text: str) -> LocatedText:
+    """Return an answer's text with its offsets."""
+    return LocatedText(text, tuple(range(len(text))))
 
 
-def added(text: str) -> Reading:
-    """Text that is not in the answer, such as the question before a list item."""
-    return Reading(text, (_ADDED,) * len(text))
+def added(text: str) -> LocatedText:
+    """Return text that is not in the answer, such as the question before a list item."""
+    return LocatedText(text, (_ADDED,) * len(text))
 
 
-def joined(*readings: Reading) -> Reading:
-    """One after the other, with nothing between."""
-    return Reading("".join(one.text for one in readings), tuple(offset for one in readings for offset in one.at))
+def joined(*readings: LocatedText) -> LocatedText:
+    """Return the concatenation."""
+    offsets = tuple(offset for reading in readings for offset in reading.at)
+    return LocatedText("".join(reading.text for reading in readings), offsets)
 
 
 Leading = Literal["keep", "move first", "move all"]
-"""What becomes of marks that open a sentence: kept there, or the first one (ALiiCE) or the whole group moved back."""
+"""Marks that open a sentence are kept there, or the first mark (ALiiCE) or the whole group moves to the one before."""
 
 _WISHES: tuple[Literal["auto", "nltk", "rules"], ...] = ("auto", "nltk", "rules")
 
 
 def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
-    """NLTK's punkt or the rules; `auto` is punkt where its data are here.
+    """Return NLTK's punkt or the rules; `auto` is punkt where its data are installed.
 
-    Raises `UserError` for another name than auto, nltk and rules, and where punkt is asked for and cannot be.
+    Raises `UserError` for another name than auto, nltk and rules, and for nltk without punkt's data.
     """
     from metaeval.scoring.backends.sentences import find_splitter
 
@@ -226,8 +226,8 @@ def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
     raise unknown("splitter", wish, _WISHES)
 
 
-def prepare(text: str, lines: Literal["first", "all"] = "all") -> Reading:
-    """What is left to read: "all" strips the text; "first" also ends it at the first line break (ALCE).
+def prepare(text: str, lines: Literal["first", "all"] = "all") -> LocatedText:
+    """Strip the text ("all"), and also end it at the first line break ("first", as ALCE does).
 
     Both delete the end-of-turn token that some generators leave.
     """
@@ -237,9 +237,9 @@ def prepare(text: str, lines: Literal["first", "all"] = "all") -> Reading:
     return reading.without([match.span() for match in re.finditer(re.escape("<|im_end|>"), reading.text)])
 
 
-def split(reading: Reading, splitter: SentenceSplitter = RULES) -> list[Reading]:
-    """The sentences of a reading. Raises ValueError if the splitter returns a sentence that the text does not hold."""
-    sentences: list[Reading] = []
+def split(reading: LocatedText, splitter: SentenceSplitter = RULES) -> list[LocatedText]:
+    """Split a text into sentences. Raises ValueError if the splitter returns a sentence that the text does not hold."""
+    sentences: list[LocatedText] = []
     end = 0
     for sentence in splitter.split(reading.text):
         start = reading.text.find(sentence, end)
@@ -250,33 +250,33 @@ def split(reading: Reading, splitter: SentenceSplitter = RULES) -> list[Reading]
     return sentences
 
 
-def sentence_spans(text: str) -> list[Span]:
-    """The sentences of a text, split by rules, with their offsets."""
+def sentence_spans(text: str) -> list[AnswerSpan]:
+    """Split a text into sentences by rules, and return their spans."""
     return [sentence.span() for sentence in split(whole(text), RULES)]
 
 
 def move_leading(
-    sentences: Sequence[Reading], leading: Leading = "keep", styles: MarkStyles | None = None
-) -> list[Reading]:
-    """Give marks that open a sentence to the sentence before, to which they belong when written after the full stop.
+    sentences: Sequence[LocatedText], leading: Leading = "keep", styles: MarkStyles | None = None
+) -> list[LocatedText]:
+    """Move marks that open a sentence to the sentence before, to which they belong when written after the full stop.
 
-    "move first" is the released ALiiCE rule: of a sentence that opens with a bracket, the first plain mark is cut out
-    and appended without a space, even if it does not open the sentence; marks behind it stay. "move all" moves the
-    whole group that opens the sentence. A sentence that is emptied stays in the list.
+    "move first" is the released ALiiCE rule: if a sentence opens with a bracket, its first plain mark is cut out and
+    appended without a space, even if it does not open the sentence; further marks stay. "move all" moves the whole
+    group that opens the sentence. An emptied sentence stays in the list.
     """
-    moved: list[Reading] = []
+    moved: list[LocatedText] = []
     for sentence in sentences:
-        found = _leading(sentence, leading, styles) if moved else None
-        if found is None:
+        span = _leading(sentence, leading, styles) if moved else None
+        if span is None:
             moved.append(sentence)
         else:
-            moved[-1] = joined(moved[-1], sentence.part(*found))
-            moved.append(sentence.without([found]))
+            moved[-1] = joined(moved[-1], sentence.part(*span))
+            moved.append(sentence.without([span]))
     return moved
 
 
-def _leading(sentence: Reading, leading: Leading, styles: MarkStyles | None) -> tuple[int, int] | None:
-    """Where the marks to move stand in the sentence."""
+def _leading(sentence: LocatedText, leading: Leading, styles: MarkStyles | None) -> tuple[int, int] | None:
+    """The offsets of the marks to move."""
     if leading == "move first" and sentence.text.startswith("["):
         match = re.search(r"\[\d+\]", sentence.text)
         return match.span() if match else None

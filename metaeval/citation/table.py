@@ -1,29 +1,30 @@
-"""What a claim is held against, its verdicts in three large batches, and one line for each citation of each answer:
-the table that every value comes from, whatever pipeline judged it.
+"""The citation table, with one line for each citation of each answer, from which every pipeline computes its values.
+
+The verdicts on all claims are asked for in three batches.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from metaeval.citation.model import Answer, Claim, Entails, Mark, Pair, Passage, Problem, Verdict, answer_cells
+from metaeval.citation.model import Answer, Claim, Entails, Mark, MarkProblem, NliPair, Passage, Verdict, answer_cells
 from metaeval.citation.sentences import find_marks, unread
 
 Zero = Literal["out of range", "last passage"]
-"""What the number 0 cites: nothing, or the last passage, where the released code's index -1 leads."""
+"""What the number 0 cites: nothing, or the last passage, which the released code finds at index -1."""
 
 Untitled = Literal["text only", "title line"]
-"""What stands for a passage without a title: its text, or its text under an empty title line, as released."""
+"""How a passage without a title is written: its text alone, or below an empty title line, as released."""
 
 
-def find_place(number: int | None, passages: int, zero: Zero = "out of range") -> tuple[int | None, Problem | None]:
-    """Index of the passage that a mark's number cites (None: no such passage), and what is wrong with the number.
+def find_place(number: int | None, passages: int, zero: Zero = "out of range") -> tuple[int | None, MarkProblem | None]:
+    """Return the index of the passage that a number cites (None: no such passage), and the number's problem.
 
-    passages: how many there are. Zero is a problem even where it is read as the last passage.
+    passages: the number of passages. Zero is a problem even where it is read as the last passage.
     """
     if number is None:
         return None, "unparsable"
@@ -35,27 +36,32 @@ def find_place(number: int | None, passages: int, zero: Zero = "out of range") -
 
 
 def premise(passages: Sequence[Passage], untitled: Untitled = "text only") -> str:
-    """The passages as one premise: a title line and the text of each, in order, joined by line breaks."""
+    """Join the passages to one premise: a title line and the text of each, in order, with line breaks between."""
     return "\n".join(
-        f"Title: {one.title}\n{one.text}" if one.title or untitled == "title line" else one.text for one in passages
+        f"Title: {passage.title}\n{passage.text}" if passage.title or untitled == "title line" else passage.text
+        for passage in passages
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A claim and what it cites: the answer's passages, and the indices of the cited ones in mark order."""
+class ClaimQuestion:
+    """A claim to judge, the answer's passages, and the indices of the cited passages in the order of the marks."""
 
     claim: str
     passages: tuple[Passage, ...]
     cited: tuple[int, ...]
 
+    def pair(self, indices: Iterable[int], untitled: Untitled) -> NliPair:
+        """Return the premise of the passages at these indices, and the claim."""
+        return premise([self.passages[index] for index in indices], untitled), self.claim
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdicts on one question; None where none was asked for.
+    """The verdicts on one question; None where none was needed.
 
     joint: of all cited passages together. alone, rest: of each cited passage by itself, and of the others without it,
-    in mark order; asked for only where it can matter.
+    in the order of the marks.
     """
 
     joint: Verdict | None
@@ -63,47 +69,42 @@ class Judgement:
     rest: tuple[Verdict | None, ...]
 
 
-def judge(questions: Sequence[Question], entails: Entails, untitled: Untitled = "text only") -> list[Judgement]:
-    """Judge all questions in three calls of `entails`, no pair twice.
+def judge(questions: Sequence[ClaimQuestion], entails: Entails, untitled: Untitled = "text only") -> list[Judgement]:
+    """Judge all questions in three calls of `entails`, without duplicate pairs.
 
-    First every joint verdict; then, of questions with several marks that are jointly entailed, each passage alone;
-    last the rest, where the passage alone does not entail. That is the rule's own order, so the pairs that are asked
-    are exactly those it looks at. A question without a cited passage is not asked.
+    The first call is for every joint verdict; the second for each passage alone, where several marks jointly entail
+    the claim; the third for the rest, where the passage alone does not entail it. So exactly the pairs that ALCE's rule
+    needs are asked for. A question without a cited passage is not asked.
     """
-    joint = [(premise([q.passages[i] for i in q.cited], untitled), q.claim) if q.cited else None for q in questions]
+    joint = [question.pair(question.cited, untitled) if question.cited else None for question in questions]
     known = verdicts_on(joint, entails)
-    alone: list[list[Pair | None]] = []
+    alone: list[list[NliPair | None]] = []
     for question, pair in zip(questions, joint, strict=True):
         several = len(question.cited) > 1 and pair is not None and known[pair].entailed is True
-        alone.append(
-            [(premise([question.passages[i]], untitled), question.claim) if several else None for i in question.cited]
-        )
+        alone.append([question.pair([index], untitled) if several else None for index in question.cited])
     known |= verdicts_on((pair for pairs in alone for pair in pairs if pair not in known), entails)
-    rest: list[list[Pair | None]] = []
+    rest: list[list[NliPair | None]] = []
     for question, pairs in zip(questions, alone, strict=True):
         rest.append([])
         for index, pair in zip(question.cited, pairs, strict=True):
-            # Of a passage that is cited twice only the first is taken out: the other is then part of the rest.
+            # A passage that is cited twice is removed once: its second citation is part of the rest.
             others = list(question.cited)
             others.remove(index)
-            held = [question.passages[other] for other in others]
-            wanted = pair is not None and known[pair].entailed is not True
-            rest[-1].append((premise(held, untitled), question.claim) if wanted else None)
+            is_needed = pair is not None and known[pair].entailed is not True
+            rest[-1].append(question.pair(others, untitled) if is_needed else None)
     known |= verdicts_on((pair for pairs in rest for pair in pairs if pair not in known), entails)
 
-    def verdicts(pairs: Sequence[Pair | None]) -> tuple[Verdict | None, ...]:
+    def verdicts(pairs: Sequence[NliPair | None]) -> tuple[Verdict | None, ...]:
         return tuple(None if pair is None else known[pair] for pair in pairs)
 
-    return [
-        Judgement(verdicts([one])[0], verdicts(few), verdicts(others))
-        for one, few, others in zip(joint, alone, rest, strict=True)
-    ]
+    rows = zip(joint, alone, rest, strict=True)
+    return [Judgement(verdicts([pair])[0], verdicts(few), verdicts(others)) for pair, few, others in rows]
 
 
 def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
-    """Whether a mark of a jointly entailed claim is needed: not if alone it does not entail and the rest does.
+    """Whether a citation of a jointly entailed claim is needed: False if it alone does not entail and the rest does.
 
-    None where a verdict that decides it is missing.
+    None where a deciding verdict is missing.
     """
     by_itself = None if alone is None else alone.entailed
     without = None if rest is None else rest.entailed
@@ -112,34 +113,33 @@ def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
     return False if by_itself is False and without is True else None
 
 
-def verdicts_on(pairs: Iterable[Pair | None], entails: Entails) -> dict[Pair, Verdict]:
-    """The verdict on each distinct pair, all asked in one call; without a pair nothing is asked."""
-    asked = list(dict.fromkeys(pair for pair in pairs if pair is not None))
-    return dict(zip(asked, entails(asked), strict=True)) if asked else {}
+def verdicts_on(pairs: Iterable[NliPair | None], entails: Entails) -> dict[NliPair, Verdict]:
+    """Return the verdict on each distinct pair from one call of `entails`, or from none without a pair."""
+    distinct = list(dict.fromkeys(pair for pair in pairs if pair is not None))
+    return dict(zip(distinct, entails(distinct), strict=True)) if distinct else {}
 
 
-State = Literal["judged", "unjudged", "uncited", "fails", "over the limit", "repeated", "no statement", "not read"]
-"""What became of a citation.
+MarkState = Literal["judged", "unjudged", "uncited", "fails", "over the limit", "repeated", "no statement", "not read"]
+"""State of a citation.
 
-judged: its precision is known. unjudged: the backend gave no score that decides it; `reason` says why. uncited: the
-line stands for a claim without citations. fails: it points at no passage, or stands beside one that does and the
-profile lets the whole claim fail. over the limit: behind the number of citations that the profile reads. repeated: the
-same number again in its group. no statement: its sentence holds no words. not read: the profile does not read such
-marks, or not that part of the answer.
+judged: its precision is known. unjudged: the backend gave no deciding score; `reason` says why. uncited: the line is of
+a claim without citations. fails: it cites no passage, or is beside such a citation and the profile lets the whole claim
+fail. over the limit: beyond the number of citations that the profile reads. repeated: a duplicate in its group. no
+statement: its sentence holds no words. not read: the profile does not read such marks, or that part of the answer.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class CitationLine:
     """One citation of one claim; a claim without citations has one line without a citation.
 
-    sentence, claim_number: from 1 within the answer; None where a mark stands in no sentence that was read. citation:
-    the number cited (1 is the first passage; None: none, or unparsable). start, end: the mark's offsets in the answer;
+    sentence, claim_number: from 1 within the answer; None where a mark is in no sentence that was read. citation: the
+    cited number (1 is the first passage; None: none, or unparsable). start, end: the mark's offsets in the answer;
     sentence_start, sentence_end: its sentence's. joint: whether the claim's passages together entail it; alone, rest:
-    whether this one does, and the others without it (None: not asked, or no answer). score: the backend's joint score.
-    recall: the claim's, 0 or 1, on each of its lines. precision: the citation's, 0 or 1. Both are None where undefined,
-    and degrees of support from 0 to 1 where a soft backend gives them (`metaeval.citation.measures.soften`).
-    cut: a premise of this line was longer than what the backend reads.
+    whether this passage does, and the others without it (None: not asked, or no answer). score: the backend's joint
+    score. recall: of the claim, 0 or 1, on each of its lines. precision: of the citation, 0 or 1. Both are None where
+    undefined, and degrees of support from 0 to 1 for a soft backend (`metaeval.citation.measures.soften`).
+    cut: a premise of this line was longer than the backend's limit.
     """
 
     answer: str
@@ -160,157 +160,158 @@ class Line:
     score: float | None = None
     recall: float | None = None
     precision: float | None = None
-    state: State = "judged"
-    problem: Problem | None = None
+    state: MarkState = "judged"
+    problem: MarkProblem | None = None
     reason: str = ""
     cut: bool = False
 
 
-COLUMNS = tuple(column.name for column in dataclasses.fields(Line))
+COLUMNS = tuple(column.name for column in dataclasses.fields(CitationLine))
 
 
-def claims_of(lines: Sequence[Line]) -> list[Line]:
-    """The first line of each claim, in order: what recall is counted over."""
-    first: dict[tuple[str, int], Line] = {}
+def claims_of(lines: Sequence[CitationLine]) -> list[CitationLine]:
+    """Return the first line of each claim, in order; recall is computed over these."""
+    first: dict[tuple[str, int], CitationLine] = {}
     for line in lines:
         if line.claim_number is not None:
             first.setdefault((line.answer, line.claim_number), line)
     return list(first.values())
 
 
-def unjudged(lines: Sequence[Line]) -> list[Line]:
-    """The lines whose recall or precision would count and has no value, because a verdict is missing."""
+def unjudged(lines: Sequence[CitationLine]) -> list[CitationLine]:
+    """Return the lines whose recall or precision has no value because a verdict is missing."""
     return [line for line in lines if line.reason]
 
 
-def counts(lines: Sequence[Line]) -> Mapping[str, int]:
-    """How many claims and marks there are, and how many marks are of each state and have each problem.
+def counts(lines: Sequence[CitationLine]) -> Mapping[str, int]:
+    """Count the claims, the marks, and the marks in each state and with each problem.
 
-    A sentence that opens on a mark often has the citation of the sentence before it, set behind the full stop.
-    `marks` is the sum over the states of the marks: every mark is in exactly one.
+    A sentence that opens on a mark often holds the citation of the sentence before it, written behind the full stop.
+    Every mark has exactly one state, so that the counts of the states add up to `marks`.
     """
     marks = [line for line in lines if line.start is not None]
     states = Counter(line.state for line in marks)
     problems = Counter(line.problem for line in marks if line.problem is not None)
     claims = claims_of(lines)
+    opening = {(line.answer, line.start) for line in marks if line.start == line.sentence_start}
     return {
         "claims": len(claims),
         "claims uncited": sum(line.state == "uncited" for line in claims),
         "claims unjudged": sum(unjudged_claim(line) for line in claims),
         "premises cut": sum(line.cut for line in lines),
-        "sentences that open on a mark": len(
-            {(line.answer, line.start) for line in marks if line.start == line.sentence_start}
-        ),
+        "sentences that open on a mark": len(opening),
         "marks": len(marks),
         **{f"marks: {state}": states[state] for state in sorted(states)},
         **{f"problem: {problem}": problems[problem] for problem in sorted(problems)},
     }
 
 
-def unjudged_claim(line: Line) -> bool:
-    """A claim without a verdict that would have counted.
+def unjudged_claim(line: CitationLine) -> bool:
+    """Whether a claim that counts lacks its verdict.
 
-    Claims that ALiiCE leaves out altogether would not: those that cite nothing, and by its released code those with a
-    mark that points at no passage, which alone fail without a precision.
+    Claims that ALiiCE leaves out do not count: claims without citations, and in its released code claims with a mark
+    that cites no passage, the only ones that fail without a precision.
     """
     left_out = line.state == "uncited" or (line.state == "fails" and line.precision is None)
     return line.recall is None and not left_out
 
 
-def sentence_rows(lines: Sequence[Line]) -> list[dict[str, str | int | None]]:
-    """One row per sentence with a claim: how many claims and citations it holds, and how many of them hold.
+def sentence_rows(lines: Sequence[CitationLine]) -> list[dict[str, str | int | None]]:
+    """Return one row per sentence with a claim: its numbers of claims and citations, and how many are supported.
 
-    A claim or citation without a verdict is in the number, not in the supported or precise.
+    A claim or citation without a verdict is counted, but neither as supported nor as precise.
     """
-    claims: dict[tuple[str, int | None], list[Line]] = {}
-    citations: dict[tuple[str, int | None], list[Line]] = {}
+    claims: dict[tuple[str, int | None], list[CitationLine]] = defaultdict(list)
+    citations: dict[tuple[str, int | None], list[CitationLine]] = defaultdict(list)
     for line in claims_of(lines):
-        claims.setdefault((line.answer, line.sentence), []).append(line)
+        claims[line.answer, line.sentence].append(line)
     for line in lines:
         if line.start is not None:
-            citations.setdefault((line.answer, line.sentence), []).append(line)
+            citations[line.answer, line.sentence].append(line)
     return [
         {
             "answer": answer,
-            "system": own[0].system,
+            "system": sentence_claims[0].system,
             "sentence": sentence,
-            "start": own[0].sentence_start,
-            "end": own[0].sentence_end,
-            "claims": len(own),
-            "claims_supported": sum(line.recall == 1 for line in own),
-            "claims_unjudged": sum(line.recall is None and bool(line.reason) for line in own),
-            "citations": len(marks := citations.get((answer, sentence), [])),
+            "start": sentence_claims[0].sentence_start,
+            "end": sentence_claims[0].sentence_end,
+            "claims": len(sentence_claims),
+            "claims_supported": sum(line.recall == 1 for line in sentence_claims),
+            "claims_unjudged": sum(line.recall is None and bool(line.reason) for line in sentence_claims),
+            "citations": len(marks := citations[answer, sentence]),
             "citations_precise": sum(line.precision == 1 for line in marks),
             "citations_unjudged": sum(line.state == "unjudged" for line in marks),
         }
-        for (answer, sentence), own in claims.items()
+        for (answer, sentence), sentence_claims in claims.items()
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
-    """One mark of a claim: the index of the passage it cites, what is wrong with it, and what becomes of it.
+class CitedMark:
+    """One mark of a claim: the index of the cited passage (place), its problem, and its state.
 
-    state: "judged" where the mark takes part in the verdicts.
+    state: "judged" where the passage is part of the premises.
     """
 
     mark: Mark
     place: int | None
-    problem: Problem | None
-    state: State
+    problem: MarkProblem | None
+    state: MarkState
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """A claim and its marks, before it is judged. number: in the table; None: it has none, and is in no share.
+class CitedStatement:
+    """A claim and its marks, before it is judged. number: in the table; None: the claim is in no share.
 
-    counts: recall is a share of such statements. failing: precision of marks that fail.
+    counts: whether recall counts the claim. failing: precision of marks that fail.
     """
 
     claim: Claim
-    cited: tuple[Cited, ...]
+    cited: tuple[CitedMark, ...]
     number: int | None
     counts: bool
     failing: int | None
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The passages that the claim is judged against."""
-        return tuple(one.place for one in self.cited if one.state == "judged" and one.place is not None)
+        """The indices of the passages in the claim's premise."""
+        return tuple(mark.place for mark in self.cited if mark.state == "judged" and mark.place is not None)
 
 
 def judged_lines(
     answers: Sequence[Answer],
-    stated: Sequence[Sequence[Statement]],
+    stated: Sequence[Sequence[CitedStatement]],
     entails: Entails,
     untitled: Untitled,
     reason_on_all: bool = False,
-) -> list[Line]:
-    """One line for each mark of each answer and for each uncited statement, answer by answer in the order of the text.
+) -> list[CitationLine]:
+    """Return one line for each mark and each uncited statement, by answer and in the order of the text.
 
     Recall of a statement: 1 if its cited passages together entail it, else 0; undefined where it does not count.
     Precision of a citation: 0 if recall is 0, or if it alone does not entail the statement and the others do; else 1.
-    Marks that are in no statement close an answer's lines, so that every mark in the text has its line.
+    Marks in no statement come last, so that every mark in the text has a line.
 
-    reason_on_all: marks that fail, too, have the reason for which their statement's verdict is missing.
+    reason_on_all: marks that fail also get the reason why their statement's verdict is missing.
     """
     questions = [
-        Question(one.claim.text, answer.passages, one.places)
-        for answer, own in zip(answers, stated, strict=True)
-        for one in own
+        ClaimQuestion(statement.claim.text, answer.passages, statement.places)
+        for answer, statements in zip(answers, stated, strict=True)
+        for statement in statements
     ]
     judged = iter(judge(questions, entails, untitled))
-    lines: list[Line] = []
-    for answer, own in zip(answers, stated, strict=True):
-        for statement in own:
+    lines: list[CitationLine] = []
+    for answer, statements in zip(answers, stated, strict=True):
+        for statement in statements:
             lines.extend(_lines(answer, statement, next(judged), reason_on_all))
-        lines.extend(_not_read(answer, [one.mark for statement in own for one in statement.cited]))
+        lines.extend(_not_read(answer, [citation.mark for statement in statements for citation in statement.cited]))
     return lines
 
 
-def _lines(answer: Answer, statement: Statement, judgement: Judgement, reason_on_all: bool) -> Iterator[Line]:
+def _lines(
+    answer: Answer, statement: CitedStatement, judgement: Judgement, reason_on_all: bool
+) -> Iterator[CitationLine]:
     claim, joint = statement.claim, judgement.joint
-    line = Line(
+    line = CitationLine(
         **answer_cells(answer),
         sentence=claim.sentence,
         claim_number=statement.number,
@@ -326,35 +327,35 @@ def _lines(answer: Answer, statement: Statement, judgement: Judgement, reason_on
         yield dataclasses.replace(line, state="uncited")
     why = _reason(joint) if reason_on_all and statement.counts else ""
     verdicts = iter(zip(judgement.alone, judgement.rest, strict=True))
-    for one in statement.cited:
-        alone, rest = next(verdicts) if one.state == "judged" else (None, None)
-        precision, reason = (statement.failing if one.state == "fails" else None), ""
-        if one.state == "judged" and joint is not None:
+    for citation in statement.cited:
+        alone, rest = next(verdicts) if citation.state == "judged" else (None, None)
+        precision, reason = (statement.failing if citation.state == "fails" else None), ""
+        if citation.state == "judged" and joint is not None:
             precision, reason = mark_precision(joint, alone, rest, len(statement.places))
         yield dataclasses.replace(
             line,
-            citation=one.mark.number,
-            start=one.mark.start,
-            end=one.mark.end,
+            citation=citation.mark.number,
+            start=citation.mark.start,
+            end=citation.mark.end,
             alone=None if alone is None else alone.entailed,
             rest=None if rest is None else rest.entailed,
             precision=precision,
-            state="unjudged" if reason else one.state,
-            problem=one.problem,
+            state="unjudged" if reason else citation.state,
+            problem=citation.problem,
             reason=reason or why,
             cut=any(verdict is not None and verdict.cut for verdict in (joint, alone, rest)),
         )
 
 
 def _recall(joint: Verdict | None) -> int | None:
-    """Recall of a claim by the verdict on its passages together: 0 without a passage; None where it is missing."""
+    """Recall of a claim by its joint verdict: 0 without a passage; None where the verdict is missing."""
     if joint is None:
         return 0
     return None if joint.entailed is None else int(joint.entailed)
 
 
 def mark_precision(joint: Verdict, alone: Verdict | None, rest: Verdict | None, cited: int) -> tuple[int | None, str]:
-    """Precision of one of a claim's `cited` citations, and the reason where a missing verdict leaves it open."""
+    """Return the precision of one of a claim's `cited` citations, and why it is missing."""
     if joint.entailed is None:
         return None, joint.status
     if not joint.entailed or cited == 1:
@@ -364,14 +365,14 @@ def mark_precision(joint: Verdict, alone: Verdict | None, rest: Verdict | None, 
 
 
 def _reason(*verdicts: Verdict | None) -> str:
-    """Why a verdict is missing: the first status among those that were asked for and have no decision."""
+    """Why a verdict is missing: the status of the first verdict without a decision."""
     return next((verdict.status for verdict in verdicts if verdict is not None and verdict.entailed is None), "")
 
 
-def _not_read(answer: Answer, read: Sequence[Mark]) -> Iterator[Line]:
-    """The marks of the answer that are in no claim: of forms or parts that a profile does not read, or lost there."""
+def _not_read(answer: Answer, read: Sequence[Mark]) -> Iterator[CitationLine]:
+    """The lines of the answer's marks that are in no claim."""
     for mark in unread(find_marks(answer.text, first=answer.first), read):
-        yield Line(
+        yield CitationLine(
             **answer_cells(answer),
             citation=mark.number,
             start=mark.start,

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from metaeval.citation.judging import read_claims
-from metaeval.citation.model import Answer, Pair, Verdict, writable
-from metaeval.citation.table import Line, Question, Untitled, find_place, judge, mark_precision, premise
+from metaeval.citation.model import Answer, NliPair, Verdict, writable
+from metaeval.citation.table import CitationLine, ClaimQuestion, Untitled, find_place, judge, mark_precision, premise
 from metaeval.stats.arrays import Floats
 
 TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
@@ -34,8 +34,8 @@ class JudgedClaim:
 
     id: str
     answer: Answer
-    question: Question
-    items: Mapping[Pair, int]
+    question: ClaimQuestion
+    items: Mapping[NliPair, int]
     names: tuple[str, ...]
     failing: int
     counts: bool
@@ -43,7 +43,7 @@ class JudgedClaim:
     def value(self, measure: ClaimMeasure, says: ItemJudge, untitled: Untitled) -> float | None:
         """Recall (0 or 1), or the mean precision of the marks; None where an answer that decides it is missing."""
 
-        def entails(pairs: Sequence[Pair]) -> list[Verdict]:
+        def entails(pairs: Sequence[NliPair]) -> list[Verdict]:
             return [Verdict(says(self.items[pair])) for pair in pairs]
 
         (found,) = judge([self.question], entails, untitled)
@@ -106,7 +106,7 @@ def claims_of(answers: Sequence[Answer], pipeline: str) -> Claims:
     return Claims(pipeline, tuple(found), reading.by_group, reading.untitled, reading.fields)
 
 
-def _claim(answer: Answer, number: int, lines: Sequence[Line], untitled: Untitled, first: int) -> JudgedClaim:
+def _claim(answer: Answer, number: int, lines: Sequence[CitationLine], untitled: Untitled, first: int) -> JudgedClaim:
     cited = tuple(
         place
         for line in lines
@@ -115,14 +115,14 @@ def _claim(answer: Answer, number: int, lines: Sequence[Line], untitled: Untitle
     # All together, each alone, and the others without each: two of these may be one text.
     sets = [cited, *((one,) for one in cited), *(cited[:at] + cited[at + 1 :] for at in range(len(cited)))]
     own = writable(f"{answer.id}/{number}")
-    names: dict[Pair, str] = {}
+    names: dict[NliPair, str] = {}
     for places in filter(None, sets):
         marks = "".join(f"[{place + 1}]" for place in places)
         names.setdefault((premise([answer.passages[at] for at in places], untitled), lines[0].claim), own + marks)
     return JudgedClaim(
         id=own,
         answer=answer,
-        question=Question(lines[0].claim, answer.passages, cited),
+        question=ClaimQuestion(lines[0].claim, answer.passages, cited),
         items={pair: first + place for place, pair in enumerate(names)},
         names=tuple(names.values()),
         failing=sum(line.state == "fails" and line.precision is not None for line in lines),

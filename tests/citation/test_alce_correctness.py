@@ -16,7 +16,7 @@ from metaeval.citation.alce.correctness import (
     short_answers,
     token_f1,
 )
-from metaeval.citation.measures import Share, estimate, group_codes, means
+from metaeval.citation.measures import AnswerShare, estimate, group_codes, means
 from metaeval.citation.model import Answer, Verdict
 
 
@@ -35,10 +35,10 @@ def test_normal_form_is_squads(text, normal):
 
 
 def test_short_answers_are_looked_for_as_substrings():
-    assert short_answers("He sailed in 1931, the year.", [["1931", "31"], ["May"], ["sail"]]) == Share(2, 3)
+    assert short_answers("He sailed in 1931, the year.", [["1931", "31"], ["May"], ["sail"]]) == AnswerShare(2, 3)
     assert short_answers("He sailed.", []) is None
     # As released, an alias that is empty in normal form is found in any text.
-    assert short_answers("", [["the"]]) == Share(1, 1)
+    assert short_answers("", [["the"]]) == AnswerShare(1, 1)
 
 
 def test_a_list_is_scored_by_normal_form():

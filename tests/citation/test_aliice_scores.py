@@ -15,7 +15,7 @@ import pytest
 from metaeval.citation.aliice.claims import aliice_lines, answer_cvcp, mark_offsets, read_answers
 from metaeval.citation.aliice.profile import PAPER, RELEASED, aliice_profile
 from metaeval.citation.measures import (
-    Estimate,
+    SystemEstimate,
     citation_shares,
     estimate,
     f1,
@@ -47,10 +47,10 @@ def punkt(punkt_data):
 class Scores:
     """What is measured of answers by the functions that `metaeval cite aliice` calls; precision: the profile's own."""
 
-    recall: Estimate
-    precision: Estimate
-    by_group: Estimate
-    by_mark: Estimate
+    recall: SystemEstimate
+    precision: SystemEstimate
+    by_group: SystemEstimate
+    by_mark: SystemEstimate
     f1: float | None
     spreads: list  # population standard deviations of recall and precision over answers
     cvcp: float | None

@@ -231,7 +231,7 @@ def test_replies_out_of_form_are_asked_for_once_more_and_both_attempts_are_kept(
             note = chat.note()
             # The first attempt stays where the second is no better, and both are paid for.
             assert spent_on(chat.heard).tokens_in == 400
-            assert spent_on([*chat.heard, *chat.besides]).tokens_in == 600
+            assert spent_on([*chat.heard, *chat.superseded]).tokens_in == 600
         assert heard == ['{"number": 7, "words": [1, "two"]}'] * 2 + ["It is 1.", "It is 1."]
         assert note.endswith("; 2 unparsed replies asked for again, 1 of them read then")
         with open_chat(chosen) as chat:

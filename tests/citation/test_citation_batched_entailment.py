@@ -3,7 +3,7 @@
 import pytest
 
 from metaeval.citation.model import Passage, Verdict
-from metaeval.citation.table import Question, find_place, judge, needed, premise
+from metaeval.citation.table import ClaimQuestion, find_place, judge, needed, premise
 
 YES, NO, OPEN = Verdict(True), Verdict(False), Verdict(None, status="failed")
 PASSAGES = (Passage("one"), Passage("two"), Passage("three"))
@@ -22,7 +22,11 @@ class Backend:
 
 def test_three_calls_for_all_questions_and_only_what_the_rule_looks_at():
     backend = Backend("one\ntwo\nthree", "one", "one\nthree", "two")
-    questions = [Question("c", PASSAGES, (0, 1, 2)), Question("c", PASSAGES, (1,)), Question("c", PASSAGES, ())]
+    questions = [
+        ClaimQuestion("c", PASSAGES, (0, 1, 2)),
+        ClaimQuestion("c", PASSAGES, (1,)),
+        ClaimQuestion("c", PASSAGES, ()),
+    ]
     first, second, third = judge(questions, backend)
     assert [[text for text, _ in batch] for batch in backend.batches] == [
         ["one\ntwo\nthree", "two"],  # joint; a single passage is its own joint premise
@@ -38,26 +42,26 @@ def test_three_calls_for_all_questions_and_only_what_the_rule_looks_at():
 
 def test_a_question_that_is_not_jointly_entailed_is_asked_once():
     backend = Backend("one", "two")
-    judge([Question("c", PASSAGES, (0, 1))], backend)
+    judge([ClaimQuestion("c", PASSAGES, (0, 1))], backend)
     assert backend.batches == [[("one\ntwo", "c")]]
 
 
 def test_no_pair_is_asked_twice_over_all_questions():
     backend = Backend("one\ntwo")
-    judge([Question("c", PASSAGES, (0, 1))] * 3, backend)
+    judge([ClaimQuestion("c", PASSAGES, (0, 1))] * 3, backend)
     assert backend.batches == [[("one\ntwo", "c")], [("one", "c"), ("two", "c")]]
 
 
 def test_of_a_passage_that_is_cited_twice_the_rest_holds_the_other():
     backend = Backend("one\ntwo\none")
-    judge([Question("c", PASSAGES, (0, 1, 0))], backend)
+    judge([ClaimQuestion("c", PASSAGES, (0, 1, 0))], backend)
     # Without the first "one" the rest is "two\none", for both of its marks.
     assert [text for text, _ in backend.batches[2]] == ["two\none", "one\none"]
 
 
 def test_a_backend_that_loses_a_verdict_is_caught():
     with pytest.raises(ValueError, match="zip"):
-        judge([Question("c", PASSAGES, (0,))], lambda pairs: [])
+        judge([ClaimQuestion("c", PASSAGES, (0,))], lambda pairs: [])
 
 
 @pytest.mark.parametrize(

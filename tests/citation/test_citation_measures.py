@@ -3,31 +3,23 @@
 import numpy as np
 import pytest
 
+from metaeval.citation import measures
 from metaeval.citation.aliice.claims import aliice_lines, read_answers
 from metaeval.citation.aliice.profile import aliice_profile
-from metaeval.citation.measures import (
-    Share,
-    estimate,
-    f1,
-    group_codes,
-    macro,
-    means,
-    micro,
-    precisions,
-    recalls,
-    zero_where_undefined,
-)
+from metaeval.citation.measures import AnswerShare, estimate, f1, group_codes, macro, means, micro, precisions, recalls
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.sentences import find_sentence_splitter
-from metaeval.citation.table import Line, counts
+from metaeval.citation.table import CitationLine, counts
 from metaeval.stats.intervals import Resampling
 
 ANSWERS = [Answer("a", "", (), group="q1"), Answer("b", "", (), group="q1"), Answer("c", "", (), group="q2")]
 
 
 def line(answer, claim, recall, precision=None, state="judged"):
-    return Line(answer=answer, claim_number=claim, recall=recall, precision=precision, state=state, start=0, end=1)
+    return CitationLine(
+        answer=answer, claim_number=claim, recall=recall, precision=precision, state=state, start=0, end=1
+    )
 
 
 LINES = [
@@ -40,8 +32,8 @@ LINES = [
 
 
 def test_recall_counts_claims_and_precision_citations():
-    assert recalls(ANSWERS, LINES) == [Share(1, 2), Share(1, 1, open=1), Share(0, 0)]
-    assert precisions(ANSWERS, LINES) == [Share(1, 2), Share(1, 1, open=1), Share(0, 0)]
+    assert recalls(ANSWERS, LINES) == [AnswerShare(1, 2), AnswerShare(1, 1, open=1), AnswerShare(0, 0)]
+    assert precisions(ANSWERS, LINES) == [AnswerShare(1, 2), AnswerShare(1, 1, open=1), AnswerShare(0, 0)]
 
 
 def test_macro_is_the_mean_of_values_and_micro_the_share_of_all():
@@ -65,7 +57,7 @@ def test_one_group_with_a_value_has_no_interval():
 
 
 def test_a_missing_verdict_lies_between_a_miss_and_a_hit():
-    share = Share(1, 1, open=1)
+    share = AnswerShare(1, 1, open=1)
     assert (share.filled(False).value, share.value, share.filled(True).value) == (0.5, 1.0, 1.0)
 
 
@@ -84,9 +76,14 @@ def test_lengths_must_agree_and_ids_differ():
 
 
 def test_zero_precision_is_for_answers_with_claims_and_without_citations():
-    recall = [Share(0, 2), Share(0, 0), Share(1, 2), Share(0, 0, open=1)]
-    precision = [Share(0, 0), Share(0, 0), Share(1, 3), Share(0, 0, open=1)]
-    assert zero_where_undefined(precision, recall) == [Share(0, 1), Share(0, 0), Share(1, 3), Share(0, 0, open=1)]
+    recall = [AnswerShare(0, 2), AnswerShare(0, 0), AnswerShare(1, 2), AnswerShare(0, 0, open=1)]
+    precision = [AnswerShare(0, 0), AnswerShare(0, 0), AnswerShare(1, 3), AnswerShare(0, 0, open=1)]
+    assert measures.zero_where_undefined(precision, recall) == [
+        AnswerShare(0, 1),
+        AnswerShare(0, 0),
+        AnswerShare(1, 3),
+        AnswerShare(0, 0, open=1),
+    ]
 
 
 def test_an_answer_without_a_group_is_its_questions_and_without_a_question_one_by_itself():

@@ -2,16 +2,16 @@
 
 import dataclasses
 
-from metaeval.citation.table import Line, claims_of, counts, sentence_rows, unjudged
+from metaeval.citation.table import CitationLine, claims_of, counts, sentence_rows, unjudged
 
 LINES = [
-    Line(answer="a", group="q", sentence=1, claim_number=1, claim="Rain, “x”\n", citation=2, start=4, end=7, joint=True,
-         score=0.5, recall=1, precision=1),
-    Line(answer="a", group="q", sentence=1, claim_number=1, claim="Rain, “x”\n", citation=9, start=7, end=10,
-         joint=True, recall=1, precision=0, state="fails", problem="out of range"),
-    Line(answer="a", group="q", sentence=2, claim_number=2, claim="\ud800", recall=0, state="uncited"),
-    Line(answer="b", sentence=1, claim_number=1, citation=1, start=0, end=3, state="unjudged", reason="failed"),
-    Line(answer="b", start=9, end=11, state="not read", problem="unparsable"),
+    CitationLine(answer="a", group="q", sentence=1, claim_number=1, claim="Rain, “x”\n", citation=2, start=4, end=7,
+                 joint=True, score=0.5, recall=1, precision=1),
+    CitationLine(answer="a", group="q", sentence=1, claim_number=1, claim="Rain, “x”\n", citation=9, start=7, end=10,
+                 joint=True, recall=1, precision=0, state="fails", problem="out of range"),
+    CitationLine(answer="a", group="q", sentence=2, claim_number=2, claim="\ud800", recall=0, state="uncited"),
+    CitationLine(answer="b", sentence=1, claim_number=1, citation=1, start=0, end=3, state="unjudged", reason="failed"),
+    CitationLine(answer="b", start=9, end=11, state="not read", problem="unparsable"),
 ]  # fmt: skip
 
 
@@ -27,7 +27,9 @@ def test_counts_put_every_mark_in_one_state():
 
 
 def test_marks_behind_the_full_stop_are_told_by_the_sentences_that_open_on_them():
-    opening = Line(answer="a", sentence=2, claim_number=2, sentence_start=11, start=11, end=17, citation=1, recall=0)
+    opening = CitationLine(
+        answer="a", sentence=2, claim_number=2, sentence_start=11, start=11, end=17, citation=1, recall=0
+    )
     other = dataclasses.replace(opening, start=20, end=23)
     # The two numbers of one bracket, "[1, 4]", open one sentence.
     table = [opening, dataclasses.replace(opening, citation=4), other]

@@ -4,16 +4,8 @@ import json
 
 import pytest
 
-from metaeval.citation.citeeval.baselines import (
-    NO_PASSAGE,
-    UNREAD,
-    Open,
-    attrscore,
-    attrscore_by_metric,
-    attrscore_by_model,
-    attrscore_inquiries,
-    known,
-)
+from metaeval.citation.citeeval import baselines
+from metaeval.citation.citeeval.baselines import NO_PASSAGE, UNREAD, Open, attrscore, attrscore_inquiries, known
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.values import baseline_options, citeeval_options
@@ -39,7 +31,7 @@ def asked(text, **options):
 def labels(text, *answers, **options):
     responses, splits = asked(text, **options)
     inquiries = attrscore_inquiries(responses, splits, Asking(model="tiny").request)
-    (found,) = attrscore_by_model(splits, list(zip(inquiries, answers, strict=True)))
+    (found,) = baselines.attrscore_by_model(splits, list(zip(inquiries, answers, strict=True)))
     return found
 
 
@@ -103,11 +95,11 @@ def test_a_metric_labels_each_pair_once():
         return [{"It is long.": "Attributable", "It is deep.": None}[claim] for _, claim in pairs]
 
     responses, splits = asked("It is long [1]. It is deep [1]. It is long [1].")
-    (found,) = attrscore_by_metric(responses, splits, label)
+    (found,) = baselines.attrscore_by_metric(responses, splits, label)
     reference = "Title: Oder\nIt is 840 km long."
     assert batches == [[(reference, "It is long."), (reference, "It is deep.")]]
     assert [one.labels for one in found] == [("Attributable",), (None,), ("Attributable",)]
     assert [one.value() for one in found] == [known(1.0), Open(None, 0.0, 1.0), known(1.0)]
     uncited = asked("It is long.")
-    assert attrscore_by_metric(*uncited, label)[0][0].value() == known(0.0)
+    assert baselines.attrscore_by_metric(*uncited, label)[0][0].value() == known(0.0)
     assert len(batches) == 1  # nothing to label, nothing asked

@@ -5,17 +5,9 @@ from random import Random
 
 import pytest
 
-from metaeval.citation.citeeval.baselines import (
-    TRIPLE,
-    UNDEFINED,
-    Open,
-    autoais,
-    known,
-    mean,
-    response_triple,
-    response_value,
-)
-from metaeval.citation.citeeval.splitting import Split, Statement, split_response
+from metaeval.citation.citeeval import baselines
+from metaeval.citation.citeeval.baselines import TRIPLE, UNDEFINED, Open, known, mean, response_triple, response_value
+from metaeval.citation.citeeval.splitting import ResponseStatement, Split, split_response
 from metaeval.citation.citeeval.values import citeeval_options
 from metaeval.citation.model import Answer, Passage, Verdict
 
@@ -41,7 +33,7 @@ def triples(text, *true, missing=(), **options):
         return [Verdict(None if text in missing else text in true) for text, _ in pairs]
 
     split = split_response(answer, citeeval_options(**options))
-    (found,) = autoais([answer], [split], entails)
+    (found,) = baselines.autoais([answer], [split], entails)
     assert len(batches) <= 3
     return found
 
@@ -59,9 +51,13 @@ def test_a_citation_of_no_passage_supports_nothing():
     found = triples("It is long [1][9].", "one", highest=10)
     assert found == [exact(0.5, 1.0, pytest.approx(2 / 3))]
     assert triples("It is long [9].", highest=10) == [exact(0.0, 0.0, 0.0)]
-    published = Split((Statement(1, "It is long.", (0, 1), 0, 0),), no_answer=False)  # 0 is not the last passage
+    published = Split(
+        (ResponseStatement(1, "It is long.", (0, 1), 0, 0),), no_answer=False
+    )  # 0 is not the last passage
     asked = []
-    autoais([Answer("a", "", PASSAGES)], [published], lambda pairs: asked.extend(pairs) or [Verdict(True)] * len(pairs))
+    baselines.autoais(
+        [Answer("a", "", PASSAGES)], [published], lambda pairs: asked.extend(pairs) or [Verdict(True)] * len(pairs)
+    )
     assert asked == [("one", "It is long.")]
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from metaeval.citation.citeeval.evaluate import estimates, evaluate, values_of
-from metaeval.citation.citeeval.judge import Asking, Judged
+from metaeval.citation.citeeval.judge import Asking, ResponseJudgement
 from metaeval.citation.citeeval.values import PAPER, RELEASED
 from metaeval.citation.human.agreement import agreement, agreement_on_contexts, alphas
 from metaeval.citation.human.readers import read_human, read_human_set, read_statements
@@ -44,7 +44,7 @@ def files(citebench):
 
 def judged(name, without=()):
     own = dict(enumerate(RESPONSES[name], start=1))
-    return Judged(
+    return ResponseJudgement(
         "read",
         "read",
         {n: context for n, (_, context, _, _) in own.items()},

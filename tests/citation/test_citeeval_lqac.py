@@ -8,17 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.citeeval.baselines import (
-    KINDS,
-    TRIPLE,
-    UNDEFINED,
-    Open,
-    known,
-    lqac,
-    lqac_inquiries,
-    lqac_response,
-    mean,
-)
+from metaeval.citation.citeeval import baselines
+from metaeval.citation.citeeval.baselines import KINDS, TRIPLE, Open, known, lqac, lqac_inquiries, lqac_response, mean
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.values import citeeval_options
@@ -107,10 +98,10 @@ def test_values_of_statements_by_hand():
     assert found[1].values == exact(0.0, 1.0, 0.0)
     # Support partial: R 1/2, P 1, F1 2 * 0.5 / 1.5.
     assert found[2].values == exact(1.0, 0.5, pytest.approx(2 / 3))
-    assert [one.said for one in found] == ["full", "needs none", "partial"]
+    assert [one.verdict for one in found] == ["full", "needs none", "partial"]
     assert [one.relevant for one in found] == [(True, False), (), (True,)]
     (lacks,), _ = judged("It is long.", NEEDED)
-    assert (lacks.values, lacks.said) == (exact(0.0, 0.0, 0.0), "needs a citation")
+    assert (lacks.values, lacks.verdict) == (exact(0.0, 0.0, 0.0), "needs a citation")
     (none,), _ = judged("It is long [1].", NONE, RELEVANT)
     assert none.values == exact(1.0, 0.0, 0.0)
 
@@ -134,7 +125,7 @@ def test_in_the_scenario_of_cited_statements_the_others_are_masked():
     alone, uncited = judged("It is long.", NOT_NEEDED)
     for aggregation in ("statements", "response"):
         assert lqac_response(alone, uncited, "cited", aggregation) == exact(0.0, 0.0, 0.0)
-        assert lqac_response([], [], "cited", aggregation) == dict.fromkeys(TRIPLE, UNDEFINED)
+        assert lqac_response([], [], "cited", aggregation) == dict.fromkeys(TRIPLE, baselines.UNDEFINED)
 
 
 def test_what_gives_nothing_to_read_is_not_asked_and_supports_nothing():
@@ -144,7 +135,7 @@ def test_what_gives_nothing_to_read_is_not_asked_and_supports_nothing():
     ((found,),) = lqac([response], [split], list(zip(inquiries, [FULL, RELEVANT], strict=True)))
     assert (found.relevant, found.values["precision"].value) == ((True, False, False), pytest.approx(1 / 3))
     (nothing,), _ = judged("It is long [9][3].", highest=10)
-    assert (nothing.values, nothing.said) == (exact(0.0, 0.0, 0.0), "none")
+    assert (nothing.values, nothing.verdict) == (exact(0.0, 0.0, 0.0), "none")
 
 
 def test_a_response_that_found_no_answer_is_not_asked_about_and_needs_no_citation():
@@ -169,7 +160,7 @@ BAD = [
 @pytest.mark.parametrize("bad", BAD)
 def test_a_reply_out_of_form_is_missing_and_never_a_number(bad):
     (found,), cited = judged("It is long [1].", bad, RELEVANT)
-    assert found.said is None
+    assert found.verdict is None
     assert found.states == {"unparsed": 1, "read": 1}
     assert (of(found.values), of(found.values, "least")) == ((1.0, None, None), (1.0, 0.0, 0.0))
     assert of(found.values, "most") == (1.0, 1.0, 1.0)
@@ -233,7 +224,7 @@ def test_the_mean_over_responses_lies_within_what_it_could_be_however_words_are_
     for own, split in zip(found, splits, strict=True):
         for one, statement in zip(own, split.statements, strict=True):
             kind = "lqac_recall" if statement.citations else "lqac_need"
-            if one.said is None:
+            if one.verdict is None:
                 assert one.recall.point == pytest.approx(sum(known_of[kind]) / len(known_of[kind]))
 
 

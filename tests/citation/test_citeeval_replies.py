@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.citeeval.editing import REASONS, Edit
-from metaeval.citation.citeeval.judge import Words, read_json, read_tags, reply_schema
+from metaeval.citation.citeeval.judge import ParsedReply, read_json, read_tags, reply_schema
 
 DELETE = {"action": "delete", "citation": 6, "reason": "misleading"}
 ADD = {"action": "add", "citation": 7, "reason": "credibility"}
@@ -28,9 +28,9 @@ def reply(*statements):
 
 def test_contexts_edits_and_ratings_by_statement():
     found = read_json(reply(*(context(n, name) for n, name in enumerate(["query", "model"], 1))), "attribution", {1, 2})
-    assert found == Words(contexts={1: 1, 2: 4})
+    assert found == ParsedReply(contexts={1: 1, 2: 4})
     found = read_json(reply(review(2, 5), review(1, 2, [DELETE, ADD])), "editing", {1, 2})
-    assert found == Words(edits={1: (Edit("delete", 1, 6), Edit("add", 3, 7)), 2: ()}, stars={1: 2, 2: 5})
+    assert found == ParsedReply(edits={1: (Edit("delete", 1, 6), Edit("add", 3, 7)), 2: ()}, stars={1: 2, 2: 5})
 
 
 def test_one_block_of_code_around_the_object_is_no_fault():
@@ -74,7 +74,7 @@ def test_a_reply_of_another_form_is_not_read_at_all(text):
 )
 def test_an_entry_out_of_the_schema_is_counted_as_a_whole_and_the_others_are_read(entry):
     said = read_json(reply(entry, review(2, 3)), "editing", {1, 2})
-    assert said == Words(edits={2: ()}, stars={2: 3}, problems=Counter({"out of schema": 1}))
+    assert said == ParsedReply(edits={2: ()}, stars={2: 3}, problems=Counter({"out of schema": 1}))
 
 
 def test_invented_and_repeated_statements_are_counted_and_count_for_nothing():
@@ -145,10 +145,10 @@ def test_numbers_too_long_to_be_meant_are_out_of_the_schema():
         said = read_tags(f'<{tag} sentence_id="1">{long}</{tag}><{tag} sentence_id="2"> 4 </{tag}>', module, {1, 2})
         assert ({**said.contexts, **said.stars}, said.problems) == ({2: 4}, {"out of schema": 1})
         said = read_tags(f'<{tag} sentence_id="{long}">4</{tag}>', module, {1, 2})
-        assert said == Words(problems=Counter({"no such statement": 1}))
+        assert said == ParsedReply(problems=Counter({"no such statement": 1}))
     for citation, reason in ((long, "1"), ("1", long)):
         text = f'<editing sentence_id="1"><DELETE citation="{citation}">{reason}</DELETE></editing>'
-        assert read_tags(text, "editing", {1}) == Words(problems=Counter({"out of schema": 1}))
+        assert read_tags(text, "editing", {1}) == ParsedReply(problems=Counter({"out of schema": 1}))
 
 
 @pytest.mark.parametrize(

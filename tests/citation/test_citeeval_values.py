@@ -5,17 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from metaeval.citation.citeeval.editing import (
-    ACTIONS,
-    PUBLISHED,
-    Coefficients,
-    Edit,
-    actions,
-    edit_distance,
-    edit_problems,
-    edited,
-    refit,
-)
+from metaeval.citation.citeeval import editing
+from metaeval.citation.citeeval.editing import ACTIONS, PUBLISHED, Coefficients, Edit, actions, edited, refit
 from metaeval.citation.citeeval.values import (
     LACKS,
     MISSING,
@@ -23,7 +14,7 @@ from metaeval.citation.citeeval.values import (
     PAPER,
     RELEASED,
     UNDECIDED,
-    Value,
+    StatementValue,
     both,
     by_edits,
     by_rating,
@@ -65,12 +56,12 @@ def test_the_prompts_own_example_is_0491_and_as_released_0992():
     ],
 )
 def test_edits_that_cannot_be_are_counted_and_leave_no_value(citations, edits, problems):
-    assert edit_problems(citations, edits, range(1, 6)) == problems
+    assert editing.edit_problems(citations, edits, range(1, 6)) == problems
     value = by_edits(citations, RETRIEVAL, edits, PAPER, passages=5)
     assert (value.state == "missing") == bool(problems)
     # As it stands: the released code scores whatever it is given.
     lenient = by_edits(citations, RETRIEVAL, edits, citeeval_options(bad_edits="as it stands"), passages=5)
-    assert lenient.value == edit_distance(citations, edits)
+    assert lenient.value == editing.edit_distance(citations, edits)
 
 
 def test_applying_edits_gives_the_citations_that_the_judge_wants():
@@ -91,7 +82,7 @@ def test_an_action_that_was_never_seen_keeps_its_published_coefficient():
     for name in {*ACTIONS} - {"KEEP", "DELETE_1"}:
         assert fitted.action[name] == PUBLISHED.action[name]
     # So a statement whose only citation is redundant is worth what it was: 0.5318322 - 0.01090173.
-    assert edit_distance((1,), (Edit("delete", 3, 1),), fitted) == pytest.approx(0.52093047, abs=1e-8)
+    assert editing.edit_distance((1,), (Edit("delete", 3, 1),), fitted) == pytest.approx(0.52093047, abs=1e-8)
 
 
 def test_of_coefficients_that_fit_equally_well_those_nearest_to_the_published_are_taken():
@@ -283,4 +274,4 @@ def test_a_statement_that_may_need_none_moves_the_bounds_either_way():
 
 def test_an_unlike_number_of_statements_is_refused():
     with pytest.raises(ValueError, match="argument 2 is longer"):
-        in_scenario([Value(1.0, "rated")], [True, False], "full")
+        in_scenario([StatementValue(1.0, "rated")], [True, False], "full")

@@ -6,17 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.human.model import (
-    NO_VALUE,
-    RatedStatement,
-    SpanValue,
-    Valued,
-    align,
-    filled,
-    mean_of,
-    rating_of,
-    response_rating,
-)
+from metaeval.citation.human import model
+from metaeval.citation.human.model import NO_VALUE, SpanValue, Valued, align, filled, mean_of, response_rating
 from metaeval.citation.readers.expertqa import with_marks, written
 from metaeval.citation.sentences import sentence_spans
 
@@ -24,7 +15,7 @@ MISSING = Valued(None, "missing", "failed")
 
 
 def statements(*ends):
-    return [RatedStatement(start, end, "", (1.0,)) for start, end in ends]
+    return [model.RatedStatement(start, end, "", (1.0,)) for start, end in ends]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +33,7 @@ def statements(*ends):
     ],
 )
 def test_half_of_the_annotators_or_more_have_to_be_there(ratings, expected):
-    assert rating_of(ratings) == expected
+    assert model.rating_of(ratings) == expected
 
 
 def test_a_response_is_the_mean_of_what_is_rated():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.human.readers import read_given, read_human_set
+from metaeval.citation.human.readers import read_human_set, read_score_file
 from metaeval.citation.readers.answers import read_answers
 from metaeval.errors import UserError
 
@@ -150,7 +150,7 @@ BENCH = {"sample_idx": 1, "prediction_sentences_and_citations": []}
         ([[OWN]], {}, "field 'statements' is missing"),
         ([[STATED], [expertqa()]], {}, "All files are to be of one format, and these are expertqa and jsonl"),
         ([[STATED]], {"form": "expertqq"}, "Did you mean 'expertqa'"),
-        ([[STATED]], {"human": Path("h.json")}, "--human goes with CiteBench's statements; answers in jsonl"),
+        ([[STATED]], {"human": Path("h.json")}, "--human goes with CiteBench's statements"),
         ([[BENCH]], {}, "statements and its judgements are two files"),
         ([[{"q": 1}]], {}, "no known format of rated answers has the fields q"),
         ([[]], {}, "holds no answers"),
@@ -171,7 +171,7 @@ def test_two_files_of_one_name(tmp_path):
 def scores(tmp_path, *rows):
     path = lines(tmp_path, {**OWN, "statements": [{"start": 0, "end": 15, "ratings": [1]}]})
     answers = {own.answer.id: own.answer for own in read_human_set([path]).answers}
-    return read_given(lines(tmp_path, *rows, name="theirs.jsonl"), answers)
+    return read_score_file(lines(tmp_path, *rows, name="theirs.jsonl"), answers)
 
 
 def test_scores_made_elsewhere(tmp_path):
@@ -182,7 +182,7 @@ def test_scores_made_elsewhere(tmp_path):
         {"answer": "a1", "value": -3, "measure": "whole"},
     )
     assert list(found) == ["theirs", "whole"]
-    assert [(one.start, one.said.value, one.said.state) for one in found["theirs"].spans["a1"]] == [
+    assert [(one.start, one.value.value, one.value.state) for one in found["theirs"].spans["a1"]] == [
         (0, 0.5, "valued"),
         (16, None, "missing"),
     ]

@@ -5,16 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from metaeval.citation.citeeval.editing import (
-    ACTIONS,
-    PUBLISHED,
-    Coefficients,
-    Edit,
-    coefficients_text,
-    edit_distance,
-    fingerprint,
-    read_coefficients,
-)
+from metaeval.citation.citeeval import editing
+from metaeval.citation.citeeval.editing import PUBLISHED, Edit, coefficients_text, fingerprint, read_coefficients
 from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.splitting import split_response
@@ -42,9 +34,9 @@ def test_what_people_always_say_of_an_edit_is_what_it_is_worth():
     assert found.refitted == pytest.approx([0.0, 0.5] * 10, abs=1e-12)
     # By the published coefficients: 0.06935712 and 0.5318322, each with the intercept -0.0109017...
     assert found.published == pytest.approx([0.0584553912, 0.5209304712] * 10, abs=1e-9)
-    assert {name: found.used[name] for name in ACTIONS if found.used[name]} == {"DELETE_1": 10, "DELETE_3": 10}
+    assert {name: found.used[name] for name in editing.ACTIONS if found.used[name]} == {"DELETE_1": 10, "DELETE_3": 10}
     # Half of each action is worth half of each: shares, as in the mean over citations.
-    both = edit_distance((1, 2), [DELETE_1, Edit("delete", 3, 2)], found.coefficients)
+    both = editing.edit_distance((1, 2), [DELETE_1, Edit("delete", 3, 2)], found.coefficients)
     assert both == pytest.approx(0.25, abs=1e-12)
 
 
@@ -103,7 +95,7 @@ def test_the_file_gives_back_what_was_written(tmp_path):
     path = tmp_path / "coefficients.json"
     path.write_text(coefficients_text(PUBLISHED, {"judge": "tiny"}))
     assert read_coefficients(path) == PUBLISHED
-    other = Coefficients({**PUBLISHED.action, "KEEP": 0.9}, PUBLISHED.intercept)
+    other = editing.Coefficients({**PUBLISHED.action, "KEEP": 0.9}, PUBLISHED.intercept)
     assert fingerprint(PUBLISHED) == fingerprint(read_coefficients(path)) != fingerprint(other)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 pytest.importorskip("spacy", reason="needs the extra 'citation'")
 
 from metaeval.citation.chat import ChatOptions
-from metaeval.citation.measures import Share
+from metaeval.citation.measures import AnswerShare
 from metaeval.citation.model import Answer, Verdict
 from metaeval.citation.parsers.parse import Parse, find_parser, stored_parser
 from metaeval.citation.scifi.entailment import assign, fact_lines
@@ -97,11 +97,11 @@ def test_a_claim_said_twice_is_held_against_the_nearest_citation_or_with_own_gro
     lines = fact_lines([found], failing)
     # Nearest to the end, 21, is [2] at 13; no fact is held against [1].
     assert [(line.citations, line.cited_at, line.distance) for line in lines] == [((2,), 13, 8)]
-    assert citations_without_facts([found], lines) == [Share(1, 2, 0)]
+    assert citations_without_facts([found], lines) == [AnswerShare(1, 2, 0)]
     assert against_parser([found], lines) == (0, 1)
     kept = fact_lines([found], failing, OWN)
     assert [(line.citations, line.cited_at, line.distance) for line in kept] == [((1, 2), 4, 17)]
-    assert citations_without_facts([found], kept, OWN) == [Share(0, 2, 0)]
+    assert citations_without_facts([found], kept, OWN) == [AnswerShare(0, 2, 0)]
 
 
 def test_of_a_sentence_that_the_parser_cannot_part_all_citations_but_the_last_are_unused(small):
@@ -111,8 +111,8 @@ def test_of_a_sentence_that_the_parser_cannot_part_all_citations_but_the_last_ar
     ):
         found = read(text, small)
         assert [(fact.text, fact.own) for fact in found.facts] == facts
-        assert citations_without_facts([found], fact_lines([found], failing)) == [Share(1, 2, 0)]
-        assert citations_without_facts([found], fact_lines([found], failing, OWN), OWN) == [Share(0, 2, 0)]
+        assert citations_without_facts([found], fact_lines([found], failing)) == [AnswerShare(1, 2, 0)]
+        assert citations_without_facts([found], fact_lines([found], failing, OWN), OWN) == [AnswerShare(0, 2, 0)]
 
 
 def test_of_a_merged_group_the_first_mark_alone_counts_where_the_options_say_so():
@@ -121,8 +121,8 @@ def test_of_a_merged_group_the_first_mark_alone_counts_where_the_options_say_so(
     lines, kept = fact_lines([found], failing, first), fact_lines([found], failing, both)
     assert [line.citations for line in (*lines, *kept)] == [(2,), (1, 2)]
     # Of four marks the one fact has [2], or [1] and [2].
-    assert citations_without_facts([found], lines, first) == [Share(3, 4, 0)]
-    assert citations_without_facts([found], kept, both) == [Share(2, 4, 0)]
+    assert citations_without_facts([found], lines, first) == [AnswerShare(3, 4, 0)]
+    assert citations_without_facts([found], kept, both) == [AnswerShare(2, 4, 0)]
 
 
 def test_a_fact_has_the_nearest_citation_or_with_own_group_the_one_it_was_cut_out_for(small):
@@ -135,10 +135,10 @@ def test_a_fact_has_the_nearest_citation_or_with_own_group_the_one_it_was_cut_ou
     # The first claim ends with "made", behind which [3] is nearer than [1] and [2].
     assert [line.citations for line in lines] == [(3,), (2,), (3,)]
     assert against_parser([found], lines) == (1, 3)
-    assert citations_without_facts([found], lines) == [Share(1, 3, 0)]
+    assert citations_without_facts([found], lines) == [AnswerShare(1, 3, 0)]
     assert [line.citations for line in kept] == [(1,), (2,), (3,)]
     assert against_parser([found], kept) == (0, 3)
-    assert citations_without_facts([found], kept, OWN) == [Share(0, 3, 0)]
+    assert citations_without_facts([found], kept, OWN) == [AnswerShare(0, 3, 0)]
 
 
 def test_a_parse_whose_tokens_are_not_the_texts_own_gives_facts_without_segments():

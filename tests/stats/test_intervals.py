@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.measures import Share, estimate, macro, means, micro
+from metaeval.citation.measures import AnswerShare, estimate, macro, means, micro
 from metaeval.stats.arrays import weighted_sums
 from metaeval.stats.influence import COUNTS
 from metaeval.stats.intervals import LOST_WITHOUT_A_GROUP, ONE_GROUP, Resampling, intervals
@@ -61,7 +61,7 @@ def test_no_interval_says_why():
 
 
 def test_means_of_answers_stay_in_their_range_and_have_a_width_at_its_end():
-    all_supported = estimate(macro([Share(2, 2)] * 10), EVERY, 10)
+    all_supported = estimate(macro([AnswerShare(2, 2)] * 10), EVERY, 10)
     assert (all_supported.low, all_supported.high) == pytest.approx((0.05 ** (1 / 10), 1.0))
 
     rare = estimate(means([0.0] * 9 + [5.0], COUNTS), EVERY, 10)
@@ -70,8 +70,8 @@ def test_means_of_answers_stay_in_their_range_and_have_a_width_at_its_end():
 
 
 def test_groups_of_many_citations_count_as_the_few_that_they_are():
-    even = estimate(micro([Share(k % 2, 2) for k in range(40)]), np.arange(40), 40)
-    large = [Share(60, 120), *(Share(k % 2, 2) for k in range(39))]
+    even = estimate(micro([AnswerShare(k % 2, 2) for k in range(40)]), np.arange(40), 40)
+    large = [AnswerShare(60, 120), *(AnswerShare(k % 2, 2) for k in range(39))]
     uneven = estimate(micro(large), np.arange(40), 40)
     assert even.low is not None
     # One answer holds three of five citations: about two effective groups of forty.

@@ -12,8 +12,8 @@ from metaeval.citation.profiles import by_profile, changed_profile, profile_of
 from metaeval.citation.sentences import (
     UNCLOSED,
     Leading,
+    LocatedText,
     MarkStyles,
-    Reading,
     added,
     find_marks,
     joined,
@@ -21,7 +21,16 @@ from metaeval.citation.sentences import (
     prepare,
     split,
 )
-from metaeval.citation.table import Cited, Line, State, Statement, Untitled, Zero, find_place, judged_lines
+from metaeval.citation.table import (
+    CitationLine,
+    CitedMark,
+    CitedStatement,
+    MarkState,
+    Untitled,
+    Zero,
+    find_place,
+    judged_lines,
+)
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
 
@@ -84,7 +93,7 @@ def alce_options(profile: str = "paper", **changes: Any) -> AlceOptions:
 _WORD = re.compile(r"\w")
 
 
-def statements(answer: Answer, options: AlceOptions, splitter: SentenceSplitter = RULES) -> list[Statement]:
+def statements(answer: Answer, options: AlceOptions, splitter: SentenceSplitter = RULES) -> list[CitedStatement]:
     """The statements of one answer, in order."""
     reading = prepare(answer.text, options.lines)
     if options.statements == "list items":
@@ -94,7 +103,7 @@ def statements(answer: Answer, options: AlceOptions, splitter: SentenceSplitter 
     return [_statement(unit, number, answer, options) for number, unit in enumerate(units, start=1)]
 
 
-def _items(reading: Reading, answer: Answer, options: AlceOptions) -> Iterator[Reading]:
+def _items(reading: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[LocatedText]:
     """The items of a list, each behind the question; full stops and then commas at the end are cut, as released."""
     end = len(reading.text.rstrip().rstrip(".").rstrip(","))
     inside = [
@@ -110,7 +119,7 @@ def _items(reading: Reading, answer: Answer, options: AlceOptions) -> Iterator[R
         start = match.end()
 
 
-def _statement(unit: Reading, number: int, answer: Answer, options: AlceOptions) -> Statement:
+def _statement(unit: LocatedText, number: int, answer: Answer, options: AlceOptions) -> CitedStatement:
     where = unit.span()
     cited = tuple(_cited(unit, answer, options))
     text = clean(unit, answer, options).text.strip()
@@ -121,22 +130,22 @@ def _statement(unit: Reading, number: int, answer: Answer, options: AlceOptions)
     claim = Claim(text, marks, number, where.start, where.end)
     if options.wordless == "skip" and not _WORD.search(clean(own, answer, options).text):
         lost = tuple(replace(one, state="no statement") for one in cited)
-        return Statement(claim, lost, number=None, counts=False, failing=None)
+        return CitedStatement(claim, lost, number=None, counts=False, failing=None)
     if options.out_of_range == "mark fails":
-        return Statement(claim, cited, number, counts=True, failing=0)
+        return CitedStatement(claim, cited, number, counts=True, failing=0)
     if any(one.state == "fails" for one in cited):
         # A sentence that fails as a whole takes its other marks with it.
         cited = tuple(replace(one, state="fails") if one.state == "judged" else one for one in cited)
-    return Statement(claim, cited, number, counts=True, failing=None)
+    return CitedStatement(claim, cited, number, counts=True, failing=None)
 
 
-def _cited(unit: Reading, answer: Answer, options: AlceOptions) -> Iterator[Cited]:
+def _cited(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[CitedMark]:
     """The marks of a statement that the profile reads, with the limit, repeats and numbers decided."""
     seen: set[int] = set()
-    found: list[Cited] = []
+    found: list[CitedMark] = []
     for mark in unit.marks(options.styles, answer.first):
         place, problem = find_place(mark.number, len(answer.passages), options.zero)
-        state: State = "judged"
+        state: MarkState = "judged"
         if mark.number is None:
             # The released code reads a number of any length, and one that is too long here lies out of any range.
             state = "fails" if options.styles.unclosed else "not read"
@@ -145,7 +154,7 @@ def _cited(unit: Reading, answer: Answer, options: AlceOptions) -> Iterator[Cite
         elif place is None:
             state = "fails"
         seen.add(mark.number if mark.number is not None else -1)
-        found.append(Cited(mark, place, problem, state))
+        found.append(CitedMark(mark, place, problem, state))
     # A sentence that fails as a whole is settled before the limit: any of its marks may be the one out of range.
     settled = options.out_of_range == "sentence fails" and any(one.state == "fails" for one in found)
     left = len(found) if options.at_most is None or settled else options.at_most
@@ -155,7 +164,7 @@ def _cited(unit: Reading, answer: Answer, options: AlceOptions) -> Iterator[Cite
         left -= counted and left > 0
 
 
-def clean(unit: Reading, answer: Answer, options: AlceOptions) -> Reading:
+def clean(unit: LocatedText, answer: Answer, options: AlceOptions) -> LocatedText:
     """The unit without its marks."""
     if options.cleaning == "pattern":
         # The released code's four replacements, one after the other: each can bring about matches of the next.
@@ -170,8 +179,8 @@ def alce_lines(
     entails: Entails,
     options: AlceOptions = PAPER,
     splitter: SentenceSplitter = RULES,
-    stated: Sequence[Sequence[Statement]] | None = None,
-) -> list[Line]:
+    stated: Sequence[Sequence[CitedStatement]] | None = None,
+) -> list[CitationLine]:
     """The lines of all answers, see `judged_lines`; a statement without a citation has recall 0.
 
     stated: the answers' `statements`, where they have been made already; else they are made with the splitter.

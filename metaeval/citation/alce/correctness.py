@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.citation.alce.citations import PAPER, AlceOptions, clean
-from metaeval.citation.measures import Share, f1
+from metaeval.citation.measures import AnswerShare, f1
 from metaeval.citation.model import Answer, Entails
 from metaeval.citation.sentences import prepare
 from metaeval.citation.table import verdicts_on
@@ -50,7 +50,7 @@ def normalise(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 
-def short_answers(text: str, wanted: Sequence[Sequence[str]]) -> Share | None:
+def short_answers(text: str, wanted: Sequence[Sequence[str]]) -> AnswerShare | None:
     """ASQA: for how many questions one of the short answers occurs in the text, both in normal form.
 
     `str_em` is the mean of `value` over answers, `str_hit` the share of answers whose value is 1. None without
@@ -59,7 +59,7 @@ def short_answers(text: str, wanted: Sequence[Sequence[str]]) -> Share | None:
     if not wanted:
         return None
     own = normalise(text)
-    return Share(sum(any(normalise(alias) in own for alias in aliases) for aliases in wanted), len(wanted))
+    return AnswerShare(sum(any(normalise(alias) in own for alias in aliases) for aliases in wanted), len(wanted))
 
 
 def short_answers_of(answer: Answer) -> list[list[str]]:

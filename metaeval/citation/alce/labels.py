@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from metaeval.citation.alce.citations import RELEASED, alce_lines
-from metaeval.citation.measures import Interval, group_codes, interval_by
+from metaeval.citation.measures import ValueInterval, group_codes, interval_by
 from metaeval.citation.model import Answer, Entails
 from metaeval.citation.readers.answers import alce_passages
-from metaeval.citation.table import Line
+from metaeval.citation.table import CitationLine
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError
@@ -135,8 +135,8 @@ class Agreed:
     rater: str
     units: int
     missing: int
-    accuracy: Interval
-    kappa: Interval
+    accuracy: ValueInterval
+    kappa: ValueInterval
     supported: tuple[float | None, float | None]
 
 
@@ -181,8 +181,8 @@ def _published(labelled: Sequence[Labelled]) -> _Said:
     return said
 
 
-def _aligned(labelled: Sequence[Labelled], lines: Sequence[Line]) -> _Said:
-    by_answer: dict[str, dict[int, list[Line]]] = {}
+def _aligned(labelled: Sequence[Labelled], lines: Sequence[CitationLine]) -> _Said:
+    by_answer: dict[str, dict[int, list[CitationLine]]] = {}
     for line in lines:
         if line.claim_number is not None:
             by_answer.setdefault(line.answer, {}).setdefault(line.claim_number, []).append(line)

@@ -13,10 +13,10 @@ import numpy as np
 
 from metaeval.citation.aliice.profile import Profile
 from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, apart, expanded, tree_of
-from metaeval.citation.model import Answer, Claim, Entails, Mark, Problem
+from metaeval.citation.model import Answer, Claim, Entails, Mark, MarkProblem
 from metaeval.citation.parsers.parse import Parse, Parser
-from metaeval.citation.sentences import Reading, find_marks, joined, move_leading, split, whole
-from metaeval.citation.table import Cited, Line, Statement, find_place, judged_lines
+from metaeval.citation.sentences import LocatedText, find_marks, joined, move_leading, split, whole
+from metaeval.citation.table import CitationLine, CitedMark, CitedStatement, find_place, judged_lines
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 MARK = re.compile(r"\[(\d{1,18})\]")
@@ -52,7 +52,7 @@ def has_mark(text: str) -> bool:
     return MARK.search(text) is not None
 
 
-def marks_of(reading: Reading) -> tuple[Found, ...]:
+def marks_of(reading: LocatedText) -> tuple[Found, ...]:
     """All marks of a cleaned sentence, with their offsets in the sentence as it was."""
     return tuple(_found(reading, match) for match in MARK.finditer(reading.text))
 
@@ -62,7 +62,7 @@ def without_marks(sentence: str) -> str:
     return re.sub(r"\[\d+", "", re.sub(r" \[\d+", "", sentence)).replace(" |", "").replace("]", "")
 
 
-def words_and_groups(clean: Reading, profile: Profile) -> tuple[tuple[str, ...], tuple[Group, ...]]:
+def words_and_groups(clean: LocatedText, profile: Profile) -> tuple[tuple[str, ...], tuple[Group, ...]]:
     """Split a cleaned sentence into words and citation groups.
 
     A group hangs on the word before it, at the start of the sentence on the first word (place 0, also where there is
@@ -94,7 +94,7 @@ def gathered(groups: list[Group], profile: Profile) -> tuple[Group, ...]:
     return tuple(at.values())
 
 
-def _found(reading: Reading, match: re.Match[str]) -> Found:
+def _found(reading: LocatedText, match: re.Match[str]) -> Found:
     return reading.at[match.start()], reading.at[match.end() - 1] + 1, int(match[0][1:-1])
 
 
@@ -129,7 +129,7 @@ class Draft:
     """A sentence made ready. text: what the parser reads; None where `stated` is already the answer."""
 
     sentence: str
-    clean: Reading
+    clean: LocatedText
     words: tuple[str, ...] = ()
     groups: tuple[Group, ...] = ()
     text: str | None = None
@@ -296,7 +296,7 @@ def read_answers(
     answers: Sequence[Answer], parser: Parser, profile: Profile, splitter: SentenceSplitter = RULES
 ) -> list[AnswerClaims]:
     """The claims of every answer, in order."""
-    split_up: list[list[Reading]] = []
+    split_up: list[list[LocatedText]] = []
     for answer in answers:
         moved = move_leading(split(in_one_form(answer, profile), splitter), profile.leading, profile.styles)
         split_up.append([each for each in moved if profile.emptied == "keep" or each.text.strip()])
@@ -313,10 +313,10 @@ def read_answers(
     return found
 
 
-def in_one_form(answer: Answer, profile: Profile) -> Reading:
+def in_one_form(answer: Answer, profile: Profile) -> LocatedText:
     """The answer with every mark that the profile's styles read as a [n] of its own, counted from 1."""
     text = whole(answer.text)
-    pieces: list[Reading] = []
+    pieces: list[LocatedText] = []
     end = 0
     for mark in find_marks(answer.text, profile.styles, answer.first):
         bracket = answer.text[mark.start : mark.end]
@@ -325,18 +325,18 @@ def in_one_form(answer: Answer, profile: Profile) -> Reading:
         if mark.start >= end:
             pieces.append(text.part(end, mark.start))
         written = f"[{max(mark.number, 0)}]"
-        pieces.append(Reading(written, (mark.start,) + (mark.end - 1,) * (len(written) - 1)))
+        pieces.append(LocatedText(written, (mark.start,) + (mark.end - 1,) * (len(written) - 1)))
         end = mark.end
     return joined(*pieces, text.part(end, len(answer.text)))
 
 
-def _cited(stated: Stated, sentence: Reading, number: int) -> Claim:
+def _cited(stated: Stated, sentence: LocatedText, number: int) -> Claim:
     where = sentence.span()
     marks = tuple(Mark(sentence.at[start], sentence.at[end - 1] + 1, cited) for start, end, cited in stated.marks)
     return Claim(stated.text, marks, number, where.start, where.end, stated.made_by)
 
 
-def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profile) -> list[Line]:
+def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profile) -> list[CitationLine]:
     """The lines of all answers, see `judged_lines`; an uncited claim has no recall."""
     stated = [
         [_statement(claim, each.answer, number, profile) for number, claim in enumerate(each.claims, start=1)]
@@ -345,8 +345,8 @@ def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profil
     return judged_lines([each.answer for each in read], stated, entails, profile.untitled, reason_on_all=True)
 
 
-def _statement(claim: Claim, answer: Answer, number: int, profile: Profile) -> Statement:
-    found: list[tuple[int | None, Problem | None]] = [
+def _statement(claim: Claim, answer: Answer, number: int, profile: Profile) -> CitedStatement:
+    found: list[tuple[int | None, MarkProblem | None]] = [
         (None, "out of range")
         if profile.bound is not None and (mark.number or 0) > profile.bound
         else find_place(mark.number, len(answer.passages), profile.zero)
@@ -355,10 +355,10 @@ def _statement(claim: Claim, answer: Answer, number: int, profile: Profile) -> S
     lost = profile.out_of_range == "left out" and any(place is None for place, _ in found)
     counts = bool(found) and not lost
     marks = tuple(
-        Cited(mark, place, problem, "judged" if counts and place is not None else "fails")
+        CitedMark(mark, place, problem, "judged" if counts and place is not None else "fails")
         for mark, (place, problem) in zip(claim.marks, found, strict=True)
     )
-    return Statement(claim, marks, number, counts, failing=0 if counts else None)
+    return CitedStatement(claim, marks, number, counts, failing=0 if counts else None)
 
 
 def group_positions(sentence: str) -> tuple[int, ...]:

@@ -16,9 +16,9 @@ from pydantic import Field
 from metaeval.citation.alce.labels import Labels, agreement
 from metaeval.citation.aliice.claims import AnswerClaims, has_mark, without_marks
 from metaeval.citation.chat import ChatOptions, estimate_for
-from metaeval.citation.measures import Interval, Share, bounds, citation_shares, macro
-from metaeval.citation.panel import Panel
-from metaeval.citation.table import Line, claims_of, unjudged
+from metaeval.citation.measures import AnswerShare, ValueInterval, bounds, citation_shares, macro
+from metaeval.citation.panel import SystemPanel
+from metaeval.citation.table import CitationLine, claims_of, unjudged
 from metaeval.llm.budget import Estimate
 from metaeval.llm.exchange import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
 
@@ -28,7 +28,7 @@ State = Literal["rewritten", "unparsed", "failed", "too long"]
 PLACES = ("sentence", "claim")
 """What a prompt must have a place for; {reply}, the form of the reply, may stand in it too."""
 
-Measured = tuple[str, Interval, int]
+Measured = tuple[str, ValueInterval, int]
 """A measure, its value, and the number of claims that it is of."""
 
 _REPLY = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
@@ -176,8 +176,8 @@ class Rejudged:
 
     read: Sequence[AnswerClaims]
     rewritings: Sequence[Rewriting]
-    before: Sequence[Line]
-    after: Sequence[Line]
+    before: Sequence[CitationLine]
+    after: Sequence[CitationLine]
     by_group: bool
 
     def key(self, one: Rewriting) -> Key:
@@ -185,7 +185,7 @@ class Rejudged:
         return self.read[one.fragment.answer].answer.id, one.fragment.number + 1
 
     @cached_property
-    def joints(self) -> Mapping[Key, tuple[Line, Line]]:
+    def joints(self) -> Mapping[Key, tuple[CitationLine, CitationLine]]:
         """The first line of each claim before and after."""
         pairs = zip(claims_of(self.before), claims_of(self.after), strict=True)
         return {_key(old): (old, new) for old, new in pairs}
@@ -205,7 +205,7 @@ class Rejudged:
         old, new = self.joints[self.key(one)]
         return old.joint, None if one.text is None else new.joint
 
-    def shares(self, lines: Sequence[Line]) -> tuple[list[Share], list[Share]]:
+    def shares(self, lines: Sequence[CitationLine]) -> tuple[list[AnswerShare], list[AnswerShare]]:
         """Recall and precision of each answer over the claims that can be compared."""
         kept = [line for line in lines if _key(line) not in self.left_out]
         return citation_shares([each.answer for each in self.read], kept, self.by_group)
@@ -233,7 +233,7 @@ class Rejudged:
             ("with new words", _share(sum(bool(one.new_words) for one in done), len(done)), len(done)),
         ]
 
-    def compared(self, panel: Panel) -> list[Measured]:
+    def compared(self, panel: SystemPanel) -> list[Measured]:
         """What became of the verdicts on the claims that have both."""
         pairs = [(*self.verdicts(one), int(panel.group[one.fragment.answer])) for one in self.rewritings]
         before, after, group = np.array([each for each in pairs if None not in each], dtype=np.int64).reshape(-1, 3).T
@@ -243,8 +243,8 @@ class Rejudged:
         return [
             ("same verdict", agreed.accuracy, both),
             ("kappa", agreed.kappa, both),
-            ("supported before", Interval(agreed.supported[0]), both),
-            ("supported after", Interval(agreed.supported[1]), both),
+            ("supported before", ValueInterval(agreed.supported[0]), both),
+            ("supported after", ValueInterval(agreed.supported[1]), both),
             ("support lost", _share(int((before > after).sum()), both), both),
             ("support gained", _share(int((before < after).sum()), both), both),
         ]
@@ -257,17 +257,17 @@ class Rejudged:
         open_ = sum(
             None in own and self.key(one) in self.left_out for one, own in zip(self.rewritings, verdicts, strict=True)
         )
-        same = Share(sum(old == new for old, new in known), len(known), open_)
+        same = AnswerShare(sum(old == new for old, new in known), len(known), open_)
         recall = [
-            Share(own.hits, own.total, left[each.answer.id])
+            AnswerShare(own.hits, own.total, left[each.answer.id])
             for each, own in zip(self.read, self.shares(self.after)[0], strict=True)
         ]
         return {"same verdict": bounds([same], macro), "recall after": bounds(recall, macro)}
 
 
-def _key(line: Line) -> Key:
+def _key(line: CitationLine) -> Key:
     return line.answer, line.claim_number or 0
 
 
-def _share(part: int, whole: int) -> Interval:
-    return Interval(part / whole if whole else None)
+def _share(part: int, whole: int) -> ValueInterval:
+    return ValueInterval(part / whole if whole else None)

@@ -1,7 +1,7 @@
-"""Edits: what a judge would change about the citations of a statement, whether it can be done, and the edit distance.
+"""A judge's edits of the citations of a statement, their validity, and the edit distance.
 
-Coefficients of the edit distance are kept in a file, which `cite refit` writes and `cite citeeval` reads; made says
-what they were fitted on:
+Coefficients of the edit distance are stored in a file, which `cite refit` writes and `cite citeeval` reads; made holds
+the data and options of the fit:
 
     {"schema": "metaeval-coefficients/1", "action": {"KEEP": 1.0, ...}, "intercept": 0.0, "made": {...}}
 """
@@ -28,10 +28,10 @@ REASONS: Mapping[Action, tuple[str, str, str]] = {
     "delete": ("misleading", "substandard", "redundant"),
     "add": ("evidence", "refinement", "credibility"),
 }
-"""Why a citation goes or comes: the first reason has the number 1."""
+"""Reasons for deleting or adding a citation, numbered from 1."""
 
 OWN_KNOWLEDGE = 0
-"""The number that stands for the model's own knowledge where a source is added."""
+"""The number of the model's own knowledge where a source is added."""
 
 EditProblem = Literal["not cited", "cited already", "no such passage"]
 
@@ -46,17 +46,17 @@ class Edit:
 
     @property
     def name(self) -> str:
-        """As the official prompt writes it: DELETE_1."""
+        """The name in the official prompt, such as DELETE_1."""
         return f"{self.action.upper()}_{self.reason}"
 
 
 def edit_problems(
     citations: Collection[int], edits: Sequence[Edit], passages: Collection[int] | None = None
 ) -> list[EditProblem]:
-    """What cannot be done, one entry for each edit of which something is wrong.
+    """Return the problems of the edits, one entry for each invalid edit.
 
-    citations: what the statement cites. passages: the numbers that passages have; None: any. Edits are done one after
-    the other, so that an addition can be taken back and a deletion undone.
+    citations: of the statement. passages: numbers of the passages; None: any. Edits are applied in sequence, so that a
+    later edit can undo an earlier one.
     """
     standing = set(citations)
     problems: list[EditProblem] = []
@@ -75,7 +75,7 @@ def edit_problems(
 
 
 def edited(citations: Sequence[int], edits: Sequence[Edit]) -> tuple[int, ...]:
-    """The citations after the edits: those kept in their order, then those added; the model's own knowledge is none."""
+    """Return the citations after the edits: kept ones in order, then added ones, without the model's own knowledge."""
     standing = dict.fromkeys(citations)
     for edit in edits:
         if edit.action == "delete":
@@ -88,10 +88,9 @@ def edited(citations: Sequence[int], edits: Sequence[Edit]) -> tuple[int, ...]:
 def doable(
     citations: Collection[int], edits: Sequence[Edit], passages: Collection[int]
 ) -> tuple[list[Edit], list[EditProblem]]:
-    """The edits that can be done one after the other, and what is wrong with the others, one entry each.
+    """Return the valid edits, applied in sequence, and the problems of the invalid ones, one entry each.
 
-    An edit that cannot be done is passed over: what follows finds the citations as if it were not there. The model's
-    own knowledge is no citation: adding it is neither done nor wrong.
+    Invalid edits are skipped. Adding the model's own knowledge changes no citation: it is neither valid nor a problem.
     """
     standing = set(citations)
     done: list[Edit] = []
@@ -119,7 +118,7 @@ ACTIONS = (KEEP, "DELETE_1", "DELETE_2", "DELETE_3", "ADD_1", "ADD_2", "ADD_3")
 
 @dataclass(frozen=True)
 class Coefficients:
-    """What each action is worth, and the intercept; `action` has a value for each of `ACTIONS`."""
+    """The coefficient of each of `ACTIONS`, and the intercept."""
 
     action: Mapping[str, float]
     intercept: float
@@ -137,26 +136,26 @@ PUBLISHED = Coefficients(
     },
     -0.010901728784493359,
 )
-"""The released coefficients: least squares on human ratings of the edits of the published judge."""
+"""The released coefficients, fitted by least squares to human ratings and the published judge's edits."""
 
 
 def actions(citations: Sequence[int], edits: Sequence[Edit], index_shift: bool = False) -> tuple[str, ...]:
-    """What becomes of each citation that the statement has or gets, as names in `ACTIONS`.
+    """Return the action of `ACTIONS` taken on each citation of the statement and each added one.
 
-    A citation that is deleted and added again is kept, one that is added and deleted again never was, and a deletion
-    of what is not there does nothing. Of two additions of the same citation the first counts, and of two deletions the
-    last. index_shift: the statement's own citations count one too high.
+    A citation that is deleted and added again is kept, one that is added and deleted again is ignored, and so is a
+    deletion of a citation that does not exist. The first of two additions of a citation counts, and the last of two
+    deletions. index_shift: the statement's own citations count one too high.
     """
     shift = 1 if index_shift else 0
-    own = [citation + shift for citation in citations]
-    done = dict.fromkeys(own, KEEP)
+    cited = [citation + shift for citation in citations]
+    done = dict.fromkeys(cited, KEEP)
     for edit in edits:
         if edit.action == "add":
-            if edit.citation in own:
+            if edit.citation in cited:
                 done[edit.citation] = KEEP
             else:
                 done.setdefault(edit.citation, edit.name)
-        elif edit.citation in own:
+        elif edit.citation in cited:
             done[edit.citation] = edit.name
         else:
             done.pop(edit.citation, None)
@@ -166,9 +165,9 @@ def actions(citations: Sequence[int], edits: Sequence[Edit], index_shift: bool =
 def edit_distance(
     citations: Sequence[int], edits: Sequence[Edit], coefficients: Coefficients = PUBLISHED, index_shift: bool = False
 ) -> float:
-    """Mean worth of what becomes of each citation, plus the intercept; 1 without edits, or with no citation at all.
+    """Return the mean coefficient of the actions on the citations, plus the intercept; 1 without edits or citations.
 
-    Near 1 is good. Not clipped: with the published coefficients it lies between -0.0109 and 0.992, or is 1.
+    Higher is better. Not clipped: with the published coefficients it lies between -0.0109 and 0.992, or is 1.
     """
     taken = actions(citations, edits, index_shift)
     if not edits or not taken:
@@ -177,13 +176,13 @@ def edit_distance(
 
 
 def refit(taken: Sequence[Sequence[str]], ratings: Sequence[float]) -> Coefficients:
-    """Coefficients for another judge: least squares of human ratings on the share of each action.
+    """Fit coefficients for another judge: least squares of human ratings on the share of each action.
 
-    taken: of each statement, what `actions` gives; ratings: its human rating in [0, 1]. Where several coefficients fit
-    equally well, those nearest to the published ones are taken: an action that no statement has keeps its published
-    coefficient. The intercept stays the published one, as the shares of a statement add up to 1 and any other intercept
-    can be moved into the actions without changing a fit.
-    Raises ValueError if the lengths differ, there is no statement, or one has no or an unknown action.
+    taken: the `actions` of each statement; ratings: its human rating in [0, 1]. Of several solutions, the nearest to
+    the published coefficients is returned, so that an action without statements keeps its published coefficient. The
+    intercept is the published one: the shares of a statement add up to 1, so that any other intercept gives the same
+    fit with other coefficients.
+    Raises ValueError if the lengths differ, without statements, and for a statement with no or an unknown action.
     """
     if len(taken) != len(ratings) or not taken:
         raise ValueError(f"refit needs one rating for each statement, got {len(ratings)} for {len(taken)}")
@@ -197,9 +196,9 @@ def refit(taken: Sequence[Sequence[str]], ratings: Sequence[float]) -> Coefficie
     if not np.isfinite(wanted).all():
         raise ValueError("refit needs ratings that are numbers; leave statements without a rating out")
     published = np.array([PUBLISHED.action[name] for name in ACTIONS])
-    # The solution of smallest norm for what the published coefficients leave over is the one nearest to them.
+    # The minimum-norm solution for the residuals of the published coefficients is the nearest to these.
     change = np.linalg.lstsq(shares, wanted - shares @ published - PUBLISHED.intercept, rcond=None)[0]
-    worth = {name: float(one) for name, one in zip(ACTIONS, published + change, strict=True)}
+    worth = {name: float(value) for name, value in zip(ACTIONS, published + change, strict=True)}
     seen = {name for names in taken for name in names}
     return Coefficients(
         {name: worth[name] if name in seen else PUBLISHED.action[name] for name in ACTIONS}, PUBLISHED.intercept
@@ -209,28 +208,28 @@ def refit(taken: Sequence[Sequence[str]], ratings: Sequence[float]) -> Coefficie
 SCHEMA = "metaeval-coefficients/1"
 
 
-def coefficients_text(coefficients: Coefficients, made: Mapping[str, Any]) -> str:
-    """The file's text; the same coefficients and facts always give the same."""
+def coefficients_text(coefficients: Coefficients, facts: Mapping[str, Any]) -> str:
+    """Return the text of the file, which depends only on the coefficients and facts."""
     content = {
         "schema": SCHEMA,
         "action": {name: coefficients.action[name] for name in ACTIONS},
         "intercept": coefficients.intercept,
-        "made": dict(made),
+        "made": dict(facts),
     }
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
 def read_coefficients(path: Path, index_shift: bool = False) -> Coefficients:
-    """The coefficients in a file.
+    """Read the coefficients in a file.
 
-    Raises `UserError` where it is none, lacks an action, or holds what is no finite number, and where it was fitted
-    with another reading of the edits than `index_shift` says.
+    Raises `UserError` for another file, for an action without a finite number, and for coefficients that were fitted
+    with another `index_shift`.
     """
     content = read_object(path, "give a file that 'metaeval cite refit' wrote")
     if content.get("schema") != SCHEMA or not isinstance(content.get("action"), dict):
         raise UserError(f"{path} holds no coefficients ({SCHEMA}): give a file that 'metaeval cite refit' wrote.")
-    made = content.get("made")
-    shifted = bool(made.get("index_shift")) if isinstance(made, dict) else False
+    facts = content.get("made")
+    shifted = bool(facts.get("index_shift")) if isinstance(facts, dict) else False
     if shifted != index_shift:
         raise UserError(
             f"{path} was fitted with index_shift={str(shifted).lower()}, and edits are read otherwise here: set "
@@ -245,5 +244,5 @@ def read_coefficients(path: Path, index_shift: bool = False) -> Coefficients:
 
 
 def fingerprint(coefficients: Coefficients) -> str:
-    """12 hex digits that stand for the coefficients."""
+    """Return a hash of the coefficients, 12 hex digits."""
     return sha256_json([[coefficients.action[name] for name in ACTIONS], coefficients.intercept])[:12]

@@ -1,6 +1,6 @@
-"""CiteEval from responses to numbers: each statement, each response in both scenarios, and their means.
+"""Compute CiteEval's values of statements and responses in both scenarios, and their means.
 
-The baselines that the same chat model judges are asked together with it, and read apart.
+The baselines that the same chat model judges are asked in the same call.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from metaeval.citation.citeeval.baselines import (
     lqac_inquiries,
 )
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, edit_problems
-from metaeval.citation.citeeval.judge import Asking, Judged, Question, judge_responses, questions_of
-from metaeval.citation.citeeval.splitting import Split, Statement
+from metaeval.citation.citeeval.judge import Asking, JudgeQuestion, ResponseJudgement, judge_responses, questions_of
+from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.citeeval.values import (
     CONTEXTS,
     PAPER,
     BaselineOptions,
+    CitedScenario,
     CiteEvalOptions,
     ResponseValue,
-    Scenario,
-    Value,
+    StatementValue,
     both,
     by_edits,
     by_rating,
@@ -39,49 +39,49 @@ from metaeval.citation.citeeval.values import (
     mean_bounds,
     response_value,
 )
-from metaeval.citation.measures import Estimate, estimate, group_codes, means
+from metaeval.citation.measures import SystemEstimate, estimate, group_codes, means
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Mark
 from metaeval.citation.table import find_place
 from metaeval.llm.exchange import Answer, Ask
 from metaeval.stats.intervals import DEFAULT, Resampling
 
-Measure = Literal["rating", "edits", "auto"]
+CiteEvalMeasure = Literal["rating", "edits", "auto"]
 """IterCoE, EditDist and their mean, CiteEval-Auto."""
 
-MEASURES: tuple[Measure, ...] = ("rating", "edits", "auto")
-SCENARIOS: tuple[Scenario, ...] = ("full", "cited")
+MEASURES: tuple[CiteEvalMeasure, ...] = ("rating", "edits", "auto")
+SCENARIOS: tuple[CitedScenario, ...] = ("full", "cited")
 
 Cell = bool | int | float | str | None
 
-_COLUMNS: Mapping[str, Measure] = {"auto": "auto", "rating": "rating", "edit_distance": "edits"}
-"""The measures by their columns in tables."""
+_COLUMNS: Mapping[str, CiteEvalMeasure] = {"auto": "auto", "rating": "rating", "edit_distance": "edits"}
+"""The measures by column of the tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatementValues:
-    """A statement, what the judge said of it, and its values.
+    """A statement, the judge's verdicts on it, and its values.
 
-    context: in words, as the values were made with it; None: missing. edits, stars: None where the judge gave none.
+    context: name of the context used for the values; None: missing. edits, stars: None where the judge gave none.
     """
 
-    statement: Statement
+    statement: ResponseStatement
     context: str | None
     edits: tuple[Edit, ...] | None
     stars: int | None
-    values: Mapping[Measure, Value]
+    values: Mapping[CiteEvalMeasure, StatementValue]
 
     @property
     def row(self) -> dict[str, Cell]:
         """The same as cells of a table, by column."""
-        one, auto = self.statement, self.values["auto"]
+        statement, auto = self.statement, self.values["auto"]
         return {
-            "statement": one.number,
-            "start": one.start,
-            "end": one.end,
-            "text": one.text,
-            "citations": " ".join(map(str, one.citations)),
-            "marks_unread": len(one.unread),
+            "statement": statement.number,
+            "start": statement.start,
+            "end": statement.end,
+            "text": statement.text,
+            "citations": " ".join(map(str, statement.citations)),
+            "marks_unread": len(statement.unread),
             "context": self.context,
             "edits": None if self.edits is None else " ".join(f"{edit.name}:{edit.citation}" for edit in self.edits),
             "stars": self.stars,
@@ -94,20 +94,20 @@ class StatementValues:
 
 @dataclass(frozen=True, slots=True)
 class ResponseValues:
-    """A response: its statements, its value by measure and scenario, and what became of the two questions about it.
+    """A response: its statements, its values by measure and scenario, and the judge's verdicts.
 
-    unread: its marks that belong to no statement.
+    unread: marks that belong to no statement.
     """
 
     answer: str
     statements: tuple[StatementValues, ...]
-    values: Mapping[tuple[Measure, Scenario], ResponseValue]
-    judged: Judged
+    values: Mapping[tuple[CiteEvalMeasure, CitedScenario], ResponseValue]
+    judged: ResponseJudgement
     no_answer: bool
     passages: int
     unread: tuple[Mark, ...] = ()
 
-    def row(self, scenario: Scenario) -> dict[str, Cell]:
+    def row(self, scenario: CitedScenario) -> dict[str, Cell]:
         """The same as cells of a table, by column."""
         auto, judged = self.values["auto", scenario], self.judged
         return {
@@ -125,10 +125,10 @@ class ResponseValues:
 
 
 @dataclass(frozen=True)
-class Evaluated:
-    """Values by CiteEval and by each baseline that was asked for (None: it was not), response by response.
+class CiteEvalResults:
+    """Values of each response by CiteEval and by each baseline (None: not requested).
 
-    replies: what came of all requests about each response, in the order of asking.
+    replies: the answers to all requests about each response, in the order of the requests.
     """
 
     results: Sequence[ResponseValues]
@@ -143,8 +143,8 @@ def questions(
     asking: Asking,
     baselines: Collection[Baseline] = (),
     options: BaselineOptions | None = None,
-) -> list[Question | Inquiry]:
-    """What CiteEval and then the baselines ask about the responses. Raises ValueError if the lengths differ."""
+) -> list[JudgeQuestion | Inquiry]:
+    """Return the questions of CiteEval and of the baselines. Raises ValueError if the lengths differ."""
     make = partial(asking.request, max_tokens=(options or BaselineOptions()).baseline_max_tokens)
     return [
         *questions_of(responses, splits, asking),
@@ -162,21 +162,25 @@ def evaluate(
     baselines: Collection[Baseline] = (),
     baseline_options: BaselineOptions | None = None,
     coefficients: Coefficients = PUBLISHED,
-) -> Evaluated:
+) -> CiteEvalResults:
     """Ask all questions in one call of `ask`, and rate the responses. splits: their statements.
 
-    With a `ChatSession` every reply is kept as it comes: a run that was cut off goes on where it was, a request that
-    failed is asked again, and nothing that was answered is.
+    A `ChatSession` keeps every reply as it arrives: an interrupted run continues where it stopped, and asks only the
+    requests again that failed.
     """
-    asked = questions(responses, splits, asking, baselines, baseline_options)
-    heard = list(zip(asked, ask([one.request for one in asked]), strict=True))
+    all_questions = questions(responses, splits, asking, baselines, baseline_options)
     replies: list[list[Answer]] = [[] for _ in splits]
-    for one, answer in heard:
-        replies[one.response].append(answer)
-    judged = judge_responses(splits, [(one, own) for one, own in heard if isinstance(one, Question)], asking, options)
-    inquiries = [(one, own) for one, own in heard if isinstance(one, Inquiry)]
-    return Evaluated(
-        results=[values_of(*one, options, coefficients) for one in zip(responses, splits, judged, strict=True)],
+    of_judge: list[tuple[JudgeQuestion, Answer]] = []
+    inquiries: list[tuple[Inquiry, Answer]] = []
+    for question, answer in zip(all_questions, ask([question.request for question in all_questions]), strict=True):
+        replies[question.response].append(answer)
+        if isinstance(question, Inquiry):
+            inquiries.append((question, answer))
+        else:
+            of_judge.append((question, answer))
+    judged = judge_responses(splits, of_judge, asking, options)
+    return CiteEvalResults(
+        results=[values_of(*parts, options, coefficients) for parts in zip(responses, splits, judged, strict=True)],
         lqac=lqac(responses, splits, inquiries) if "lqac" in baselines else None,
         attrscore=attrscore_by_model(splits, inquiries) if "attrscore" in baselines else None,
         replies=replies,
@@ -186,15 +190,15 @@ def evaluate(
 def values_of(
     answer: Response,
     split: Split,
-    judged: Judged,
+    judged: ResponseJudgement,
     options: CiteEvalOptions = PAPER,
     coefficients: Coefficients = PUBLISHED,
 ) -> ResponseValues:
-    """The values of one response, from what the judge said of it."""
-    statements = tuple(_statement(answer, one, judged, options, coefficients) for one in split.statements)
-    cited = [bool(one.citations) for one in split.statements]
+    """Return the values of one response from the judge's verdicts."""
+    statements = tuple(_statement(answer, statement, judged, options, coefficients) for statement in split.statements)
+    cited = [bool(statement.citations) for statement in split.statements]
     values = {
-        (measure, scenario): response_value([one.values[measure] for one in statements], cited, scenario, options)
+        (measure, scenario): response_value([row.values[measure] for row in statements], cited, scenario, options)
         for measure in MEASURES
         for scenario in SCENARIOS
     }
@@ -204,50 +208,50 @@ def values_of(
 def estimates(
     answers: Sequence[Response],
     results: Sequence[ResponseValues],
-    scenario: Scenario = "full",
+    scenario: CitedScenario = "full",
     resampling: Resampling = DEFAULT,
-) -> dict[Measure, Estimate]:
-    """The mean of each measure over the responses that have it, the others counted; intervals draw groups."""
+) -> dict[CiteEvalMeasure, SystemEstimate]:
+    """Return the mean of each measure over the responses with a value; resampling draws groups."""
     group, n_groups = group_codes(answers)
-    return {
-        measure: estimate(means([one.values[measure, scenario].value for one in results]), group, n_groups, resampling)
-        for measure in MEASURES
-    }
+    statistics = {key: means([result.values[key, scenario].value for result in results]) for key in MEASURES}
+    return {key: estimate(statistic, group, n_groups, resampling) for key, statistic in statistics.items()}
 
 
 def bounds(
-    results: Sequence[ResponseValues], measure: Measure, scenario: Scenario = "full"
+    results: Sequence[ResponseValues], measure: CiteEvalMeasure, scenario: CitedScenario = "full"
 ) -> tuple[float | None, float | None]:
-    """The least and the most that the mean over responses could be, were nothing missing; None: undefined.
+    """Return the lowest and highest possible mean over responses; None: undefined.
 
-    The mean of what was judged can lie outside: it is over other responses, or over fewer of their statements.
+    The mean of the known values can lie outside: it is over fewer responses, or over fewer of their statements.
     """
-    values = [one.values[measure, scenario] for one in results]
+    values = [result.values[measure, scenario] for result in results]
     return mean_bounds([(value.least, value.most) for value in values if value.least is not None])
 
 
 def counts(results: Sequence[ResponseValues]) -> dict[str, int]:
-    """Counts over all responses: questions by outcome, and problems inside the replies.
+    """Count the questions by outcome, and the problems in the replies, those of edits (see `edit_problems`) included.
 
-    The problems of edits (see `edit_problems`) are among them; for marks that cite nothing see `unread_marks`.
+    For marks that cite nothing see `unread_marks`.
     """
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for result in results:
-        found.update({f"questions: {state}": count for state, count in result.judged.states.items()})
-        found.update({f"problems: {name}": count for name, count in result.judged.problems.items()})
-        found["responses without an answer"] += result.no_answer
-        for one in result.statements:
-            passages = range(1, result.passages + 1)
-            if one.statement.citations and one.edits is not None:
-                found.update(
-                    f"edits: {problem}" for problem in edit_problems(one.statement.citations, one.edits, passages)
-                )
-            found["statements missing a value"] += one.values["auto"].state == "missing"
-    return dict(sorted((+found).items()))
+        totals.update({f"questions: {state}": count for state, count in result.judged.states.items()})
+        totals.update({f"problems: {name}": count for name, count in result.judged.problems.items()})
+        totals["responses without an answer"] += result.no_answer
+        for row in result.statements:
+            if row.statement.citations and row.edits is not None:
+                problems = edit_problems(row.statement.citations, row.edits, range(1, result.passages + 1))
+                totals.update(f"edits: {problem}" for problem in problems)
+            totals["statements missing a value"] += row.values["auto"].state == "missing"
+    return dict(sorted((+totals).items()))
 
 
 def _statement(
-    answer: Response, statement: Statement, judged: Judged, options: CiteEvalOptions, coefficients: Coefficients
+    answer: Response,
+    statement: ResponseStatement,
+    judged: ResponseJudgement,
+    options: CiteEvalOptions,
+    coefficients: Coefficients,
 ) -> StatementValues:
     context = context_of(judged.contexts.get(statement.number), options)
     edits, stars = judged.edits.get(statement.number), judged.stars.get(statement.number)
@@ -263,12 +267,12 @@ def _statement(
 
 
 Why = Literal["out of range", "zero", "unparsable", "of no statement"]
-"""The last: it stands where no statement is, before all of them or in a response that says that it found no answer."""
+"""of no statement: before all statements, or in a response that says that it found no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A mark that cites nothing: the response's id, the mark's offset in it, and why."""
+    """A mark that cites nothing: the response's id, the mark's offset, and the reason."""
 
     answer: str
     start: int
@@ -276,20 +280,13 @@ class Unread:
 
 
 def unread_marks(results: Sequence[ResponseValues]) -> list[Unread]:
-    """Every such mark, in the order of the responses and of their texts."""
-    found = []
+    """Return the marks that cite nothing, in the order of the responses and of their texts."""
+    unread = []
     for result in results:
-        # A number that a passage has, and that a statement does not cite, is above the highest that the options read.
-        within = [
-            (mark, _problem(mark, result) or "out of range")
-            for one in result.statements
-            for mark in one.statement.unread
-        ]
-        outside = [(mark, _problem(mark, result) or "of no statement") for mark in result.unread]
-        own = sorted([*within, *outside], key=lambda one: one[0].start)
-        found += [Unread(result.answer, mark.start, why) for mark, why in own]
-    return found
-
-
-def _problem(mark: Mark, result: ResponseValues) -> Why | None:
-    return find_place(mark.number, result.passages)[1]
+        # An unread mark of a statement with a passage's number is above the highest number that the options read.
+        within = [mark for row in result.statements for mark in row.statement.unread]
+        for mark in sorted([*within, *result.unread], key=lambda mark: mark.start):
+            problem = find_place(mark.number, result.passages)[1]
+            why: Why = problem or ("out of range" if mark in within else "of no statement")
+            unread.append(Unread(result.answer, mark.start, why))
+    return unread

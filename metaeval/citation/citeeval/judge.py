@@ -1,7 +1,7 @@
-"""The judge: its prompts, one request per response (or part) and module, and the strict reading of its replies.
+"""The judge: its prompts, one request per response (or part) and module, and the strict parser of its replies.
 
-Replies are JSON, or tags: the form of the official prompts, needed by those who name an official prompt file. Source:
-the released code's stored inputs and outputs.
+Replies are JSON, or tags as in the official prompts, for users of an official prompt file. Source: the released code's
+stored inputs and outputs.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from html import escape
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -19,22 +20,13 @@ from pydantic import AfterValidator, Field
 
 from metaeval.citation.chat import chat_request, checked_extra
 from metaeval.citation.citeeval.editing import REASONS, Edit
-from metaeval.citation.citeeval.splitting import Split, Statement
+from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.citeeval.values import CONTEXTS, PAPER, STARS, CiteEvalOptions
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Passage
 from metaeval.errors import UserError
-from metaeval.llm.exchange import (
-    Answer,
-    ChatRequest,
-    Prompt,
-    keeps,
-    object_schema,
-    read_answer,
-    read_object,
-    read_prompt,
-    reply_form,
-)
+from metaeval.llm import exchange
+from metaeval.llm.exchange import Answer, ChatRequest, Prompt, read_answer, read_prompt
 
 T = TypeVar("T")
 
@@ -44,7 +36,7 @@ Module = Literal["attribution", "editing"]
 _CONTEXT_NUMBERS = {name: number for number, name in CONTEXTS.items()}
 
 
-_EDIT_SCHEMA = object_schema(
+_EDIT_SCHEMA = exchange.object_schema(
     action={"type": "string", "enum": list(REASONS)},
     citation={"type": "integer"},
     reason={"type": "string", "enum": [reason for reasons in REASONS.values() for reason in reasons]},
@@ -52,8 +44,8 @@ _EDIT_SCHEMA = object_schema(
 _SPOKEN_OF = {"id": {"type": "integer"}, "thinking": {"type": "string"}}
 _EDITED = {"edits": {"type": "array", "items": _EDIT_SCHEMA}, "rating": {"type": "integer", "enum": list(STARS)}}
 _STATEMENTS: Mapping[Module, dict[str, Any]] = {
-    "attribution": object_schema(**_SPOKEN_OF, context={"type": "string", "enum": list(CONTEXTS.values())}),
-    "editing": object_schema(**_SPOKEN_OF, **_EDITED),
+    "attribution": exchange.object_schema(**_SPOKEN_OF, context={"type": "string", "enum": list(CONTEXTS.values())}),
+    "editing": exchange.object_schema(**_SPOKEN_OF, **_EDITED),
 }
 
 _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
@@ -66,11 +58,11 @@ _LONGEST_NUMBER = 9  # digits; nothing that is numbered here has more, and Pytho
 
 
 @dataclass(frozen=True)
-class Words:
-    """What a judge said of statements, by their numbers: contexts (1 to 4), edits, stars (1 to 5).
+class ParsedReply:
+    """A judge's verdicts on statements, by number: contexts (1 to 4), edits, stars (1 to 5).
 
-    problems: counts of "out of schema" (an entry that cannot be read), "no such statement", and "said twice" (none of
-    the two counts). Statements that the judge skipped are not in them.
+    problems: counts of "out of schema" (an unreadable entry), "no such statement", and "said twice" (both entries are
+    ignored). Statements that the judge skipped are not counted.
     """
 
     contexts: Mapping[int, int] = field(default_factory=dict)
@@ -80,82 +72,80 @@ class Words:
 
 
 def reply_schema(module: Module) -> dict[str, Any]:
-    """The `response_format` of a chat request of a module.
+    """Return the `response_format` of a chat request of a module.
 
-    Both ask for {"statements": [one object per statement]}, in which the thinking stands before the judgement.
+    Both are {"statements": [one object per statement]}, in which the thinking precedes the judgement.
     """
-    return reply_form(module, statements={"type": "array", "items": _STATEMENTS[module]})
+    return exchange.reply_form(module, statements={"type": "array", "items": _STATEMENTS[module]})
 
 
-def read_json(text: str, module: Module, asked: Collection[int]) -> Words | None:
-    """Read a reply in JSON; None for a malformed one. asked: numbers of the statements that were asked about.
+def read_json(text: str, module: Module, numbers: Collection[int]) -> ParsedReply | None:
+    """Read a reply in JSON; None for a malformed reply. numbers: of the statements in the request.
 
-    An entry of which any part does not keep to the schema is counted and not read: half of it is not taken.
+    An entry that breaks the schema anywhere is counted and ignored as a whole.
     """
-    body = read_object(text, reply_schema(module), any_entries=True)
+    body = exchange.read_object(text, reply_schema(module), any_entries=True)
     if body is None:
         return None
     entries = [
-        (one["id"], one)
-        for one in body["statements"]
-        if keeps(one, _STATEMENTS[module])
-        and all(edit["reason"] in REASONS[edit["action"]] and edit["citation"] >= 0 for edit in one.get("edits", ()))
+        (entry["id"], entry)
+        for entry in body["statements"]
+        if exchange.keeps(entry, _STATEMENTS[module])
+        and all(edit["reason"] in REASONS[edit["action"]] and edit["citation"] >= 0 for edit in entry.get("edits", ()))
     ]
     problems = Counter({"out of schema": len(body["statements"]) - len(entries)})
-    by = _once(entries, asked, problems)
+    by_number = _once(entries, numbers, problems)
     if module == "attribution":
-        return Words({number: _CONTEXT_NUMBERS[one["context"]] for number, one in by.items()}, problems=+problems)
-    edits = {
-        number: tuple(
-            Edit(edit["action"], REASONS[edit["action"]].index(edit["reason"]) + 1, edit["citation"])
-            for edit in one["edits"]
-        )
-        for number, one in by.items()
-    }
-    return Words(edits=edits, stars={number: one["rating"] for number, one in by.items()}, problems=+problems)
+        contexts = {number: _CONTEXT_NUMBERS[entry["context"]] for number, entry in by_number.items()}
+        return ParsedReply(contexts, problems=+problems)
+    edits = {number: tuple(map(_edit_in_json, entry["edits"])) for number, entry in by_number.items()}
+    stars = {number: entry["rating"] for number, entry in by_number.items()}
+    return ParsedReply(edits=edits, stars=stars, problems=+problems)
+
+
+def _edit_in_json(edit: Mapping[str, Any]) -> Edit:
+    return Edit(edit["action"], REASONS[edit["action"]].index(edit["reason"]) + 1, edit["citation"])
 
 
 def read_tags(
-    text: str, module: Module, asked: Collection[int], tag: str = "attribution", stops: bool = False
-) -> Words | None:
-    """Read a reply in tags; None for one without any block of the right name.
+    text: str, module: Module, numbers: Collection[int], tag: str = "attribution", stops: bool = False
+) -> ParsedReply | None:
+    """Read a reply in tags; None for a reply without any block of the right name.
 
     Contexts: `<attribution sentence_id="1"> 2 </attribution>`; tag: the name in place of attribution. Edits and
     ratings: `<editing sentence_id="1"> <DELETE citation="6"> DELETE REASON 1 </DELETE> </editing>` and
-    `<rating sentence_id="1"> 4 </rating>`. A block of edits that is empty, or `N/A`, gives an empty tuple: other words
-    may mean an edit, and are out of schema. So is a whole block with an edit that cannot be read; with stops, a reason
-    that does not exist raises `UserError`.
+    `<rating sentence_id="1"> 4 </rating>`. An empty block of edits, or `N/A`, gives an empty tuple; other words may
+    mean an edit, and are out of schema, as is a whole block with an unreadable edit. stops: an unknown reason raises
+    `UserError`.
     """
     spoken = _THINKING.sub("", text)
     problems: Counter[str] = Counter()
 
     def read(tag: str, value: Callable[[str], T | None]) -> dict[int, T]:
-        found = [
-            (_number(match["number"]), value(match["body"]))
-            for match in re.finditer(_BLOCK.format(tag=tag), spoken, re.DOTALL)
-        ]
-        entries = [(number, one) for number, one in found if one is not None]
-        problems["out of schema"] += len(found) - len(entries)
-        return _once(entries, asked, problems)
+        matches = re.finditer(_BLOCK.format(tag=tag), spoken, re.DOTALL)
+        blocks = [(_number(match["number"]), value(match["body"])) for match in matches]
+        entries = [(number, content) for number, content in blocks if content is not None]
+        problems["out of schema"] += len(blocks) - len(entries)
+        return _once(entries, numbers, problems)
 
     if module == "attribution":
-        words = Words(contexts=read(tag, lambda body: _one_of(CONTEXTS, body)), problems=+problems)
+        reply = ParsedReply(contexts=read(tag, lambda body: _one_of(CONTEXTS, body)), problems=+problems)
     else:
         edits = read("editing", lambda body: _edits(body, stops))
-        words = Words(edits=edits, stars=read("rating", lambda body: _one_of(STARS, body)), problems=+problems)
-    return words if words.contexts or words.edits or words.stars or words.problems else None
+        reply = ParsedReply(edits=edits, stars=read("rating", lambda body: _one_of(STARS, body)), problems=+problems)
+    return reply if reply != ParsedReply() else None
 
 
-def _once(entries: Sequence[tuple[int, T]], asked: Collection[int], problems: Counter[str]) -> dict[int, T]:
-    """The entries of statements asked about that were spoken of once; the others are counted in `problems`."""
+def _once(entries: Sequence[tuple[int, T]], numbers: Collection[int], problems: Counter[str]) -> dict[int, T]:
+    """The entries of requested statements that occur once; the others are counted in `problems`."""
     times = Counter(number for number, _ in entries)
-    problems["no such statement"] += sum(number not in asked for number, _ in entries)
-    problems["said twice"] += sum(number in asked and count > 1 for number, count in times.items())
-    return {number: value for number, value in entries if number in asked and times[number] == 1}
+    problems["no such statement"] += sum(number not in numbers for number, _ in entries)
+    problems["said twice"] += sum(number in numbers and count > 1 for number, count in times.items())
+    return {number: value for number, value in entries if number in numbers and times[number] == 1}
 
 
 def _number(text: str) -> int:
-    """The whole number that a text is; -1 for all else."""
+    """The whole number in a text; -1 for any other text."""
     digits = text.strip()
     return int(digits) if digits.isdecimal() and len(digits) <= _LONGEST_NUMBER else -1
 
@@ -189,7 +179,7 @@ def _edit_in_tags(match: re.Match[str], stops: bool) -> Edit | None:
 
 
 PLACES = ("query", "passages", "statements")
-"""What a prompt must have a place for."""
+"""Placeholders that a prompt must contain."""
 
 MODULES: tuple[Module, ...] = ("attribution", "editing")
 
@@ -198,7 +188,7 @@ PROMPTS = Path(__file__).parent / "prompts"
 
 @dataclass(frozen=True, kw_only=True)
 class Asking:
-    """What is asked of which model; each field can change an answer."""
+    """Options of the judge's requests; each field can change an answer."""
 
     model: str
     """Chat model that is asked."""
@@ -235,17 +225,17 @@ class Asking:
     """Most statements that are judged at once; a longer response is judged in parts (none: never)."""
 
     def request(self, content: str, form: dict[str, Any], max_tokens: int | None = None) -> ChatRequest:
-        """The request with this message; form: a `response_format`, sent where the output is held to a schema.
+        """Return the request with this message; form: a `response_format`, sent where a schema is enforced.
 
-        max_tokens: in place of the option's.
+        max_tokens: overrides the option.
         """
         return chat_request(self, content, form, max_tokens or self.max_tokens)
 
 
 def load_prompts(asking: Asking) -> dict[Module, Prompt]:
-    """The prompt of each module: the project's own, or the file that was named.
+    """Return the prompt of each module: the project's own, or the named file.
 
-    Raises `UserError` when a file cannot be read or lacks a place, and when tags are awaited of the project's own
+    Raises `UserError` for a file that cannot be read or lacks a placeholder, and for output=tags with the project's own
     prompts, which ask for JSON.
     """
     prompts: dict[Module, Prompt] = {}
@@ -262,122 +252,123 @@ def load_prompts(asking: Asking) -> dict[Module, Prompt]:
 def asked_fields(
     asking: Asking, models: Sequence[str], prompts: Sequence[str] | None = None, *, unset: bool = False, **instead: Any
 ) -> dict[str, str]:
-    """Who was asked, who answered, by which prompts and how; models: the names that the replies came under.
+    """Return the fields of a signature: model, prompts and options; models: the model names in the replies.
 
-    prompts: NAME@FINGERPRINT of others than CiteEval's own; what only CiteEval's questions depend on is then left out.
-    unset: that responses are not judged in parts is said too. instead: options in the place of those of asking.
+    prompts: NAME@FINGERPRINT of other prompts than CiteEval's; options of CiteEval's questions are then left out.
+    unset: also name the option `statements_per_request` where it is not set. instead: values that override options.
     """
-    own = {name: value for name, value in asdict(asking).items() if name != "model" and not name.endswith("_file")}
+    fields = {name: value for name, value in asdict(asking).items() if name != "model" and not name.endswith("_file")}
     if prompts is not None:
         of_citeeval = ("attribution_tag", "contexts", "statements_per_request")
-        own = {name: value for name, value in own.items() if name not in of_citeeval}
+        fields = {name: value for name, value in fields.items() if name not in of_citeeval}
     else:
         prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(asking).items()]
         if asking.statements_per_request is not None:
             prompts.append(f"part@{part_prompt().fingerprint}")
         elif not unset:
-            del own["statements_per_request"]
+            del fields["statements_per_request"]
     if asking.ask_again is None:
-        del own["ask_again"]
+        del fields["ask_again"]
     return {
         "model": asking.model,
         "answered_as": ", ".join(models) or asking.model,
         "prompts": ",".join(prompts),
-        "asking": ",".join(f"{name}={value}" for name, value in {**own, **instead}.items()),
+        "asking": ",".join(f"{name}={value}" for name, value in {**fields, **instead}.items()),
     }
 
 
-def parts(statements: Sequence[Statement], asking: Asking) -> list[Sequence[Statement]]:
-    """The statements as they are judged together: all of them, or runs of at most `statements_per_request`."""
+def parts(statements: Sequence[ResponseStatement], asking: Asking) -> list[Sequence[ResponseStatement]]:
+    """Return the statements in parts of at most `statements_per_request`; one part without this option."""
     size = asking.statements_per_request or max(len(statements), 1)
     return [statements[start : start + size] for start in range(0, len(statements), size)]
 
 
 def part_prompt() -> Prompt:
-    """What is added below the prompt where a response is judged in parts."""
+    """Return the prompt that is appended where a response is judged in parts."""
     return read_prompt(PROMPTS / "part.txt", ("first", "last"))
 
 
 def request_for(
     module: Module,
     response: Response,
-    statements: Sequence[Statement],
+    statements: Sequence[ResponseStatement],
     prompt: Prompt,
     asking: Asking,
-    part: Sequence[Statement] | None = None,
+    part: Sequence[ResponseStatement] | None = None,
 ) -> ChatRequest:
-    """The request of a module for a response; the statements' citations are shown for editing alone.
+    """Return the request of a module for a response; the statements' citations are shown only for editing.
 
-    part: those of the statements that are to be judged; None, or all of them: every one.
+    part: the statements to judge; None: all of them.
     """
-    own = {one.number for one in part} if part is not None and len(part) < len(statements) else set()
+    is_whole = part is None or len(part) == len(statements)
+    numbers = set() if part is None or is_whole else {statement.number for statement in part}
     shown_statements = []
-    for one in statements:
-        cited = f' cites="{" ".join(map(str, one.citations))}"' if module == "editing" else ""
-        judged = ' judge="yes"' if one.number in own else ""
-        shown_statements.append(f'<statement id="{one.number}"{cited}{judged}>{shown(one.text)}</statement>')
+    for statement in statements:
+        cited = f' cites="{" ".join(map(str, statement.citations))}"' if module == "editing" else ""
+        tag = f'statement id="{statement.number}"{cited}' + (' judge="yes"' if statement.number in numbers else "")
+        shown_statements.append(f"<{tag}>{shown(statement.text)}</statement>")
     content = prompt.fill(
         query=shown(response.question),
-        passages="\n".join(shown_passage(one, number) for number, one in enumerate(response.passages, start=1)),
+        passages="\n".join(shown_passage(passage, number) for number, passage in enumerate(response.passages, start=1)),
         statements="\n".join(shown_statements),
     )
-    if own:
-        content += f"\n\n{part_prompt().fill(first=str(min(own)), last=str(max(own)))}"
+    if numbers:
+        content += f"\n\n{part_prompt().fill(first=str(min(numbers)), last=str(max(numbers)))}"
     return asking.request(content, reply_schema(module))
 
 
 def shown(text: str) -> str:
-    """A text that cannot close the tag around it, nor open another."""
+    """Return a text with its tags escaped."""
     return escape(text, quote=False)
 
 
 def shown_passage(passage: Passage, number: int | None = None) -> str:
-    """A passage in its own tags, on one line, under its number where it has one."""
+    """Return a passage in tags on one line, with its number if given."""
     title = f"<title>{shown(passage.title)}</title>" if passage.title else ""
     identifier = "" if number is None else f' id="{number}"'
     return f"<passage{identifier}>{title}<text>{shown(passage.text)}</text></passage>"
 
 
-State = Literal["read", "not asked", "unparsed", "failed", "too long", "in part"]
-"""Outcome of a question: read, perhaps not wholly; not asked; malformed reply; no reply; refused as too long.
+QuestionState = Literal["read", "not asked", "unparsed", "failed", "too long", "in part"]
+"""Outcome of a question: read, perhaps not completely; not asked; malformed reply; no reply; refused as too long.
 
-In part: the response was judged in parts, and not all of them were read.
+In part: the response was judged in parts, and not all replies were read.
 """
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What the judge said of a response. contexts, edits, stars: by a statement's number; what is absent is missing.
+class ResponseJudgement:
+    """A judge's verdicts on a response. contexts, edits, stars: by a statement's number, absent where missing.
 
-    attribution, editing: what became of the two questions. problems: what was wrong inside replies that were read,
-    "not judged" for the statements that they leave without a judgement, whatever the reason. states: how many requests
-    ended how, and "not asked" for a question that none was needed for.
+    attribution, editing: outcomes of the two questions. problems: counts of problems in the replies, with "not judged"
+    for statements without a judgement. states: counts of the requests' outcomes, and "not asked" for a question that
+    needs no request.
     """
 
-    attribution: State
-    editing: State
+    attribution: QuestionState
+    editing: QuestionState
     contexts: Mapping[int, int]
     edits: Mapping[int, tuple[Edit, ...]]
     stars: Mapping[int, int]
     problems: Counter[str]
-    states: Counter[State] = field(default_factory=Counter)
+    states: Counter[QuestionState] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A request of a module about the statements of a part of a response. response: its place, from 0."""
+class JudgeQuestion:
+    """A request of a module about the statements of a part of a response. response: its index."""
 
     response: int
     module: Module
-    part: Sequence[Statement]
+    part: Sequence[ResponseStatement]
     request: ChatRequest
 
 
-def questions_of(responses: Sequence[Response], splits: Sequence[Split], asking: Asking) -> Iterator[Question]:
-    """The questions about the responses; those about one response stand together.
+def questions_of(responses: Sequence[Response], splits: Sequence[Split], asking: Asking) -> Iterator[JudgeQuestion]:
+    """Yield the questions, response by response.
 
-    A response that says that it found no answer is not asked about, nor is one without statements; citations are
-    edited only where there are some, in the response or in its part. Raises ValueError if the lengths differ.
+    There are none about a response without statements or without an answer; only parts with citations are edited.
+    Raises ValueError if the lengths differ.
     """
     prompts = load_prompts(asking)
     for index, (response, split) in enumerate(zip(responses, splits, strict=True)):
@@ -385,67 +376,73 @@ def questions_of(responses: Sequence[Response], splits: Sequence[Split], asking:
             for part in parts(split.statements, asking):
                 if _needed(module, part, asking):
                     request = request_for(module, response, split.statements, prompts[module], asking, part)
-                    yield Question(index, module, part, request)
+                    yield JudgeQuestion(index, module, part, request)
 
 
 def judge_responses(
     splits: Sequence[Split],
-    answers: Sequence[tuple[Question, Answer]],
+    answers: Sequence[tuple[JudgeQuestion, Answer]],
     asking: Asking,
     options: CiteEvalOptions = PAPER,
-) -> list[Judged]:
-    """What the judge says of each response. answers: of each question of `questions_of`.
+) -> list[ResponseJudgement]:
+    """Return the judge's verdicts on each response. answers: to each question of `questions_of`.
 
     A reply that was refused, cut short, or is malformed is "unparsed" as a whole.
     """
-    heard: list[list[tuple[Question, State, Words]]] = [[] for _ in splits]
-    for one, answer in answers:
-        words, state = read_answer(answer, partial(_read, question=one, asking=asking, options=options))
-        heard[one.response].append((one, state, words or Words()))
-    return [_judged(split, own) for split, own in zip(splits, heard, strict=True)]
+    heard: list[list[tuple[JudgeQuestion, QuestionState, ParsedReply]]] = [[] for _ in splits]
+    for question, answer in answers:
+        reply, state = read_answer(answer, partial(_read, question=question, asking=asking, options=options))
+        heard[question.response].append((question, state, reply or ParsedReply()))
+    return [_judged(split, replies) for split, replies in zip(splits, heard, strict=True)]
 
 
-def _needed(module: Module, part: Sequence[Statement], asking: Asking) -> bool:
+def _needed(module: Module, part: Sequence[ResponseStatement], asking: Asking) -> bool:
     if module == "editing":
-        return any(one.citations for one in part)
+        return any(statement.citations for statement in part)
     if asking.contexts == "where needed":
-        return not all(one.citations for one in part)
+        return not all(statement.citations for statement in part)
     return asking.contexts == "always"
 
 
-def _read(text: str, question: Question, asking: Asking, options: CiteEvalOptions) -> Words | None:
-    """The words about the statements of the question's part; to speak of one outside it is to speak of none."""
-    own = {one.number for one in question.part}
+def _read(text: str, question: JudgeQuestion, asking: Asking, options: CiteEvalOptions) -> ParsedReply | None:
+    """Read a reply; statements outside the question's part count as unknown."""
+    numbers = {statement.number for statement in question.part}
     if asking.output == "tags":
-        return read_tags(text, question.module, own, asking.attribution_tag, options.stops)
-    return read_json(text, question.module, own)
+        return read_tags(text, question.module, numbers, asking.attribution_tag, options.stops)
+    return read_json(text, question.module, numbers)
 
 
-def _judged(split: Split, heard: Sequence[tuple[Question, State, Words]]) -> Judged:
+def _judged(split: Split, replies: Sequence[tuple[JudgeQuestion, QuestionState, ParsedReply]]) -> ResponseJudgement:
+    contexts: dict[int, int] = {}
+    edits: dict[int, tuple[Edit, ...]] = {}
+    stars: dict[int, int] = {}
     problems: Counter[str] = Counter()
-    for one, state, words in heard:
-        problems += words.problems
+    ended: dict[Module, list[QuestionState]] = {module: [] for module in MODULES}
+    for question, state, reply in replies:
+        # Parts have no statement in common.
+        contexts |= reply.contexts
+        edits |= reply.edits
+        stars |= reply.stars
+        problems += reply.problems
+        ended[question.module].append(state)
         if state == "read":
-            asked = {own.number for own in one.part if one.module == "attribution" or own.citations}
-            said = words.contexts.keys() if one.module == "attribution" else words.edits.keys() & words.stars.keys()
-            problems["not judged"] += len(asked - said)
-    ended: dict[Module, list[State]] = {
-        module: [state for one, state, _ in heard if one.module == module] or ["not asked"] for module in MODULES
-    }
-    # Parts have no statement in common.
-    judged = Judged(
-        attribution=_together(ended["attribution"]),
-        editing=_together(ended["editing"]),
-        contexts={number: said for _, _, words in heard for number, said in words.contexts.items()},
-        edits={number: said for _, _, words in heard for number, said in words.edits.items()},
-        stars={number: said for _, _, words in heard for number, said in words.stars.items()},
+            is_attribution = question.module == "attribution"
+            expected = {statement.number for statement in question.part if is_attribution or statement.citations}
+            judged = reply.contexts.keys() if is_attribution else reply.edits.keys() & reply.stars.keys()
+            problems["not judged"] += len(expected - judged)
+    states = {module: outcomes or ["not asked"] for module, outcomes in ended.items()}
+    return ResponseJudgement(
+        attribution=_together(states["attribution"]),
+        editing=_together(states["editing"]),
+        # The statement that no answer was found rests on the response.
+        contexts={1: 3} if split.no_answer else contexts,
+        edits=edits,
+        stars=stars,
         problems=+problems,
-        states=Counter(state for states in ended.values() for state in states),
+        states=Counter(chain.from_iterable(states.values())),
     )
-    # A statement that says that there is no answer rests on the response.
-    return replace(judged, contexts={1: 3}) if split.no_answer else judged
 
 
-def _together(states: Sequence[State]) -> State:
-    """What became of a question whose parts ended so; of parts none of which was read, the first stands for all."""
+def _together(states: Sequence[QuestionState]) -> QuestionState:
+    """The outcome of a question from the outcomes of its parts: the first, or "in part" where only some were read."""
     return "in part" if "read" in states and len(set(states)) > 1 else states[0]

@@ -1,4 +1,4 @@
-"""From a response to its statements, each with what it cites."""
+"""Split a response into statements with their citations."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from metaeval.citation.citeeval.values import PAPER, CiteEvalOptions
 from metaeval.citation.model import Answer, Mark
-from metaeval.citation.sentences import Reading, added, find_marks, joined, move_leading, split, whole
+from metaeval.citation.sentences import LocatedText, added, find_marks, joined, move_leading, split, whole
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
 
 NO_ANSWER = "No answer is found."
-"""What a response that says that it found no answer is replaced by, in the published data too."""
+"""Replaces a response that says that it found no answer, as in the published data."""
 
-# A negation, and at most 30 characters on a word for what was looked for.
+# A negation, and within 30 characters a word for the missing information.
 _REFUSES = re.compile(
     r"\b(?:no|none|not)\b.{0,30}?\b(?:information|details|answer|mention(?:ed)?|provided|sources?|passages?|found)\b",
     re.IGNORECASE,
@@ -25,12 +25,12 @@ _THINKING = re.compile(r"\s*<thinking>.*?</thinking>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """One sentence of a response without its marks, and what it cites.
+class ResponseStatement:
+    """One sentence of a response without its marks, and its citations.
 
-    number: its place in the response, from 1. citations: passage numbers from 1, each once, in the order of the
-    marks. unread: marks that cite nothing here, because no passage has their number or they cannot be read. start,
-    end: offsets of the sentence in the response. id: what a published file calls it; empty where it was cut here.
+    number: in the response, from 1. citations: passage numbers from 1 without duplicates, in the order of the marks.
+    unread: marks that cite nothing, because no passage has their number or they are unparsable. start, end: offsets of
+    the sentence in the response. id: in a published file; empty for statements that we split.
     """
 
     number: int
@@ -44,53 +44,53 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The statements of a response. no_answer: it says that it found none, and that is its only statement.
+    """The statements of a response. no_answer: the response says that it found none; this is then its only statement.
 
-    unread: marks that belong to no statement: of lines of marks before all of them, or of such a response.
+    unread: marks that belong to no statement: before all statements, or in a response without an answer.
     """
 
-    statements: tuple[Statement, ...]
+    statements: tuple[ResponseStatement, ...]
     no_answer: bool
     unread: tuple[Mark, ...] = ()
 
 
 def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: SentenceSplitter = RULES) -> Split:
-    """The statements of a response: lines first, then sentences; marks that open a sentence go to the one before.
+    """Split a response into lines and then sentences; marks that open a sentence go to the sentence before.
 
-    A block of thinking that opens the response is left out. A sentence of nothing but marks is none: the sentence
-    before has them, and where there is none they are unread.
-    Raises `UserError` on an empty line where the options say that the run stops there.
+    A block of thinking that opens the response is left out. A sentence that holds only marks is dropped: its marks go
+    to the sentence before, and are unread without one.
+    Raises `UserError` on an empty line if the options say that the run stops there.
     """
     reading = whole(answer.text)
     if match := _THINKING.match(answer.text):
         reading = reading.part(match.end(), len(answer.text))
     reading = reading.stripped()
     where, marks = reading.span(), reading.marks(options.styles, answer.first)
-    refused = Split((Statement(1, NO_ANSWER, (), where.start, where.end),), no_answer=True, unread=tuple(marks))
+    refused = Split((ResponseStatement(1, NO_ANSWER, (), where.start, where.end),), no_answer=True, unread=tuple(marks))
     refuses = _REFUSES.search(reading.text) is not None
     if refuses and options.no_answer == "anywhere":
         return refused
     sentences, alone = _sentences(reading, answer, options, splitter)
     if refuses and options.no_answer == "lone sentence" and len(sentences) == 1 and not marks:
         return refused
-    found = [_statement(number, own, answer, options) for number, own in enumerate(sentences, start=1)]
-    lost = [mark for own in alone for mark in own.marks(options.styles, answer.first)]
-    return Split(tuple(found), no_answer=False, unread=tuple(lost))
+    statements = [_statement(number, sentence, answer, options) for number, sentence in enumerate(sentences, start=1)]
+    lost = [mark for piece in alone for mark in piece.marks(options.styles, answer.first)]
+    return Split(tuple(statements), no_answer=False, unread=tuple(lost))
 
 
 def _sentences(
-    reading: Reading, answer: Answer, options: CiteEvalOptions, splitter: SentenceSplitter
-) -> tuple[list[Reading], list[Reading]]:
-    """The sentences, and what belongs to none: marks alone before all of them, or that the released code loses."""
+    reading: LocatedText, answer: Answer, options: CiteEvalOptions, splitter: SentenceSplitter
+) -> tuple[list[LocatedText], list[LocatedText]]:
+    """The sentences, and the marks that belong to none: before all sentences, or dropped by the released code."""
     cut = [split(line, splitter) for line in _lines(reading, answer, options)]
     if options.leading == "released":
         placed, alone = _moved_as_released(cut, answer, options)
     else:
         placed, alone = [], []
         for line in cut:
-            own = [one for one in move_leading(line, "move all", options.styles) if one.text.strip()]
-            placed += [(one, one is own[-1] and line is not cut[-1]) for one in own]
-    sentences: list[Reading] = []
+            moved = [sentence for sentence in move_leading(line, "move all", options.styles) if sentence.text.strip()]
+            placed += [(sentence, sentence is moved[-1] and line is not cut[-1]) for sentence in moved]
+    sentences: list[LocatedText] = []
     for sentence, ends_line in placed:
         length = len(_clean(sentence, answer, options))
         numbers = (mark.number for mark in sentence.marks(options.styles, answer.first))
@@ -103,21 +103,21 @@ def _sentences(
 
 
 def _moved_as_released(
-    lines: Sequence[Sequence[Reading]], answer: Answer, options: CiteEvalOptions
-) -> tuple[list[tuple[Reading, bool]], list[Reading]]:
-    """The sentences, each with whether it ends a line that is not the last, and the marks that are lost.
+    lines: Sequence[Sequence[LocatedText]], answer: Answer, options: CiteEvalOptions
+) -> tuple[list[tuple[LocatedText, bool]], list[LocatedText]]:
+    """The sentences, each with whether it ends a line that is not the last, and the marks that are dropped.
 
-    Marks that touch each other and open a sentence, be it behind punctuation, go to the sentence before, in whatever
-    line; of the first sentence, to its own end. What is left without words is dropped, with the marks left in it.
-    A sentence is its words, then its marks: only their order counts.
+    Adjacent marks that open a sentence, possibly behind punctuation, go to the sentence before, in any line; those of
+    the first sentence go to its own end. A sentence left without words is dropped with its other marks. A sentence is
+    written as its words followed by its marks, of which only the order counts.
     """
-    placed: list[tuple[Reading, bool]] = []
-    lost: list[Reading] = []
+    placed: list[tuple[LocatedText, bool]] = []
+    lost: list[LocatedText] = []
     for number, line in enumerate(lines, start=1):
         for place, sentence in enumerate(line, start=1):
-            found = find_marks(sentence.text, options.styles, answer.first)
-            spans = list(dict.fromkeys((one.start, one.end) for one in found if one.number is not None))
-            marks = [sentence.part(*own) for own in spans]
+            all_marks = find_marks(sentence.text, options.styles, answer.first)
+            spans = list(dict.fromkeys((mark.start, mark.end) for mark in all_marks if mark.number is not None))
+            marks = [sentence.part(*span) for span in spans]
             opens = _OPENING_MARKS.match(sentence.text)
             first = sum(end <= opens.end() for _, end in spans) if opens else 0
             words = sentence.without_marks(options.styles, answer.first).stripped()
@@ -125,15 +125,15 @@ def _moved_as_released(
                 placed[-1] = joined(placed[-1][0], *marks[:first]), placed[-1][1]
                 marks, first = marks[first:], 0
             if words.text:
-                own = joined(words, *marks[first:], *marks[:first])
-                placed.append((own, place == len(line) and number < len(lines)))
+                complete = joined(words, *marks[first:], *marks[:first])
+                placed.append((complete, place == len(line) and number < len(lines)))
             elif marks:
                 lost.append(joined(*marks))
     return placed, lost
 
 
-def _lines(reading: Reading, answer: Answer, options: CiteEvalOptions) -> Iterator[Reading]:
-    """The lines that hold text; of two line breaks in a row one counts, and a third makes a line empty."""
+def _lines(reading: LocatedText, answer: Answer, options: CiteEvalOptions) -> Iterator[LocatedText]:
+    """The lines with text; two adjacent line breaks count as one, and a third makes an empty line."""
     start, breaks = 0, 0
     for match in re.finditer(r"\n|\Z", reading.text):
         line = reading.part(start, match.start())
@@ -149,17 +149,18 @@ def _lines(reading: Reading, answer: Answer, options: CiteEvalOptions) -> Iterat
             )
 
 
-def _statement(number: int, sentence: Reading, answer: Answer, options: CiteEvalOptions) -> Statement:
+def _statement(number: int, sentence: LocatedText, answer: Answer, options: CiteEvalOptions) -> ResponseStatement:
     highest = len(answer.passages) if options.highest is None else options.highest
     marks = sentence.marks(options.styles, answer.first)
-    cited = [one.number for one in marks if one.number is not None and 1 <= one.number <= highest]
-    unread = tuple(one for one in marks if one.number is None or not 1 <= one.number <= highest)
+    cited = [mark.number for mark in marks if mark.number is not None and 1 <= mark.number <= highest]
+    unread = tuple(mark for mark in marks if mark.number is None or not 1 <= mark.number <= highest)
     where, citations = sentence.span(), tuple(dict.fromkeys(cited))
     if options.leading == "released":
-        # The order in which a set gives numbers depends on all that it holds, and on which of them came first.
-        citations = tuple(one for one in {mark.number for mark in marks if mark.number is not None} if one in citations)
-    return Statement(number, _clean(sentence, answer, options), citations, where.start, where.end, unread)
+        # The iteration order of a set depends on all of its members, and on the order of insertion.
+        in_set_order = {mark.number for mark in marks if mark.number is not None}
+        citations = tuple(number for number in in_set_order if number in citations)
+    return ResponseStatement(number, _clean(sentence, answer, options), citations, where.start, where.end, unread)
 
 
-def _clean(sentence: Reading, answer: Answer, options: CiteEvalOptions) -> str:
+def _clean(sentence: LocatedText, answer: Answer, options: CiteEvalOptions) -> str:
     return sentence.without_marks(options.styles, answer.first).text.strip()

@@ -1,6 +1,6 @@
-"""What CiteEval leaves open or its released code decides in passing, as options: two profiles are presets of them.
+"""Options for what CiteEval's paper leaves open or its released code decides, with two profiles as presets.
 
-And values from 0 to 1 of statements, and of responses in both scenarios, with bounds of what is missing.
+Also the values, in [0, 1], of statements, and of responses in both scenarios, with bounds where verdicts are missing.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from metaeval.citation.sentences import MarkStyles
 from metaeval.errors import UserError
 
 PLAIN = MarkStyles(lists=False, ranges=False, carets=False, corners=False)
-"""[1] alone is a mark, as the released code has it."""
+"""Only [1] is a mark, as in the released code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiteEvalOptions:
-    """How a response is cut into statements, and how a judge's replies become numbers; the defaults are "paper"."""
+    """How responses are split into statements and a judge's replies become values; the defaults are "paper"."""
 
     styles: MarkStyles = by_profile(MarkStyles(), released=PLAIN)
     """Citation marks that are read, as NAME: VALUE of the marks' own options."""
@@ -62,7 +62,7 @@ Otherwise = Literal["missing", "attributable"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineOptions:
-    """How the baselines are asked for and read; the defaults are of "paper"."""
+    """How the baselines are asked and read; the defaults are "paper"."""
 
     otherwise: Otherwise = by_profile("missing", released="attributable")
     """Label of a reply to AttrScore that gives none of the three labels: missing, or attributable."""
@@ -71,16 +71,16 @@ class BaselineOptions:
 
 
 PAPER = CiteEvalOptions()
-"""The definition of the paper, with marks read properly and nothing that is missing turned into a number."""
+"""The definition of the paper, with all styles of marks; missing verdicts stay missing."""
 
 RELEASED = profile_of(CiteEvalOptions, "released")
-"""amazon-science/CiteEval at commit 88f567d, as far as its outputs on stored inputs tell."""
+"""amazon-science/CiteEval at commit 88f567d, reproduced from its outputs on stored inputs."""
 
 PROFILES: Mapping[str, CiteEvalOptions] = {"paper": PAPER, "released": RELEASED}
 
 
 def citeeval_options(profile: str = "paper", **changes: Any) -> CiteEvalOptions:
-    """A profile with some options changed. Raises `UserError` on an unknown profile or option, or a bad number."""
+    """Return a profile with some options changed. Raises `UserError` for an unknown name or a number out of range."""
     options = changed_profile(PROFILES, profile, changes, "CiteEval")
     if options.highest is not None and options.highest < 1:
         raise UserError(f"highest is {options.highest}; allowed: a whole number from 1, or none.")
@@ -92,14 +92,14 @@ def citeeval_options(profile: str = "paper", **changes: Any) -> CiteEvalOptions:
 
 
 def changed_options(profile: str, options: CiteEvalOptions) -> str:
-    """Options of the profile, only where they were changed, for a signature."""
-    preset, own = asdict(PROFILES[profile]), asdict(options)
-    changed = [f"{name}={value}" for name, value in own.items() if value != preset[name]]
+    """Return the options that differ from the profile, for a signature."""
+    preset = asdict(PROFILES[profile])
+    changed = [f"{name}={value}" for name, value in asdict(options).items() if value != preset[name]]
     return ",".join(changed) or "as the profile"
 
 
 def baseline_options(profile: str = "paper", **changes: Any) -> BaselineOptions:
-    """The baselines' options under a profile, with some changed. Raises `UserError` on an unknown profile."""
+    """Return the baselines' options of a profile, with some changed. Raises `UserError` for an unknown profile."""
     presets = {name: profile_of(BaselineOptions, name) for name in PROFILES}
     return changed_profile(presets, profile, changes, "CiteEval's baselines")
 
@@ -107,51 +107,50 @@ def baseline_options(profile: str = "paper", **changes: Any) -> BaselineOptions:
 CONTEXTS: Mapping[int, str] = {1: "query", 2: "retrieval", 3: "response", 4: "model"}
 """The four contexts, under the numbers that the official prompt gives them.
 
-query: the user's own words. retrieval: the passages. response: what the response said before, or says of itself.
-model: what the model knows without any of them.
+query: the user's question. retrieval: the passages. response: the response itself. model: the model's own knowledge.
 """
 
 RETRIEVAL = 2
 
 
 def context_of(judged: int | None, options: CiteEvalOptions = PAPER) -> int | None:
-    """The context of a statement, where the judge named it or the options fill it in; None: missing."""
+    """Return the context of a statement, as judged or as the options fill it in; None: missing."""
     return RETRIEVAL if judged is None and options.missing_context == "retrieval" else judged
 
 
 STARS = (1, 2, 3, 4, 5)
 
-State = Literal["rated", "lacks a citation", "needs none", "missing"]
+StatementState = Literal["rated", "lacks a citation", "needs none", "missing"]
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class StatementValue:
     """The value of one statement, in [0, 1]; None if it needs no citation and has none, or if it is missing.
 
-    state: "rated" for a statement with citations, "lacks a citation" for one that gets 0 for that, "needs none" for
-    one that is left out of the mean, "missing" where the judge's word is.
-    least, most: what a missing value can be; a least without a most: that one, or left out of the mean.
+    state: "rated" for a statement with citations; "lacks a citation" for one that gets 0 for lacking it; "needs none"
+    for one that is left out of the mean; "missing" where the judge's verdict is missing.
+    least, most: lowest and highest possible value; a least without a most: this value, or left out of the mean.
     """
 
     value: float | None
-    state: State
+    state: StatementState
     least: float | None = None
     most: float | None = None
 
 
-def rated(value: float) -> Value:
-    """A value that is known."""
-    return Value(value, "rated", value, value)
+def rated(value: float) -> StatementValue:
+    """Return a known value."""
+    return StatementValue(value, "rated", value, value)
 
 
-NEEDS_NONE = Value(None, "needs none")
-LACKS = Value(0.0, "lacks a citation", 0.0, 0.0)
-MISSING = Value(None, "missing", 0.0, 1.0)
-UNDECIDED = Value(None, "missing", 0.0, None)  # uncited, and whether it needs a citation is missing
+NEEDS_NONE = StatementValue(None, "needs none")
+LACKS = StatementValue(0.0, "lacks a citation", 0.0, 0.0)
+MISSING = StatementValue(None, "missing", 0.0, 1.0)
+UNDECIDED = StatementValue(None, "missing", 0.0, None)  # uncited, and whether it needs a citation is missing
 
 
 def unit_rating(stars: int) -> float:
-    """A rating from 1 to 5, brought to [0, 1]. Raises ValueError on any other."""
+    """Scale a rating from 1 to 5 to [0, 1]. Raises ValueError for any other number."""
     if stars not in STARS:
         raise ValueError(f"rating is {stars}; allowed: {', '.join(map(str, STARS))}")
     return (stars - 1) / 4
@@ -159,8 +158,8 @@ def unit_rating(stars: int) -> float:
 
 def by_rating(
     citations: Sequence[int], context: int | None, stars: int | None, options: CiteEvalOptions = PAPER
-) -> Value:
-    """IterCoE: the judge's own rating of a statement's citations, given after it edited them."""
+) -> StatementValue:
+    """Return IterCoE: the judge's rating of a statement's citations, given after its edits."""
     if not citations:
         return _uncited(context, options)
     if stars is None:
@@ -175,11 +174,11 @@ def by_edits(
     options: CiteEvalOptions = PAPER,
     passages: int | None = None,
     coefficients: Coefficients = PUBLISHED,
-) -> Value:
-    """EditDist: the worth of a statement's citations by the edits that the judge made.
+) -> StatementValue:
+    """Return EditDist: the value of a statement's citations by the judge's edits.
 
-    edits: None where the judge gave none, an empty sequence where it would change nothing. passages: how many there
-    are; None: not known, and no addition is held to be invented.
+    edits: None where the judge gave none, empty where it would change nothing. passages: the number of passages; None:
+    not known, and additions of any passage are allowed.
     """
     if not citations:
         return _uncited(context, options)
@@ -191,44 +190,45 @@ def by_edits(
     return rated(edit_distance(citations, edits, coefficients, options.index_shift))
 
 
-def both(rating: Value, edits: Value, weight: float = 0.5) -> Value:
-    """CiteEval-Auto of a statement: the weighted mean of its rating and its edit distance; missing if either is."""
+def both(rating: StatementValue, edits: StatementValue, weight: float = 0.5) -> StatementValue:
+    """Return CiteEval-Auto: the weighted mean of a statement's rating and edit distance; missing if either is."""
     if rating.state != "rated" and rating.state != "missing":
         return rating
     if rating.value is not None and edits.value is not None:
         return rated(weight * rating.value + (1 - weight) * edits.value)
-    return Value(None, "missing", _mixed(rating.least, edits.least, weight), _mixed(rating.most, edits.most, weight))
+    least, most = _mixed(rating.least, edits.least, weight), _mixed(rating.most, edits.most, weight)
+    return StatementValue(None, "missing", least, most)
 
 
-def _uncited(context: int | None, options: CiteEvalOptions) -> Value:
-    """The value of a statement without citations: it needs one if it rests on the passages."""
+def _uncited(context: int | None, options: CiteEvalOptions) -> StatementValue:
+    """The value of a statement without citations, which needs one if it rests on the passages."""
     return {None: UNDECIDED, RETRIEVAL: LACKS}.get(context_of(context, options), NEEDS_NONE)
 
 
-def _open(coefficients: Coefficients) -> Value:
-    """A missing edit distance: what it can be depends on the coefficients, and is 1 without an edit."""
+def _open(coefficients: Coefficients) -> StatementValue:
+    """A missing edit distance, whose bounds depend on the coefficients; it is 1 without an edit."""
     worths = [worth + coefficients.intercept for worth in coefficients.action.values()]
-    return Value(None, "missing", min(1.0, *worths), max(1.0, *worths))
+    return StatementValue(None, "missing", min(1.0, *worths), max(1.0, *worths))
 
 
-def _mixed(one: float | None, other: float | None, weight: float) -> float | None:
-    return None if one is None or other is None else weight * one + (1 - weight) * other
+def _mixed(rating: float | None, edits: float | None, weight: float) -> float | None:
+    return None if rating is None or edits is None else weight * rating + (1 - weight) * edits
 
 
-Scenario = Literal["full", "cited"]
-"""All statements, or those with citations alone."""
+CitedScenario = Literal["full", "cited"]
+"""All statements (full), or only those with citations (cited)."""
 
 
-Ends = tuple[float, float | None]
-"""The least and the most that a value can be; a most of None: it is the least, or is left out of the mean."""
+ValueBounds = tuple[float, float | None]
+"""Lowest and highest possible value; a highest of None: the value is the lowest, or is left out of the mean."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseValue:
-    """The mean over the statements of a response that have a value; None: undefined.
+    """The mean over the statements of a response with a value; None: undefined.
 
-    rated: how many have one. missing: how many the judge left open; least, most: what the value could be with them.
-    A least without a most: the value is that one, or there is none.
+    rated: number of statements with a value. missing: number without a verdict; least, most: lowest and highest
+    possible value. A least without a most: the value is the least, or undefined.
     """
 
     value: float | None
@@ -238,53 +238,57 @@ class ResponseValue:
     most: float | None
 
 
-def in_scenario(values: Sequence[Value], cited: Sequence[bool], scenario: Scenario) -> list[Value]:
-    """The values of a response's statements in a scenario; cited: which of them have citations.
+def in_scenario(
+    values: Sequence[StatementValue], cited: Sequence[bool], scenario: CitedScenario
+) -> list[StatementValue]:
+    """Leave statements without citations out of the mean in the scenario "cited"; cited: which have citations.
 
-    In the scenario "cited" those without a citation are left out of the mean.
     Raises ValueError if the lengths differ.
     """
     pairs = zip(values, cited, strict=True)
-    return [value if has or scenario == "full" else NEEDS_NONE for value, has in pairs]
+    return [value if has_citation or scenario == "full" else NEEDS_NONE for value, has_citation in pairs]
 
 
 def response_value(
-    values: Sequence[Value], cited: Sequence[bool], scenario: Scenario = "full", options: CiteEvalOptions = PAPER
+    values: Sequence[StatementValue],
+    cited: Sequence[bool],
+    scenario: CitedScenario = "full",
+    options: CiteEvalOptions = PAPER,
 ) -> ResponseValue:
-    """The value of a response; values, cited: of its statements, in order.
+    """Return the value of a response; values, cited: of its statements, in order.
 
-    A response without any statement that has or misses a value is undefined or gets full marks, as the options say;
-    in the scenario "cited", one that was left with nothing because its statements have no citations is 0 where one of
-    them needed a citation; where the judge's word on that is missing, so is the response's value.
+    A response whose statements all need no rating is undefined or gets full marks, as the options say. In the scenario
+    "cited", a response without citations is 0 if one of its statements needs a citation, and missing if the judge's
+    verdict on that is missing.
     """
     used = in_scenario(values, cited, scenario)
     known = [value.value for value in used if value.value is not None]
     missing = [value for value in used if value.state == "missing"]
     if not known and not missing:
         return _nothing_rated(values, options)
-    sure: list[Ends] = [(value, value) for value in known]
-    open_: list[Ends] = [(one.least, one.most) for one in missing if one.least is not None]
+    sure: list[ValueBounds] = [(value, value) for value in known]
+    open_: list[ValueBounds] = [(value.least, value.most) for value in missing if value.least is not None]
     least, most = mean_bounds([*sure, *open_])
-    if not known and all(one.most is None for one in missing):
-        most = _full_marks(options)  # none of them may need a citation
+    if not known and all(value.most is None for value in missing):
+        most = _full_marks(options)  # for the case that none of them needs a citation
     return ResponseValue(sum(known) / len(known) if known else None, len(known), len(missing), least, most)
 
 
-def mean_bounds(ends: Sequence[Ends]) -> tuple[float | None, float | None]:
-    """The least and the most that a mean can be, where it is one, from what each value can be; None without any.
+def mean_bounds(ends: Sequence[ValueBounds]) -> tuple[float | None, float | None]:
+    """Return the lowest and highest possible mean, from the bounds of each value; None without values.
 
-    Values that may be left out take part where they move the mean that way: not every coefficient is above 0.
+    Values that may be left out are included where they lower the lowest or raise the highest mean.
     """
     sure = [(least, most) for least, most in ends if most is not None]
     perhaps = [least for least, most in ends if most is None]
     least = _lowest([least for least, _ in sure], perhaps)
     most = _lowest([-most for _, most in sure], [-value for value in perhaps])
-    return least, None if most is None else 0.0 - most  # and not the minus 0 of -most
+    return least, None if most is None else 0.0 - most  # -most could be -0.0
 
 
-def _nothing_rated(values: Sequence[Value], options: CiteEvalOptions) -> ResponseValue:
+def _nothing_rated(values: Sequence[StatementValue], options: CiteEvalOptions) -> ResponseValue:
     """The value of a response none of whose statements counts in the scenario."""
-    # A masked statement that lacks a citation: in the full scenario its 0 counts.
+    # A masked statement that lacks a citation counts as 0 in the full scenario.
     if any(value.state == "lacks a citation" for value in values):
         return ResponseValue(0.0, 0, 0, 0.0, 0.0)
     nothing = _full_marks(options)
@@ -294,12 +298,12 @@ def _nothing_rated(values: Sequence[Value], options: CiteEvalOptions) -> Respons
 
 
 def _full_marks(options: CiteEvalOptions) -> float | None:
-    """Value of a response without anything to rate."""
+    """Value of a response without statements to rate."""
     return 1.0 if options.nothing_rated == "full marks" else None
 
 
 def _lowest(sure: Sequence[float], perhaps: Sequence[float]) -> float | None:
-    """The lowest mean of some values and any of some others; None without any."""
+    """The lowest mean of all sure values and any subset of the others; None without values."""
     total, number = sum(sure), len(sure)
     for value in sorted(perhaps):
         if not number or value * number < total:

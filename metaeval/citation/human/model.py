@@ -1,4 +1,4 @@
-"""Human ratings of the statements of answers, and what pipelines say brought to the same statements."""
+"""Human ratings of the statements of answers, and the values of measures aligned with the same statements."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ from metaeval.errors import UserError
 from metaeval.scoring.contract import PairScore, Status
 
 Nothing = Literal["left out", "full marks"]
-"""What a response is worth of whose statements none has a value: no value, or 1 as CiteEval publishes."""
-
+"""Value of a response none of whose statements has one: no value, or 1 as CiteEval publishes."""
 
 ANNOTATORS = 3
-"""Of CiteBench."""
+"""Number of annotators in CiteBench."""
 
 
 @dataclass(frozen=True, slots=True)
 class HumanStatement:
-    """What the annotators said of one statement; None where one said nothing.
+    """The annotators' judgements of one statement; None where an annotator gave none.
 
-    id: the statement's own. citations: passage numbers from 1. contexts: 1 to 4. ratings: in [0, 1]. edits: as they
-    stand in the file.
+    id: of the statement. citations: passage numbers from 1. contexts: 1 to 4. ratings: in [0, 1]. edits: as in the
+    file.
     """
 
     id: str
@@ -40,9 +39,9 @@ class HumanStatement:
 
 @dataclass(frozen=True, slots=True)
 class RatedStatement:
-    """A stretch of an answer that people rated. start, end: offsets in the answer. text: without its marks.
+    """A statement of an answer that annotators rated. start, end: offsets in the answer. text: without its marks.
 
-    ratings: in [0, 1], one for each annotator, in the same order in every statement; None where one gave none.
+    ratings: in [0, 1], one for each annotator, in the same order in every statement; None where one is missing.
     """
 
     start: int
@@ -52,15 +51,15 @@ class RatedStatement:
 
     @property
     def rating(self) -> float | None:
-        """What the annotators said, as one rating."""
+        """The annotators' ratings as one; see `rating_of`."""
         return rating_of(self.ratings)
 
 
 @dataclass(frozen=True)
 class HumanAnswer:
-    """An answer, and its statements in the order of the text, none over another.
+    """An answer with its statements, which do not overlap and are in the order of the text.
 
-    emptied: whether the scenario "cited" masked ratings and left none.
+    emptied: whether the scenario "cited" masked all of its ratings.
     """
 
     answer: Answer
@@ -70,18 +69,18 @@ class HumanAnswer:
     @property
     def ratings(self) -> list[float | None]:
         """One rating for each statement."""
-        return [one.rating for one in self.statements]
+        return [statement.rating for statement in self.statements]
 
     def response(self, nothing_rated: Nothing) -> float | None:
-        """One rating for the answer: see `response_rating`; where it would be 1, one that the mask emptied is 0."""
+        """The rating of the answer: see `response_rating`; an answer that the mask emptied gets 0 in place of 1."""
         return 0.0 if self.emptied and nothing_rated == "full marks" else response_rating(self.ratings, nothing_rated)
 
 
 @dataclass(frozen=True)
 class HumanSet:
-    """Rated answers, and what was left out in reading them, by reason.
+    """Rated answers, and counts of what the reader left out, by reason.
 
-    people, splits: the judgements and the statements of CiteBench, by answer; empty for other data.
+    people, splits: CiteBench's judgements and statements, by answer; empty for other data.
     """
 
     answers: tuple[HumanAnswer, ...]
@@ -91,13 +90,13 @@ class HumanSet:
 
     @property
     def annotators(self) -> int:
-        """The most annotators that a statement has."""
-        return max((len(one.ratings) for own in self.answers for one in own.statements), default=0)
+        """The largest number of annotators of a statement."""
+        return max((len(statement.ratings) for answer in self.answers for statement in answer.statements), default=0)
 
 
 @dataclass(frozen=True)
 class MetaOptions:
-    """How values are held against ratings, and how pipelines read answers."""
+    """How values are compared with ratings, and how pipelines read answers."""
 
     none: Literal["left out", "response"] = "left out"
     """Value of a statement to which one side gives none: left out, or its response's (CiteEval's rule); a missing
@@ -120,66 +119,68 @@ class MetaOptions:
 
     @property
     def rules(self) -> dict[str, str]:
-        """The options that decide how the two sides meet, for signatures."""
+        """The options that decide how values and ratings are matched, for signatures."""
         return {"none": self.none, "unrated": self.unrated, "responses": self.responses}
 
 
 def cited_alone(human: HumanSet) -> HumanSet:
-    """The set in CiteEval's scenario "cited": statements without a citation have no rating; those that had one count.
+    """Return the set in CiteEval's scenario "cited": ratings of statements without a citation are masked and counted.
 
-    What is published of CiteBench stays as it is: its own procedure masks by itself.
+    CiteBench's published judgements stay as they are: its own procedure masks them.
     """
     dropped, answers = Counter(human.dropped), []
-    for own in human.answers:
-        text, first = own.answer.text, own.answer.first
+    for rated in human.answers:
+        text, first = rated.answer.text, rated.answer.first
         kept = []
-        for one in own.statements:
-            cited = any(mark.number is not None for mark in find_marks(text[one.start : one.end], first=first))
-            dropped["ratings that the scenario cited masks"] += not cited and one.rating is not None
-            kept.append(one if cited else replace(one, ratings=()))
-        emptied = any(rating is not None for rating in own.ratings) and all(one.rating is None for one in kept)
-        answers.append(HumanAnswer(own.answer, tuple(kept), emptied))
+        for statement in rated.statements:
+            marks = find_marks(text[statement.start : statement.end], first=first)
+            cited = any(mark.number is not None for mark in marks)
+            dropped["ratings that the scenario cited masks"] += not cited and statement.rating is not None
+            kept.append(statement if cited else replace(statement, ratings=()))
+        has_rating = any(rating is not None for rating in rated.ratings)
+        emptied = has_rating and all(statement.rating is None for statement in kept)
+        answers.append(HumanAnswer(rated.answer, tuple(kept), emptied))
     return HumanSet(tuple(answers), +dropped, human.people, human.splits)
 
 
 def rating_of(ratings: Sequence[float | None]) -> float | None:
-    """The mean of the ratings that are there; None where half of the annotators or more gave none.
+    """Return the mean of the known ratings; None where half of the annotators or more gave none.
 
-    Of three annotators two have to rate, as CiteEval publishes; a single one decides alone.
+    Of three annotators two have to rate, as CiteEval publishes; a single annotator decides alone.
     """
     known = [rating for rating in ratings if rating is not None]
-    return sum(known) / len(known) if 2 * len(known) > len(ratings) else None
+    return _mean(known) if 2 * len(known) > len(ratings) else None
 
 
 def response_rating(ratings: Sequence[float | None], nothing_rated: Nothing = "left out") -> float | None:
-    """A response's rating: the mean over its statements that have one; `nothing_rated` where none has."""
+    """Return a response's rating: the mean over its rated statements; `nothing_rated` decides where none is rated."""
     mean = _mean([rating for rating in ratings if rating is not None])
     return 1.0 if mean is None and nothing_rated == "full marks" else mean
 
 
-Ends = tuple[float, float]
+AnswerBounds = tuple[float, float]
 
-State = Literal["valued", "no value", "missing"]
-"""Whether there is a value, none because the pipeline gives such a span none, or none because a verdict is missing."""
+ValueState = Literal["valued", "no value", "missing"]
+"""valued; no value: the pipeline does not score such a span; missing: a verdict is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Valued:
-    """A value in [0, 1], or why there is none; reason: of a missing verdict, as its judge gave it.
+    """A value in [0, 1], or why there is none. reason: why a verdict is missing, as its judge gave it.
 
-    in_part: whether the value leaves out what has no verdict. ends: of the value of an answer that a verdict is missing
-    of, the least and the most that it could be; None where that is not known.
+    in_part: whether the value leaves out parts without a verdict. ends: the lowest and highest possible value of an
+    answer that lacks a verdict; None where they are not known.
     """
 
     value: float | None
-    state: State = "valued"
+    state: ValueState = "valued"
     reason: str = ""
     in_part: bool = False
-    ends: Ends | None = None
+    ends: AnswerBounds | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether a verdict is missing in it."""
+        """Whether a verdict is missing."""
         return self.in_part or self.state == "missing"
 
 
@@ -188,115 +189,117 @@ NO_VALUE = Valued(None, "no value")
 
 @dataclass(frozen=True, slots=True)
 class SpanValue:
-    """What a pipeline says of one span: offsets in the answer, and the value."""
+    """A pipeline's value of one span; start, end: offsets in the answer."""
 
     start: int
     end: int
-    said: Valued
+    value: Valued
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """The values of an answer's statements, in order. outside: spans that share no character with any of them."""
+    """The values of an answer's statements, in order. outside: number of spans that overlap none of them."""
 
     values: tuple[Valued, ...]
     outside: int
 
 
 def align(statements: Sequence[RatedStatement], spans: Sequence[SpanValue]) -> Aligned:
-    """Give each span to the statement that holds most of its characters (of equals the first), and take means.
+    """Assign each span to the statement that holds most of its characters (the first of equals), and take means.
 
-    A statement's value is the mean over its spans that have one. It is missing where one of them is, for the mean
-    could then be another; it has no value where none has.
+    A statement's value is the mean over its spans that have one, missing where one of them is missing, and none where
+    no span has one.
     """
-    own: list[list[Valued]] = [[] for _ in statements]
+    span_values: list[list[Valued]] = [[] for _ in statements]
     outside = 0
     for span in spans:
-        shared = [min(span.end, one.end) - max(span.start, one.start) for one in statements]
+        shared = [min(span.end, statement.end) - max(span.start, statement.start) for statement in statements]
         most = max(shared, default=0)
         if most <= 0:
             outside += 1
         else:
-            own[shared.index(most)].append(span.said)
-    return Aligned(tuple(mean_of(few) for few in own), outside)
+            span_values[shared.index(most)].append(span.value)
+    return Aligned(tuple(map(mean_of, span_values)), outside)
 
 
 def mean_of(values: Sequence[Valued]) -> Valued:
-    """The mean of the values that are there; missing where one is missing; no value without any."""
-    lost = next((one for one in values if one.state == "missing"), None)
+    """Return the mean of the known values; missing where one is missing; no value without any."""
+    lost = next((value for value in values if value.state == "missing"), None)
     if lost is not None:
         return lost
-    known = [one.value for one in values if one.value is not None]
-    return Valued(sum(known) / len(known)) if known else NO_VALUE
+    mean = _mean([value.value for value in values if value.value is not None])
+    return NO_VALUE if mean is None else Valued(mean)
 
 
 def filled(values: Sequence[Valued], response: Valued) -> list[Valued]:
-    """CiteEval's rule: a statement that has no value takes its response's; one that is missing stays missing."""
-    return [one if one.state != "no value" else response for one in values]
+    """Fill in the response's value where a statement has none, as CiteEval does; a missing value stays missing."""
+    return [value if value.state != "no value" else response for value in values]
 
 
 @dataclass(frozen=True, eq=False)
 class AnswerValues:
-    """What one measure says of some answers.
+    """One measure's values of some answers.
 
-    spans: its values of sentences, by answer; empty where it has none of single sentences. wholes: its value of each
-    answer; an answer that is absent has none.
+    spans: the values of sentences, by answer; empty for a measure that does not score sentences. wholes: the value of
+    each answer; an absent answer has none.
     """
 
     spans: Mapping[str, Sequence[SpanValue]]
     wholes: Mapping[str, Valued]
 
 
-GIVEN = "scores:"
-"""Begins the name of scores that were made elsewhere, which stay as they are."""
+FROM_FILE = "scores:"
+"""Prefix of the names of scores from files, which are not rounded."""
 
 _DIGITS = 12
-"""Decimals of ratings and of the pipelines' values, which are means of few numbers: two that are equal on paper differ
-in the sixteenth where they were added up another way, and would rank one above the other."""
+"""Decimals of ratings and pipelines' values. They are means of few numbers, and equal means that were summed in another
+order differ in the sixteenth decimal: without rounding, one would rank above the other."""
 
-Unit = Literal["statements", "responses"]
+RatedUnit = Literal["statements", "responses"]
 Alignment = Mapping[str, Mapping[str, Aligned]]
-"""By measure and answer."""
+"""Aligned values by measure and answer."""
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A rated set with what each measure says of it. values: of every row, in the rows' order, by measure."""
+    """A rated set with the values of each measure. values: of every row, in the rows' order, by measure."""
 
-    unit: Unit
+    unit: RatedUnit
     ratings: Ratings
     values: Mapping[str, Sequence[Valued]]
 
     @property
     def open(self) -> dict[str, dict[str, Valued]]:
-        """By measure, the values of responses that lack a verdict, or leave one out; none of statements."""
-        found = {
-            measure: {row.id: one for row, one in zip(self.ratings.rows, own, strict=True) if one.is_open}
-            for measure, own in self.values.items()
+        """The values of responses that lack a verdict, by measure; empty at the level of statements."""
+        by_measure = {
+            measure: {row.id: value for row, value in zip(self.ratings.rows, values, strict=True) if value.is_open}
+            for measure, values in self.values.items()
         }
-        return {measure: own for measure, own in found.items() if own and self.unit == "responses"}
+        return {measure: values for measure, values in by_measure.items() if values and self.unit == "responses"}
 
     @property
     def systems(self) -> list[str]:
-        """The systems of the rows, sorted; none where some row names none."""
+        """The systems of the rows, sorted; empty where a row names none."""
         names = {row.system for row in self.ratings.rows}
         return sorted(names) if all(names) else []
 
     def mean_ends(self, measure: str) -> tuple[float | None, float | None, float | None]:
-        """A measure's mean over the rows that have a value; and its least and most over those too whose verdicts are
-        missing: None at the level of statements, and where the ends of one value are not known.
+        """Return a measure's mean over the rows with a value, and its lowest and highest possible value.
+
+        Missing verdicts decide between the two, which are None for statements and where the ends of a value are not
+        known.
         """
         values = self.values[measure]
-        mean = _mean([one.value for one in values if one.value is not None])
-        settled = [one.value for one in values if one.value is not None and not one.is_open]
-        ends = [one.ends for one in values if one.is_open]
-        known = [own for own in ends if own is not None]
+        mean = _mean([value.value for value in values if value.value is not None])
+        settled = [value.value for value in values if value.value is not None and not value.is_open]
+        ends = [value.ends for value in values if value.is_open]
+        known = [pair for pair in ends if pair is not None]
         if self.unit == "statements" or len(known) < len(ends):
             return mean, None, None
         return mean, _mean([*settled, *(least for least, _ in known)]), _mean([*settled, *(most for _, most in known)])
 
     def lines(self) -> str:
-        """The ratings as JSON lines with every measure's score, as `metaeval.corpus.loaders.ratings` reads them."""
+        """The ratings and scores as JSON lines, in the format of `metaeval.corpus.loaders.ratings`."""
         lines = []
         for row in self.ratings.rows:
             fields: dict[str, object] = {"id": row.id, "group": row.group, "gold": row.gold}
@@ -306,35 +309,38 @@ class Level:
         return "".join(lines)
 
 
-def score_of(said: Valued) -> PairScore:
-    """A value as the score of a row, or the status that says why there is none."""
-    if said.value is not None:
-        return PairScore(said.value)
-    if said.state == "no value":
+def score_of(value: Valued) -> PairScore:
+    """Return a value as the score of a row, or the status that says why there is none."""
+    if value.value is not None:
+        return PairScore(value.value)
+    if value.state == "no value":
         return PairScore(None, Status.NOTHING_TO_SCORE)
-    known = said.reason in {str(status) for status in Status} and said.reason != Status.OK
-    return PairScore(None, Status(said.reason) if known else Status.ABSENT)
+    known = value.reason in {str(status) for status in Status} and value.reason != Status.OK
+    return PairScore(None, Status(value.reason) if known else Status.ABSENT)
 
 
 def alignment(human: HumanSet, measures: Mapping[str, AnswerValues]) -> Alignment:
-    """Every measure's values of the rated statements, where it has values of single sentences."""
+    """Align each measure that scores sentences with the rated statements."""
     return {
-        name: {own.answer.id: align(own.statements, one.spans.get(own.answer.id, ())) for own in human.answers}
-        for name, one in measures.items()
-        if one.spans
+        name: {rated.answer.id: align(rated.statements, spans.get(rated.answer.id, ())) for rated in human.answers}
+        for name, spans in ((name, measure.spans) for name, measure in measures.items())
+        if spans
     }
 
 
 def rated_levels(
     name: str, human: HumanSet, measures: Mapping[str, AnswerValues], options: MetaOptions
 ) -> tuple[Alignment, list[Level], list[tuple[str, str]]]:
-    """The levels that can be judged, statements first, and why another cannot; `UserError` where none can."""
+    """Return the levels with ratings and values, statements first, and why another is left out.
+
+    Raises `UserError` where no level has both.
+    """
     aligned = alignment(human, measures)
     levels: list[Level] = []
     left_out: list[tuple[str, str]] = []
-    for unit, of in (("statements", statement_level), ("responses", response_level)):
+    for unit, level_of in (("statements", statement_level), ("responses", response_level)):
         try:
-            level = of(name, human, measures, aligned, options)
+            level = level_of(name, human, measures, aligned, options)
         except UserError as error:
             left_out.append((unit, str(error)))
             continue
@@ -350,80 +356,80 @@ def rated_levels(
 def statement_level(
     name: str, human: HumanSet, measures: Mapping[str, AnswerValues], aligned: Alignment, options: MetaOptions
 ) -> Level:
-    """One row for each rated statement; its group is the answer's question."""
+    """Return one row for each rated statement; its group is the answer's question."""
     rows: list[Rating] = []
-    values: dict[str, list[Valued]] = {one: [] for one in aligned}
+    values: dict[str, list[Valued]] = {measure: [] for measure in aligned}
     dropped = Counter(human.dropped)
-    for own in human.answers:
-        whole = own.response(options.unrated)
-        golds = [whole if one is None and options.none == "response" else one for one in own.ratings]
+    for rated in human.answers:
+        whole = rated.response(options.unrated)
+        golds = [whole if rating is None and options.none == "response" else rating for rating in rated.ratings]
         kept = [(number, gold) for number, gold in enumerate(golds) if gold is not None]
         dropped["statements without a rating"] += len(golds) - len(kept)
-        rows += [_row(own, gold, f"#{number + 1}", own.statements[number].text) for number, gold in kept]
+        rows += [_row(rated, gold, f"#{number + 1}", rated.statements[number].text) for number, gold in kept]
         for measure, places in aligned.items():
-            said: Sequence[Valued] = places[own.answer.id].values
+            statement_values: Sequence[Valued] = places[rated.answer.id].values
             if options.none == "response":
-                said = filled(said, _full(measures[measure].wholes.get(own.answer.id, NO_VALUE), options))
-            values[measure].extend(said[number] for number, _ in kept)
+                response = measures[measure].wholes.get(rated.answer.id, NO_VALUE)
+                statement_values = filled(statement_values, _full(response, options))
+            values[measure].extend(statement_values[number] for number, _ in kept)
     return _level("statements", name, rows, values, dropped)
 
 
 def response_level(
     name: str, human: HumanSet, measures: Mapping[str, AnswerValues], aligned: Alignment, options: MetaOptions
 ) -> Level:
-    """One row for each response that has a rating."""
+    """Return one row for each rated response."""
     rows: list[Rating] = []
     values: dict[str, list[Valued]] = {
         measure: []
-        for measure, one in measures.items()
-        if measure in aligned or any(whole.state != "no value" for whole in one.wholes.values())
+        for measure, scored in measures.items()
+        if measure in aligned or any(whole.state != "no value" for whole in scored.wholes.values())
     }
     dropped = Counter(human.dropped)
-    for own in human.answers:
-        gold = own.response(options.unrated)
+    for rated in human.answers:
+        gold = rated.response(options.unrated)
         if gold is None:
             dropped["responses none of whose statements has a rating"] += 1
             continue
-        rows.append(_row(own, gold, "", own.answer.text))
-        for measure, each in values.items():
-            whole = measures[measure].wholes.get(own.answer.id, NO_VALUE)
+        rows.append(_row(rated, gold, "", rated.answer.text))
+        for measure, column in values.items():
+            whole = measures[measure].wholes.get(rated.answer.id, NO_VALUE)
             if options.responses == "rated statements":
-                whole = _of_statements(own, aligned[measure]) if measure in aligned else replace(whole, ends=None)
-            each.append(_full(whole, options))
+                whole = _of_statements(rated, aligned[measure]) if measure in aligned else replace(whole, ends=None)
+            column.append(_full(whole, options))
     return _level("responses", name, rows, values, dropped)
 
 
-def _row(own: HumanAnswer, gold: float, place: str, text: str) -> Rating:
-    answer = own.answer
+def _row(rated: HumanAnswer, gold: float, place: str, text: str) -> Rating:
+    answer = rated.answer
     return Rating(f"{answer.id}{place}", group_of(answer), round(gold, _DIGITS), answer.system, text=text)
 
 
 def _full(whole: Valued, options: MetaOptions) -> Valued:
-    """A measure's value of an answer, by the rule for one that has none."""
+    """The value of an answer, by the rule for answers without one."""
     return Valued(1.0) if whole.state == "no value" and options.unrated == "full marks" else whole
 
 
-def _of_statements(own: HumanAnswer, aligned: Mapping[str, Aligned]) -> Valued:
+def _of_statements(rated: HumanAnswer, aligned: Mapping[str, Aligned]) -> Valued:
     """The mean over an answer's rated statements."""
-    pairs = zip(aligned[own.answer.id].values, own.ratings, strict=True)
-    rated = [value for value, rating in pairs if rating is not None]
-    mean = _mean([value.value for value in rated if value.value is not None])
-    lost = next((value for value in rated if value.state == "missing"), NO_VALUE)
+    pairs = zip(aligned[rated.answer.id].values, rated.ratings, strict=True)
+    values = [value for value, rating in pairs if rating is not None]
+    mean = _mean([value.value for value in values if value.value is not None])
+    lost = next((value for value in values if value.state == "missing"), NO_VALUE)
     return lost if mean is None else Valued(mean, in_part=lost.state == "missing")
 
 
 def _level(
-    unit: Unit, name: str, rows: Sequence[Rating], values: Mapping[str, Sequence[Valued]], dropped: Counter[str]
+    unit: RatedUnit, name: str, rows: Sequence[Rating], values: Mapping[str, Sequence[Valued]], dropped: Counter[str]
 ) -> Level:
-    values = {
-        measure: [
-            one if one.value is None or measure.startswith(GIVEN) else replace(one, value=round(one.value, _DIGITS))
-            for one in own
-        ]
-        for measure, own in values.items()
-    }
-    scores = {one: {row.id: value.value for row, value in zip(rows, own, strict=True)} for one, own in values.items()}
-    return Level(unit, Ratings(name, tuple(rows), scores, +dropped), values)
+    kept = {key: column if key.startswith(FROM_FILE) else [*map(_rounded, column)] for key, column in values.items()}
+    ids = [row.id for row in rows]
+    scores = {key: dict(zip(ids, (value.value for value in column), strict=True)) for key, column in kept.items()}
+    return Level(unit, Ratings(name, tuple(rows), scores, +dropped), kept)
+
+
+def _rounded(value: Valued) -> Valued:
+    return value if value.value is None else replace(value, value=round(value.value, _DIGITS))
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -1,12 +1,12 @@
-"""Files of answers with people's ratings (ExpertQA's, CiteBench's, a format of one's own), and files of scores.
+"""Readers of files of answers with human ratings (ExpertQA, CiteBench, our own JSONL), and of files of scores.
 
-One's own is the JSONL of answers (see `metaeval.citation.readers.jsonl`) with one more field::
+Our own format is the JSONL of answers (see `metaeval.citation.readers.jsonl`) with one more field::
 
     {"id": "a1", "text": "A Dane built it [1]. It is red.", "passages": [{"text": "..."}], "group": "q1",
      "statements": [{"start": 0, "end": 20, "ratings": [1, 0.5, null]}, {"start": 21, "end": 31, "ratings": [0]}]}
 
-:start, end: offsets of a statement in `text`, marks included; in the order of the text, none over another.
-:ratings: how well its citations support it, from 0 to 1, one for each annotator; null where one gave none.
+:start, end: offsets of a statement in `text`, marks included; in the order of the text, without overlaps.
+:ratings: how well its citations support it, from 0 to 1, one for each annotator; null where it is missing.
 """
 
 from __future__ import annotations
@@ -18,17 +18,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.citeeval.splitting import NO_ANSWER, Split, Statement
+from metaeval.citation.citeeval.splitting import NO_ANSWER, ResponseStatement, Split
 from metaeval.citation.citeeval.values import CONTEXTS
-from metaeval.citation.human.model import (
-    ANNOTATORS,
-    HumanAnswer,
-    HumanSet,
-    HumanStatement,
-    RatedStatement,
-    SpanValue,
-    Valued,
-)
+from metaeval.citation.human import model
+from metaeval.citation.human.model import HumanAnswer, HumanSet, HumanStatement, RatedStatement, SpanValue, Valued
 from metaeval.citation.model import Answer, check_ids, writable
 from metaeval.citation.readers.answers import form_of, named_files
 from metaeval.citation.readers.expertqa import URLS_ALONE, read_judged, written
@@ -47,43 +40,45 @@ _HINT = "name a file of answers with people's ratings (ExpertQA, CiteBench or JS
 
 
 def read_human_set(files: Sequence[Path], form: str = "auto", human: Path | None = None) -> HumanSet:
-    """The answers of one or more files with their ratings. human: CiteBench's file of judgements.
+    """Read the answers of one or more files with their ratings. human: CiteBench's file of judgements.
 
-    An answer that names no system is of its file's; with several files of one's own, ids begin with the file's name.
-    Raises `UserError` for no file, two of one name, a file that cannot be read as such, and judgements that are
-    missing, or given with answers that have their own.
+    An answer that names no system gets its file's name as system; with several files in our own format, ids begin with
+    the file's name. Raises `UserError` for no file, two files of one name, a file that cannot be read, and judgements
+    that are missing, or named beside answers that hold their own.
     """
     if form not in (*FORMS, "auto"):
         raise unknown("format of rated answers", form, (*FORMS, "auto"))
     named = named_files(files, "rated answers")
     rows = {path: list(read_rows(path, _HINT)) for path in files}
-    empty = [path for path, own in rows.items() if not own] if form == "auto" else []
-    if empty:
-        raise UserError(f"{empty[0]} holds no answers: give a file with at least one.")
-    forms = {form_of(own[0], _TELLING, "rated answers") if form == "auto" else form for own in rows.values()}
+    forms = {form}
+    if form == "auto":
+        for path, file_rows in rows.items():
+            if not file_rows:
+                raise UserError(f"{path} holds no answers: give a file with at least one.")
+        forms = {form_of(file_rows[0], _TELLING, "rated answers") for file_rows in rows.values()}
     if len(forms) > 1:
         raise UserError(f"All files are to be of one format, and these are {' and '.join(sorted(forms))}.")
-    (found,) = forms
-    if (found == "citebench") != (human is not None):
+    (format_name,) = forms
+    if (format_name == "citebench") != (human is not None):
         raise UserError(
             "CiteBench's statements and its judgements are two files: name the .citeeval file, and --human FILE."
             if human is None
-            else f"--human goes with CiteBench's statements; answers in {found} have their ratings in them."
+            else f"--human goes with CiteBench's statements; files of {format_name} hold their own ratings."
         )
-    if found == "citebench" and human is not None:
+    if human is not None:
         return _citebench(named, read_human(human))
-    if found == "expertqa":
-        return _expertqa([row for own in rows.values() for row in own])
+    if format_name == "expertqa":
+        return _expertqa([row for file_rows in rows.values() for row in file_rows])
     return _own({name: rows[path] for name, path in named.items()})
 
 
 def _expertqa(rows: Sequence[DataRow]) -> HumanSet:
-    """Complete, partial, incomplete support as 1, 0.5, 0; a claim without a passage to hold it against has no rating.
+    """Read complete, partial and incomplete support as 1, 0.5 and 0; a claim without a passage has no rating.
 
-    Its random and its domain files split the same answers in two ways: each is taken once.
+    The random and the domain files split the same answers in two ways: each answer is taken once.
     """
     dropped: Counter[str] = Counter()
-    found: dict[str, HumanAnswer] = {}
+    answers: dict[str, HumanAnswer] = {}
     seen: set[str] = set()
     for judged in read_judged(rows):
         if judged.answer.id in seen:
@@ -92,41 +87,42 @@ def _expertqa(rows: Sequence[DataRow]) -> HumanSet:
             dropped[URLS_ALONE] += 1
         else:
             dropped["pieces of evidence that are URLs without text"] += sum(claim.bare for claim in judged.claims)
-            statements = (RatedStatement(one.start, one.end, one.text, (one.level,)) for one in judged.claims)
-            found[judged.answer.id] = HumanAnswer(judged.answer, tuple(statements))
+            statements = (RatedStatement(claim.start, claim.end, claim.text, (claim.level,)) for claim in judged.claims)
+            answers[judged.answer.id] = HumanAnswer(judged.answer, tuple(statements))
         seen.add(judged.answer.id)
-    return HumanSet(tuple(found.values()), +dropped)
+    return HumanSet(tuple(answers.values()), +dropped)
 
 
 def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanStatement]]) -> HumanSet:
-    """The text of a response is its published statements with their citations; where they stood is not published."""
-    found: dict[str, HumanAnswer] = {}
+    """Join the published statements and their citations to a response's text; their offsets are not published."""
+    answers: dict[str, HumanAnswer] = {}
     judged: dict[str, Sequence[HumanStatement]] = {}
     splits: dict[str, Split] = {}
     dropped: Counter[str] = Counter()
     for name, path in files.items():
         for answer, split in read_statements(path):
-            if answer.id in found:
+            if answer.id in answers:
                 raise UserError(f"Two files hold a response {answer.id!r}, and the judgements know them by their ids.")
             if answer.id not in people:
                 dropped["responses without judgements"] += 1
                 continue
-            own = judged[answer.id] = judged_as(answer.id, split.statements, people[answer.id], f"in {path}")
-            text, places = written([(one.text, one.citations) for one in split.statements])
-            placed = [(one, *where) for one, where in zip(split.statements, places, strict=True)]
-            whole = replace(answer, text=text, system=answer.system or name)
-            rated = [
-                RatedStatement(start, end, one.text, said.ratings)
-                for (one, start, end), said in zip(placed, own, strict=True)
-            ]
-            found[answer.id] = HumanAnswer(whole, tuple(rated))
-            moved = tuple(replace(one, start=start, end=end) for one, start, end in placed)
-            splits[answer.id] = Split(moved, split.no_answer)
-    return HumanSet(tuple(found.values()), dropped, judged, splits)
+            judgements = judged[answer.id] = judged_as(answer.id, split.statements, people[answer.id], f"in {path}")
+            text, places = written([(statement.text, statement.citations) for statement in split.statements])
+            placed = tuple(
+                replace(statement, start=start, end=end)
+                for statement, (start, end) in zip(split.statements, places, strict=True)
+            )
+            rated = tuple(
+                RatedStatement(statement.start, statement.end, statement.text, judgement.ratings)
+                for statement, judgement in zip(placed, judgements, strict=True)
+            )
+            answers[answer.id] = HumanAnswer(replace(answer, text=text, system=answer.system or name), rated)
+            splits[answer.id] = Split(placed, split.no_answer)
+    return HumanSet(tuple(answers.values()), dropped, judged, splits)
 
 
 def _own(files: Mapping[str, Sequence[DataRow]]) -> HumanSet:
-    found: list[HumanAnswer] = []
+    answers: list[HumanAnswer] = []
     for name, rows in files.items():
         seen: set[str] = set()
         for answer, row in zip(read_own(rows), rows, strict=True):
@@ -135,28 +131,27 @@ def _own(files: Mapping[str, Sequence[DataRow]]) -> HumanSet:
                     f"{row.where}: two answers have the id {answer.id!r}; allowed: an id of its own for each."
                 )
             seen.add(answer.id)
-            own = answer.id if len(files) == 1 else f"{name}/{answer.id}"
-            known = replace(
-                answer, id=writable(own), group=writable(answer.group), system=writable(answer.system or name)
-            )
-            found.append(HumanAnswer(known, tuple(_statements(row, answer))))
-    return HumanSet(tuple(found))
+            full_id = writable(answer.id if len(files) == 1 else f"{name}/{answer.id}")
+            group, system = writable(answer.group), writable(answer.system or name)
+            named = replace(answer, id=full_id, group=group, system=system)
+            answers.append(HumanAnswer(named, tuple(_statements(row, answer))))
+    return HumanSet(tuple(answers))
 
 
 def _statements(row: DataRow, answer: Answer) -> list[RatedStatement]:
     statements: list[RatedStatement] = []
-    for one in row.rows("statements"):
-        start, end = one.number("start"), one.number("end")
+    for entry in row.rows("statements"):
+        start, end = entry.number("start"), entry.number("end")
         least = statements[-1].end if statements else 0
         if not least <= start < end <= len(answer.text):
             raise UserError(
-                f"{one.where}: the statement goes from {start} to {end}; allowed: offsets in the order of the text, "
+                f"{entry.where}: the statement goes from {start} to {end}; allowed: offsets in the order of the text, "
                 f"here from {least} to {len(answer.text)}."
             )
-        given = one.fields.get("ratings")
-        if not isinstance(given, list) or not given or not all(value is None or _is_share(value) for value in given):
-            raise one.error("ratings", "a list of numbers from 0 to 1, or null, one for each annotator")
-        ratings = tuple(None if value is None else float(value) for value in given)
+        values = entry.fields.get("ratings")
+        if not isinstance(values, list) or not values or not all(value is None or _is_share(value) for value in values):
+            raise entry.error("ratings", "a list of numbers from 0 to 1, or null, one for each annotator")
+        ratings = tuple(None if value is None else float(value) for value in values)
         statements.append(RatedStatement(start, end, strip_marks(answer.text[start:end]), ratings))
     return statements
 
@@ -166,53 +161,55 @@ def _is_share(value: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Given:
-    """One measure's scores: of spans, and of whole answers, by the answers' ids."""
+class ScoresOfMeasure:
+    """One measure's scores of spans, and of whole answers, by the answers' ids."""
 
     spans: dict[str, list[SpanValue]] = field(default_factory=dict)
     wholes: dict[str, Valued] = field(default_factory=dict)
 
 
-def read_given(path: Path, answers: Mapping[str, Answer]) -> dict[str, Given]:
-    """The scores of a file, one JSON object per line, by measure; answers: the rated ones by id.
+def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, ScoresOfMeasure]:
+    """Read a file of scores, one JSON object per line, into scores by measure; answers: the rated answers by id.
 
         {"answer": "a1", "start": 0, "end": 20, "value": 0.73}
         {"answer": "a1", "value": 0.5}
 
-    start, end: offsets of a sentence in the answer's text; left out: the whole answer's score. value: higher is better
-    supported; null where it is missing. measure: optional, the name of the score, where a file holds several; default:
-    the file's.
+    start, end: offsets of a sentence in the answer's text; without them the score is the whole answer's. value: higher
+    means better supported; null where it is missing. measure: name of the score, for a file with several; by default
+    the file's name.
 
-    Raises `UserError`, with the line and the field, for what the format does not allow and for unknown answers.
+    Raises `UserError`, with the line and the field, for a line that breaks the format and for unknown answers.
     """
-    found: dict[str, Given] = {}
+    by_measure: dict[str, ScoresOfMeasure] = {}
     for row in read_rows(path, "name a file of scores, one JSON object per line"):
         row.only(("answer", "start", "end", "value", "measure"))
-        own, value = row.identifier("answer"), _value(row)
-        if own not in answers:
+        answer_id, value = row.identifier("answer"), _value(row)
+        if answer_id not in answers:
             example = next(iter(answers), "none")
-            raise UserError(f"{row.where}: no rated answer has the id {own!r} (one is {example!r}).")
-        scores = found.setdefault(row.optional_text("measure") or path.name.split(".")[0], Given())
+            raise UserError(f"{row.where}: no rated answer has the id {answer_id!r} (one is {example!r}).")
+        scores = by_measure.setdefault(row.optional_text("measure") or path.name.split(".")[0], ScoresOfMeasure())
         if "start" not in row.fields and "end" not in row.fields:
-            if own in scores.wholes:
-                raise UserError(f"{row.where}: the answer {own!r} has a score already; allowed: one for each answer.")
-            scores.wholes[own] = value
+            if answer_id in scores.wholes:
+                raise UserError(
+                    f"{row.where}: the answer {answer_id!r} has a score already; allowed: one for each answer."
+                )
+            scores.wholes[answer_id] = value
             continue
         start, end = row.number("start"), row.number("end")
-        if not 0 <= start < end <= len(answers[own].text):
+        if not 0 <= start < end <= len(answers[answer_id].text):
             raise UserError(
                 f"{row.where}: the sentence goes from {start} to {end}; allowed: offsets from 0 to "
-                f"{len(answers[own].text)}, the length of answer {own!r}."
+                f"{len(answers[answer_id].text)}, the length of answer {answer_id!r}."
             )
-        scores.spans.setdefault(own, []).append(SpanValue(start, end, value))
-    if not found:
+        scores.spans.setdefault(answer_id, []).append(SpanValue(start, end, value))
+    if not by_measure:
         raise UserError(f"{path} holds no scores: give a file with at least one.")
-    return found
+    return by_measure
 
 
 def _value(row: DataRow) -> Valued:
     if "value" not in row.fields:
-        row.number("value")  # says that it is missing
+        row.number("value")  # raises the error for a missing field
     value = row.fields["value"]
     if value is None:
         return Valued(None, "missing", "absent")
@@ -221,95 +218,84 @@ def _value(row: DataRow) -> Valued:
     return Valued(float(value))
 
 
-_CONTEXT_NUMBERS: Mapping[Any, int] = (
-    {number: number for number in CONTEXTS}
-    | {str(number): number for number in CONTEXTS}
-    | {name: number for number, name in CONTEXTS.items()}
-    | {name.capitalize(): number for number, name in CONTEXTS.items()}
-)
+_CONTEXT_NUMBERS: Mapping[Any, int] = {
+    key: number for number, name in CONTEXTS.items() for key in (number, str(number), name, name.capitalize())
+}
 
 
 def read_statements(path: Path) -> list[tuple[Answer, Split]]:
-    """The responses of a `.citeeval` file, and their statements as they are cut there, in order, under their ids.
+    """Read the responses of a `.citeeval` file with their statements, as cut and numbered in the file.
 
         [{"sample_idx", "query", "passages": [{"id", "title", "text"}], "prediction",
           "prediction_sentences_and_citations": [{"id", "sentence", "citations", "concat"}]}]
 
-    Offsets of published statements are not known, and stand as 0. Raises `UserError` on another format.
+    Offsets of published statements are not known, and are 0. Raises `UserError` on another format.
     """
-    found: list[tuple[Answer, Split]] = []
+    responses: list[tuple[Answer, Split]] = []
     for row in read_rows(path):
         passages = passages_of(row, "passages")
         answer = Answer(row.identifier("sample_idx"), row.text("prediction"), passages, row.text("query"))
-        statements = tuple(
-            Statement(
-                number,
-                one.text("sentence"),
-                tuple(dict.fromkeys(one.numbers("citations"))),
-                start=0,
-                end=0,
-                id=one.identifier("id"),
-            )
-            for number, one in enumerate(row.rows("prediction_sentences_and_citations"), start=1)
-        )
-        check_ids((one.id for one in statements), "statements", row.where)
-        found.append((answer, Split(statements, [one.text for one in statements] == [NO_ANSWER])))
-    if not found:
+        statements: list[ResponseStatement] = []
+        for number, entry in enumerate(row.rows("prediction_sentences_and_citations"), start=1):
+            text, citations = entry.text("sentence"), tuple(dict.fromkeys(entry.numbers("citations")))
+            statements.append(ResponseStatement(number, text, citations, start=0, end=0, id=entry.identifier("id")))
+        check_ids((statement.id for statement in statements), "statements", row.where)
+        no_answer = [statement.text for statement in statements] == [NO_ANSWER]
+        responses.append((answer, Split(tuple(statements), no_answer)))
+    if not responses:
         raise UserError(f"{path} holds no responses: give a file with at least one.")
-    check_ids((answer.id for answer, _ in found), "responses", path)
-    return found
+    check_ids((answer.id for answer, _ in responses), "responses", path)
+    return responses
 
 
 def read_human(path: Path) -> dict[str, list[HumanStatement]]:
-    """The human judgements by sample, each sample's statements in the file's order.
+    """Read the human judgements by sample, each sample's statements in the file's order.
 
         {sample: {"statements": {statement: {"citations", "types", "ratings", "edits"}}}}
 
     Three annotators each for types (1 to 4, see `CONTEXTS`), ratings (0, 0.25, ..., 1 or null) and edits.
-    Raises `UserError`, with sample, statement and field, on another format, on values that are not allowed, and where a
-    sample or a statement stands twice.
+    Raises `UserError`, with sample, statement and field, on another format, on values that are not allowed, and on
+    duplicate samples or statements.
     """
     content = read_object(path, "fetch the published file again")
     samples = DataRow(f"{path}", content)
-    return {
-        sample: [
-            _human(name, samples.row(sample).row("statements").row(name))
-            for name in samples.row(sample).row("statements").fields
-        ]
-        for sample in content
-    }
+    judgements: dict[str, list[HumanStatement]] = {}
+    for sample in content:
+        statements = samples.row(sample).row("statements")
+        judgements[sample] = [_human(name, statements.row(name)) for name in statements.fields]
+    return judgements
 
 
 def judged_as(
-    sample: str, statements: Sequence[Statement], people: Sequence[HumanStatement], where: str = "here"
+    sample: str, statements: Sequence[ResponseStatement], people: Sequence[HumanStatement], where: str = "here"
 ) -> list[HumanStatement]:
-    """What people said of each statement of a response, in the statements' order: found by its id.
+    """Match the annotators' judgements with the statements of a response by id, and return them in that order.
 
-    Statements that were cut here have no ids, and go by their places, from 1. where: they stand, for errors.
-    Raises `UserError` where people judged other statements, or the same with other citations.
+    Statements that we split have no ids; their numbers, from 1, are used instead. where: names the statements' source
+    in errors. Raises `UserError` where annotators judged other statements, or the same with other citations.
     """
     if len(statements) != len(people):
         raise UserError(
             f"Sample {sample!r} has {len(statements)} statements {where} and {len(people)} in the judgements: give "
             "the file of statements that people judged, or cut the responses as it was."
         )
-    by_id = {one.id: one for one in people}
-    found = []
-    for one in statements:
-        name = one.id or str(one.number)
-        own = by_id.get(name)
-        if own is None:
+    by_id = {judgement.id: judgement for judgement in people}
+    ordered = []
+    for statement in statements:
+        name = statement.id or str(statement.number)
+        judgement = by_id.get(name)
+        if judgement is None:
             raise UserError(
                 f"Sample {sample!r} has a statement {name!r} {where}, and the judgements are of {', '.join(by_id)}: "
                 "give the file of statements that people judged."
             )
-        if set(own.citations) != set(one.citations):
+        if set(judgement.citations) != set(statement.citations):
             raise UserError(
-                f"Statement {name!r} of sample {sample!r} cites {_cited(one.citations)} {where} and "
-                f"{_cited(own.citations)} in the judgements: give the file of statements that people judged."
+                f"Statement {name!r} of sample {sample!r} cites {_cited(statement.citations)} {where} and "
+                f"{_cited(judgement.citations)} in the judgements: give the file of statements that people judged."
             )
-        found.append(own)
-    return found
+        ordered.append(judgement)
+    return ordered
 
 
 def _cited(citations: Sequence[int]) -> str:
@@ -319,22 +305,22 @@ def _cited(citations: Sequence[int]) -> str:
 def _human(name: str, row: DataRow) -> HumanStatement:
     citations = row.numbers("citations")
     contexts, ratings = _three(row, "types"), _three(row, "ratings")
-    for one in contexts:
-        if one is not None and (isinstance(one, bool | list | dict) or one not in _CONTEXT_NUMBERS):
+    for context in contexts:
+        if context is not None and (isinstance(context, bool | list | dict) or context not in _CONTEXT_NUMBERS):
             raise row.error("types", "1 to 4 or their names, or null")
-    if not all(one is None or _is_share(one) for one in ratings):
+    if not all(rating is None or _is_share(rating) for rating in ratings):
         raise row.error("ratings", "numbers from 0 to 1, or null")
     return HumanStatement(
         name,
         tuple(citations),
-        tuple(None if one is None else _CONTEXT_NUMBERS[one] for one in contexts),
-        tuple(None if one is None else float(one) for one in ratings),
+        tuple(None if context is None else _CONTEXT_NUMBERS[context] for context in contexts),
+        tuple(None if rating is None else float(rating) for rating in ratings),
         tuple(_three(row, "edits") if row.fields.get("edits") is not None else ()),
     )
 
 
 def _three(row: DataRow, name: str) -> list[Any]:
     values = row.fields.get(name)
-    if not isinstance(values, list) or len(values) != ANNOTATORS:
+    if not isinstance(values, list) or len(values) != model.ANNOTATORS:
         raise row.error(name, "a list of three values, one of each annotator")
     return values

@@ -1,4 +1,4 @@
-"""Coefficients of the edit distance for another judge or other data, and how well they do on statements held out."""
+"""Fit coefficients of the edit distance to another judge or other data, and evaluate them by cross-validation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metaeval.citation.citeeval import editing
 from metaeval.citation.citeeval.evaluate import ResponseValues
 from metaeval.citation.citeeval.values import PAPER, CiteEvalOptions
 from metaeval.citation.human.model import HumanAnswer, SpanValue, Valued, align
-from metaeval.citation.measures import Interval, interval_by, means, replicates
+from metaeval.citation.measures import ValueInterval, interval_by, means, replicates
 from metaeval.errors import UserError
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.correlations import pearson, rank_correlations
@@ -25,7 +25,7 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A statement with citations, what the judge would do about them, and what people say of it, in [0, 1]."""
+    """A statement with citations, the judge's edits of them, and its human rating in [0, 1]."""
 
     answer: str
     group: int
@@ -33,14 +33,22 @@ class Edited:
     edits: tuple[editing.Edit, ...]
     rating: float
 
+    def distance(self, coefficients: editing.Coefficients, options: CiteEvalOptions) -> float:
+        """Return its edit distance."""
+        return editing.edit_distance(self.citations, self.edits, coefficients, options.index_shift)
+
+    def actions(self, options: CiteEvalOptions) -> tuple[str, ...]:
+        """Return the action taken on each citation."""
+        return editing.actions(self.citations, self.edits, options.index_shift)
+
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """New coefficients, and how they were come by.
+    """Refitted coefficients, and their edit distances on held-out statements.
 
-    statements: those they are fitted on; left_out: the others with citations, by reason. refitted: (n,) what each
-    statement is worth by coefficients that its group had no part in; published: (n,) by the released ones; rating,
-    group: (n,). used: statements in which each action occurs.
+    statements: the fitted ones; left_out: counts of the others with citations, by reason. refitted: (n,) edit distance
+    of each statement by coefficients fitted without its group; published: (n,) by the released coefficients; rating,
+    group: (n,). used: number of statements in which each action occurs.
     """
 
     coefficients: editing.Coefficients
@@ -52,112 +60,110 @@ class Refit:
 
     @property
     def rating(self) -> Floats:
-        """What people say, (n,)."""
-        return np.array([one.rating for one in self.statements], dtype=np.float64)
+        """The human ratings, (n,)."""
+        return np.array([statement.rating for statement in self.statements], dtype=np.float64)
 
     @property
     def group(self) -> Ints:
         """(n,) codes of the groups."""
-        return np.array([one.group for one in self.statements], dtype=np.int64)
+        return np.array([statement.group for statement in self.statements], dtype=np.int64)
 
 
 def edited_statements(
     people: Sequence[HumanAnswer], results: Sequence[ResponseValues], group: Ints, options: CiteEvalOptions = PAPER
 ) -> tuple[list[Edited], Counter[str]]:
-    """The statements with citations that people rated and the judge edited, and why the others are left out.
+    """Return the statements with citations that people rated and the judge edited, and why the others are left out.
 
-    group: (n,) codes of the answers. A statement of ours takes the rating of the one of theirs that holds most of its
+    group: (n,) codes of the answers. A statement takes the rating of the annotated statement that holds most of its
     characters. Raises ValueError if the lengths differ.
     """
-    found: list[Edited] = []
+    edited: list[Edited] = []
     left_out: Counter[str] = Counter()
     for human, result, code in zip(people, results, group.tolist(), strict=True):
         numbers = range(1, result.passages + 1)
-        for one in result.statements:
-            citations = one.statement.citations
+        for judged in result.statements:
+            citations = judged.statement.citations
             if not citations:
                 continue
-            own = SpanValue(one.statement.start, one.statement.end, Valued(1.0))
-            pairs = zip(human.statements, align(human.statements, [own]).values, strict=True)
-            rating = next((rated.rating for rated, said in pairs if said.value is not None), None)
-            if one.edits is None:
+            span = SpanValue(judged.statement.start, judged.statement.end, Valued(1.0))
+            pairs = zip(human.statements, align(human.statements, [span]).values, strict=True)
+            rating = next((rated.rating for rated, value in pairs if value.value is not None), None)
+            if judged.edits is None:
                 left_out["not edited by the judge"] += 1
-            elif options.bad_edits == "unscored" and editing.edit_problems(citations, one.edits, numbers):
+            elif options.bad_edits == "unscored" and editing.edit_problems(citations, judged.edits, numbers):
                 left_out["edits that cannot be"] += 1
             elif rating is None:
                 left_out["not rated by people"] += 1
-            elif not editing.actions(citations, one.edits, options.index_shift):
+            elif not editing.actions(citations, judged.edits, options.index_shift):
                 left_out["no citation left or kept"] += 1
             else:
-                found.append(Edited(result.answer, code, citations, one.edits, rating))
-    return found, +left_out
+                edited.append(Edited(result.answer, code, citations, judged.edits, rating))
+    return edited, +left_out
 
 
 def fit(
     statements: Sequence[Edited], left_out: Mapping[str, int], options: CiteEvalOptions = PAPER, seed: int = 0
 ) -> Refit:
-    """Fit on all statements, and on all folds of groups but one in turn.
+    """Fit on all statements, and by cross-validation over folds of groups.
 
     Raises `UserError` where there are fewer than two groups, or all ratings are equal.
     """
-    groups = sorted({one.group for one in statements})
-    if len(groups) < 2 or len({one.rating for one in statements}) < 2:
+    groups, codes = np.unique([statement.group for statement in statements], return_inverse=True)
+    if len(groups) < 2 or len({statement.rating for statement in statements}) < 2:
         raise UserError(
             f"{len(statements):,} statements with citations, edits and a rating in {len(groups):,} groups cannot teach "
             "coefficients: give answers to two questions or more, with ratings that differ."
         )
-    order = np.random.default_rng(seed).permutation(len(groups))
-    fold = {groups[place]: number % min(FOLDS, len(groups)) for number, place in enumerate(order.tolist())}
-    folds = [fold[one.group] for one in statements]
+    n_folds = min(FOLDS, len(groups))
+    fold_of_group = np.empty(len(groups), dtype=np.int64)
+    fold_of_group[np.random.default_rng(seed).permutation(len(groups))] = np.arange(len(groups)) % n_folds
+    folds = fold_of_group[codes]
     held_out = np.empty(len(statements))
-    for number in range(min(FOLDS, len(groups))):
-        own = [place for place, other in enumerate(folds) if other == number]
-        taught = _fitted([one for one, other in zip(statements, folds, strict=True) if other != number], options)
-        held_out[own] = [_worth(statements[place], taught, options) for place in own]
-    taken = [set(editing.actions(one.citations, one.edits, options.index_shift)) for one in statements]
+    for fold in range(n_folds):
+        trained = _fitted([statements[place] for place in np.flatnonzero(folds != fold).tolist()], options)
+        members = np.flatnonzero(folds == fold).tolist()
+        held_out[members] = [statements[place].distance(trained, options) for place in members]
+    actions = [statement.actions(options) for statement in statements]
     return Refit(
         coefficients=_fitted(statements, options),
         statements=statements,
         left_out=left_out,
         refitted=held_out,
-        published=np.array([_worth(one, editing.PUBLISHED, options) for one in statements]),
-        used={name: sum(name in own for own in taken) for name in editing.ACTIONS},
+        published=np.array([statement.distance(editing.PUBLISHED, options) for statement in statements]),
+        used={name: sum(name in names for names in actions) for name in editing.ACTIONS},
     )
 
 
 def _fitted(statements: Sequence[Edited], options: CiteEvalOptions) -> editing.Coefficients:
-    taken = [editing.actions(one.citations, one.edits, options.index_shift) for one in statements]
-    return editing.refit(taken, [one.rating for one in statements])
+    actions = [statement.actions(options) for statement in statements]
+    return editing.refit(actions, [statement.rating for statement in statements])
 
 
-def _worth(one: Edited, coefficients: editing.Coefficients, options: CiteEvalOptions) -> float:
-    return editing.edit_distance(one.citations, one.edits, coefficients, options.index_shift)
+def agreement(refit: Refit, resampling: Resampling) -> dict[str, dict[str, ValueInterval]]:
+    """Return correlations with human ratings and mean absolute errors of both coefficients' edit distances.
 
-
-def agreement(found: Refit, resampling: Resampling) -> dict[str, dict[str, Interval]]:
-    """Correlations with people's ratings and mean absolute error of both kinds of worth, and of their difference.
-
-    The rows are "published", "refit" and "difference"; a difference is of the same resamples of groups on both sides.
+    The rows are "published", "refit" and "difference", which is computed on the same resamples of groups.
     """
-    groups, codes = np.unique(found.group, return_inverse=True)
+    groups, codes = np.unique(refit.group, return_inverse=True)
     group = codes.astype(np.int64)
     rows = np.bincount(group, minlength=groups.size)
 
     def both(draws: Draws) -> Floats:
-        return np.stack([_measured(worth, found.rating, group, draws) for worth in (found.published, found.refitted)])
+        return np.stack([_measured(worth, refit.rating, group, draws) for worth in (refit.published, refit.refitted)])
 
-    def apart(draws: Draws) -> Floats:
+    def difference(draws: Draws) -> Floats:
         published, refitted = both(draws)
         return np.asarray(refitted - published)
 
-    # The last of the measures is an error and no correlation.
-    alike = interval_by(lambda draws: np.concatenate(both(draws)[:, :3]), rows, resampling, SIGNED)
+    # The last measure is an error, not a correlation.
+    correlations = interval_by(lambda draws: np.concatenate(both(draws)[:, :3]), rows, resampling, SIGNED)
     errors = interval_by(lambda draws: both(draws)[:, 3], rows, resampling, COUNTS)
-    change = interval_by(lambda draws: apart(draws)[:3], rows, resampling, (-2.0, 2.0))
-    change += interval_by(lambda draws: apart(draws)[3], rows, resampling)
-    rows_of = {"published": [*alike[:3], errors[0]], "refit": [*alike[3:], errors[1]], "difference": change}
+    change = interval_by(lambda draws: difference(draws)[:3], rows, resampling, (-2.0, 2.0))
+    change += interval_by(lambda draws: difference(draws)[3], rows, resampling)
     names = ("pearson", "spearman", "kendall", "error")
-    return {row: dict(zip(names, own, strict=True)) for row, own in rows_of.items()}
+    intervals = ([*correlations[:3], errors[0]], [*correlations[3:], errors[1]], change)
+    rows_of = zip(("published", "refit", "difference"), intervals, strict=True)
+    return {row: dict(zip(names, values, strict=True)) for row, values in rows_of}
 
 
 def _measured(worth: Floats, rating: Floats, group: Ints, draws: Draws) -> Floats:

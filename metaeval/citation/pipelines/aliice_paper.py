@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from metaeval.citation.judging import WITHIN, Reading, read_claims
+from metaeval.citation.judging import WITHIN, PipelineReading, read_claims
 from metaeval.citation.pipelines.claims_tables import MEASURES, RECALL, CitedAnswers, judge, provenance_of
 from metaeval.citation.pipelines.layout import Ends, TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import JudgedByMetrics, Layout, MakeBackends, Names, Pipeline, Run
@@ -106,7 +106,7 @@ class TablesCommand(JudgedByMetrics):
         return tuple(path for paths in read_files(self.files).values() for path in paths)
 
 
-_Answers = dict[str, tuple[Reading, Reading]]
+_Answers = dict[str, tuple[PipelineReading, PipelineReading]]
 
 
 def _read(run: Run) -> tuple[Run, _Answers]:

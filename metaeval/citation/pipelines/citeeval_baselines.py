@@ -16,27 +16,27 @@ from metaeval.citation.citeeval.baselines import (
     MODES,
     NO_PASSAGE,
     UNREAD,
-    Aggregation,
     AttrStatement,
     Baseline,
-    Kind,
+    LqacAggregation,
     LqacStatement,
     Open,
+    QuestionKind,
     attrscore_by_metric,
     autoais,
-    likeliest,
     lqac_response,
+    most_probable_label,
     response_triple,
     response_value,
     supposed,
 )
 from metaeval.citation.citeeval.editing import Coefficients
-from metaeval.citation.citeeval.evaluate import Evaluated
+from metaeval.citation.citeeval.evaluate import CiteEvalResults
 from metaeval.citation.citeeval.judge import Asking, asked_fields
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions, Scenario, changed_options
-from metaeval.citation.measures import Estimate, estimate, group_codes, means
-from metaeval.citation.model import Pair
+from metaeval.citation.citeeval.values import BaselineOptions, CitedScenario, CiteEvalOptions, changed_options
+from metaeval.citation.measures import SystemEstimate, estimate, group_codes, means
+from metaeval.citation.model import NliPair
 from metaeval.citation.pipelines.claims_tables import F1, PRECISION, RECALL
 from metaeval.citation.pipelines.layout import Entry, scores_grid
 from metaeval.citation.pipelines.pipeline import MakeBackends, Run
@@ -55,7 +55,7 @@ _PAIRS = 1024  # pairs between two reports of progress
 _TRIPLE = (RECALL, PRECISION, F1)
 _MODES = tuple(Column(key=mode, label=mode, scale=100, digits=1) for mode in MODES)
 
-AGGREGATIONS: Mapping[Aggregation, tuple[str, str]] = {
+AGGREGATIONS: Mapping[LqacAggregation, tuple[str, str]] = {
     "statements": ("of statements", "each the mean over statements, as CiteEval has it"),
     "response": ("as LongCite", "precision over all citations of an answer, F1 from its precision and recall"),
 }
@@ -111,9 +111,9 @@ class CiteEvalReading:
     labellers: LoadedMetrics
 
     @property
-    def scenario(self) -> Scenario:
+    def scenario(self) -> CitedScenario:
         """The run's scenario."""
-        scenario: Scenario = self.run.options.scenario
+        scenario: CitedScenario = self.run.options.scenario
         return scenario
 
 
@@ -122,7 +122,7 @@ class RatedAnswers:
     """Answers as the judge rated them. models: the names that the replies came under."""
 
     reading: CiteEvalReading
-    found: Evaluated
+    found: CiteEvalResults
     models: Sequence[str]
 
     @property
@@ -231,14 +231,16 @@ def _autoais(rated: RatedAnswers, backend: Backend) -> ScoredBaseline:
     )
 
 
-def _asked(rated: RatedAnswers, kinds: Sequence[Kind]) -> Mapping[str, Scalar]:
+def _asked(rated: RatedAnswers, kinds: Sequence[QuestionKind]) -> Mapping[str, Scalar]:
     """Fields of a baseline that the chat model judges."""
     prompts = [f"{kind.name}@{kind.prompt().fingerprint}" for kind in kinds]
     limit = rated.reading.baseline_options.baseline_max_tokens
     return asked_fields(rated.reading.judge.asking, rated.models, prompts, max_tokens=limit)
 
 
-def _lqac(rated: RatedAnswers, answers: Sequence[Sequence[LqacStatement]], aggregation: Aggregation) -> ScoredBaseline:
+def _lqac(
+    rated: RatedAnswers, answers: Sequence[Sequence[LqacStatement]], aggregation: LqacAggregation
+) -> ScoredBaseline:
     reading, (name, said) = rated.reading, AGGREGATIONS[aggregation]
     # A statement has the same values in both ways: they stand under the first.
     first = aggregation == "statements"
@@ -262,7 +264,7 @@ def _lqac(rated: RatedAnswers, answers: Sequence[Sequence[LqacStatement]], aggre
 
 def _lqac_words(one: LqacStatement) -> Record:
     relevant = ("?" if said is None else str(int(said)) for said in one.relevant)
-    return {"lqac_said": one.said, "lqac_relevant": " ".join(relevant)}
+    return {"lqac_said": one.verdict, "lqac_relevant": " ".join(relevant)}
 
 
 def _attrscore(
@@ -318,16 +320,16 @@ def _supposed(rated: RatedAnswers, statements: Sequence[Sequence[Mapping[str, Op
 
 
 def _by_metric(rated: RatedAnswers, name: str) -> ScoredBaseline:
-    """AttrScore with a metric's labels: the likeliest of its three classes, a citation at a time."""
+    """AttrScore with a metric's labels: the most_probable_label of its three classes, a citation at a time."""
     run = rated.reading.run
     metric = judge_of(name, rated.reading.labellers)
 
-    def label(pairs: Sequence[Pair]) -> list[str | None]:
+    def label(pairs: Sequence[NliPair]) -> list[str | None]:
         metric.prepare(*([*dict.fromkeys(texts)] for texts in zip(*pairs, strict=True)))
         found: list[str | None] = []
         for start in range(0, len(pairs), _PAIRS):
             sources, claims = zip(*pairs[start : start + _PAIRS], strict=True)
-            found += [likeliest(ways) for ways in metric.entail(sources, claims)]
+            found += [most_probable_label(ways) for ways in metric.entail(sources, claims)]
             if run.progress:
                 run.progress(name, len(found), len(pairs))
         return found
@@ -341,7 +343,7 @@ def _by_metric(rated: RatedAnswers, name: str) -> ScoredBaseline:
     # A metric that labels gives its classes without a word on what it cut.
     cut = f"pairs of more than {limit or 0:,} tokens may be cut; a metric that gives classes does not say how many were"
     unread = [] if limit is None else [(plain(name), cut)]
-    return _attrscore(rated, name, judged, fields, "the likeliest of its three classes", unread)
+    return _attrscore(rated, name, judged, fields, "the most_probable_label of its three classes", unread)
 
 
 def _sheet(
@@ -407,7 +409,7 @@ def _reading(rated: RatedAnswers, name: str) -> str:
     return f"{said}; no answer was found in {count(refusals, 'answer')}: read as {without}"
 
 
-def _mean(rated: RatedAnswers, values: Sequence[Open], numbers: Sequence[int]) -> tuple[Estimate, _Bounds]:
+def _mean(rated: RatedAnswers, values: Sequence[Open], numbers: Sequence[int]) -> tuple[SystemEstimate, _Bounds]:
     """The mean of a system's answers from all that is known of them, and the least and most that it can be.
 
     The estimate counts the answers of which nothing is missing.

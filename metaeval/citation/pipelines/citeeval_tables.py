@@ -27,7 +27,7 @@ from metaeval.citation.citeeval.evaluate import (
     questions,
     unread_marks,
 )
-from metaeval.citation.citeeval.evaluate import Measure as Key
+from metaeval.citation.citeeval.evaluate import CiteEvalMeasure as Key
 from metaeval.citation.citeeval.judge import PROMPTS, Asking, asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions, baseline_options, citeeval_options

@@ -12,8 +12,17 @@ from pydantic import Field
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.alce.correctness import MAUVE_MODEL, READER
 from metaeval.citation.aliice.profile import Profile
-from metaeval.citation.judging import CLAIM_RECALL, MAUVE, UNITS, WITHIN, Judged, Reading, answer_rows, read_claims
-from metaeval.citation.panel import Panel, Rankings, panel_of, values_of
+from metaeval.citation.judging import (
+    CLAIM_RECALL,
+    MAUVE,
+    UNITS,
+    WITHIN,
+    PipelineJudgement,
+    PipelineReading,
+    answer_rows,
+    read_claims,
+)
+from metaeval.citation.panel import Rankings, SystemPanel, panel_of, values_of
 from metaeval.citation.pipelines import provenance
 from metaeval.citation.pipelines.figures import sentence_tree
 from metaeval.citation.pipelines.layout import Ends, Entry
@@ -34,7 +43,7 @@ from metaeval.citation.pipelines.rankings import flip_sheets, ranking_sheets
 from metaeval.citation.pipelines.result import RowTable
 from metaeval.citation.pipelines.verdicts import Backend, Premise
 from metaeval.citation.sentences import MarkStyles
-from metaeval.citation.table import Line, counts, sentence_rows, unjudged
+from metaeval.citation.table import CitationLine, counts, sentence_rows, unjudged
 from metaeval.config import RunConfig
 from metaeval.declared import Flag
 from metaeval.report.result import Column
@@ -121,19 +130,19 @@ class AliiceCommand(ClaimOptions):
 class CitedAnswers:
     """Answers of one or more systems, judged by one or more backends; `judged` is in the order of `backends`."""
 
-    reading: Reading
+    reading: PipelineReading
     config: RunConfig
-    panel: Panel
+    panel: SystemPanel
     backends: Sequence[Backend]
-    judged: Sequence[Judged]
+    judged: Sequence[PipelineJudgement]
 
     @property
-    def both(self) -> list[tuple[Backend, Judged]]:
+    def both(self) -> list[tuple[Backend, PipelineJudgement]]:
         """Each backend with its judgement."""
         return list(zip(self.backends, self.judged, strict=True))
 
 
-def judge(reading: Reading, backends: Iterable[Backend], config: RunConfig) -> CitedAnswers:
+def judge(reading: PipelineReading, backends: Iterable[Backend], config: RunConfig) -> CitedAnswers:
     """Judge the answers with each backend in turn."""
     found = [(backend, reading.judge(backend.entails, backend.soft)) for backend in backends]
     panel = panel_of(reading.answers, resampling_of(config))
@@ -231,7 +240,7 @@ def _texts(cited: CitedAnswers, around: Provenance) -> Table:
     return around.scores("answers", "The answers", columns, entries)
 
 
-def _bounds(cited: CitedAnswers, one: Judged) -> str:
+def _bounds(cited: CitedAnswers, one: PipelineJudgement) -> str:
     """What recall and precision of each system could be, were all missing verdicts against it, or for it."""
 
     def said(system: int) -> list[str]:
@@ -241,7 +250,7 @@ def _bounds(cited: CitedAnswers, one: Judged) -> str:
     return provenance.by_system(cited.panel, said)
 
 
-def _marks(lines: Sequence[Line]) -> str:
+def _marks(lines: Sequence[CitationLine]) -> str:
     """Marks that take no part as they stand, by what became of them and by what is wrong with them."""
     found = counts(lines)
     states, problems = (
@@ -260,13 +269,13 @@ def _marks(lines: Sequence[Line]) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _read(run: Run) -> tuple[Run, Reading]:
+def _read(run: Run) -> tuple[Run, PipelineReading]:
     name = "aliice" if isinstance(run.options, AliiceCommand) else "alce"
     others = {"files", "format", "premise", *JudgedByMetrics.model_fields}
     return run, read_claims(name, run.answers, **run.options.model_dump(exclude=others))
 
 
-def _judge(read: tuple[Run, Reading], backends: MakeBackends) -> Layout:
+def _judge(read: tuple[Run, PipelineReading], backends: MakeBackends) -> Layout:
     run, reading = read
     cited = judge(reading, backends(), run.config)
     return Layout(citation_sheets(cited, run.name), row_tables(cited))

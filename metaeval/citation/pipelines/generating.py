@@ -125,7 +125,7 @@ def _estimate(read: _Written) -> str:
 def _ask(read: _Written, chat: Chat) -> _Written:
     """Ask for all answers; `UserError` where none came at all."""
     results = generate(read.questions, chat.ask, read.options, read.run.chat, read.system)
-    run, spent = replace(read.run, chat=chat.settled(read.run.chat)), spent_on([*chat.heard, *chat.besides])
+    run, spent = replace(read.run, chat=chat.settled(read.run.chat)), spent_on([*chat.heard, *chat.superseded])
     written = replace(read, run=run, results=results, spent=spent, models=chat.models)
     if not written.answers:
         first, unread = results[0], [one.unread for one in results if one.unread is not None]

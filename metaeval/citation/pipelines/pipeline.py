@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from metaeval import registry
 from metaeval.citation.chat import ChatOptions, replayed_model
 from metaeval.citation.model import Answer
-from metaeval.citation.panel import Panel, panel_of
+from metaeval.citation.panel import SystemPanel, panel_of
 from metaeval.citation.pipelines.result import RowTable
 from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.config import RunConfig
@@ -305,7 +305,7 @@ class Run:
     progress: MetricProgress | None = None
 
     @cached_property
-    def panel(self) -> Panel:
+    def panel(self) -> SystemPanel:
         """The answers with their systems and groups."""
         return panel_of(self.answers, resampling_of(self.config))
 

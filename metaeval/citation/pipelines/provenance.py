@@ -9,7 +9,7 @@ from itertools import combinations
 
 from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer, fingerprint
-from metaeval.citation.panel import Panel
+from metaeval.citation.panel import SystemPanel
 from metaeval.citation.pipelines.layout import Entry, TableLines, entry_records, lines_grid, scores_grid
 from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.config import IntervalConfig
@@ -104,14 +104,14 @@ def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, c
     )
 
 
-def judged(panel: Panel, data: Data, *parts: tuple[int, str]) -> Note:
+def judged(panel: SystemPanel, data: Data, *parts: tuple[int, str]) -> Note:
     """What was judged: 3 answers of 1 system, 2 groups; 5 claims, 7 citation marks. parts: numbers with their nouns."""
     said = f"{count(len(panel.answers), 'answer')} of {count(len(panel.systems), 'system')}, "
     counts = f"{count(data.groups, 'group')}; {', '.join(count(*part) for part in parts)}"
     return Note("data", "; ".join(filter(None, (said + counts, language_note(one.text for one in panel.answers)))))
 
 
-def warning(panel: Panel, backends: Iterable[Backend] = (), more: Iterable[str] = ()) -> Note:
+def warning(panel: SystemPanel, backends: Iterable[Backend] = (), more: Iterable[str] = ()) -> Note:
     """What decides how a table is read: systems that cannot be compared, or are one, and sources read in part.
 
     more: sentences of the pipeline's own; an empty one says nothing.
@@ -177,7 +177,7 @@ def verdicts(backends: Iterable[Backend], soft: str, decided: str) -> Note:
     return by_backend("verdicts", ((one, said(one)) for one in backends))
 
 
-def by_system(panel: Panel, said: Callable[[int], Sequence[str]]) -> str:
+def by_system(panel: SystemPanel, said: Callable[[int], Sequence[str]]) -> str:
     """What is said of each system, by its number; its name stands before it where there are several."""
     found = [(plain(name), ", ".join(said(number))) for number, name in enumerate(panel.systems)]
     alone = len(panel.systems) == 1

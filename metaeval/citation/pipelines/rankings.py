@@ -49,11 +49,11 @@ def _agreements(found: Rankings, around: Provenance, name: str) -> Table:
     for one in agreements(found):
         cells = [interval_cell(one.tau.ends, _TAU, signed=True), interval_cell(one.flips.ends, _COUNT)]
         table.add(
-            f"{plain(one.one)} and {plain(one.other)}",
+            f"{plain(one.first)} and {plain(one.second)}",
             found.labels[one.measure],
             [*cells, f"{one.pairs:,}"],
             {
-                **{"measure": one.measure, "one": one.one, "other": one.other, "pairs": one.pairs},
+                **{"measure": one.measure, "one": one.first, "other": one.second, "pairs": one.pairs},
                 **one.tau.named("tau"),
                 **one.flips.named("flips"),
             },
@@ -74,7 +74,7 @@ def flip_sheets(found: Rankings, around: Provenance) -> list[Table]:
 def _flips(found: Rankings, around: Provenance, made: Sequence[Flip], strongest: Sequence[Flip]) -> Table:
     table = TableLines()
     for flip in strongest[:_SHOWN]:
-        title = f"{plain(flip.one)} (1), {plain(flip.other)} (2)"
+        title = f"{plain(flip.first)} (1), {plain(flip.second)} (2)"
         leads = [cell(value, column=_LEAD) for value in (flip.lead, flip.reversed_lead)]
         name = f"{found.labels[flip.measure]}: {flip.ahead} over {flip.behind}"
         table.add(title, name, [*leads, cell(flip.share_of_resamples, column=_SHARE)])
@@ -83,7 +83,8 @@ def _flips(found: Rankings, around: Provenance, made: Sequence[Flip], strongest:
         Note("reading", "lead in points under each backend; flipped: share of resamples in which the two change order"),
         Note("not shown", f"{left:,} more flips are in flips.csv and flips.json" if left > 0 else ""),
     ]
-    table.records.extend({name: value for name, value in asdict(flip).items() if name != "causes"} for flip in made)
+    rest = ("lead", "reversed_lead", "share_of_resamples")
+    table.records.extend({**flip.pair, **{name: getattr(flip, name) for name in rest}} for flip in made)
     headings = ("pair", "lead (1)", "lead (2)", "flipped %")
     return around.lines("flips", "Pairs of systems that change order", headings, table, notes)
 
@@ -96,7 +97,7 @@ def _flip_causes(found: Rankings, around: Provenance, made: Sequence[Flip], stro
             values = [cell(value, column=_LEAD) for value in (one.value_one, one.value_other)]
             table.add(title, f"{one.answer} ({one.system})", [*values, cell(one.adds, column=_ADDS)])
     table.records.extend(
-        {name: getattr(flip, name) for name in _PAIR} | asdict(cause) | {"reversal": flip.lead - flip.reversed_lead}
+        {**flip.pair, **asdict(cause), "reversal": flip.lead - flip.reversed_lead}
         for flip in made
         for cause in flip.causes
     )

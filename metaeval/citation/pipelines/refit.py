@@ -18,7 +18,7 @@ from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.human.model import HumanAnswer
 from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.human.refitting import FOLDS, Refit, agreement, edited_statements, fit
-from metaeval.citation.measures import Interval, group_codes
+from metaeval.citation.measures import ValueInterval, group_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge
 from metaeval.citation.pipelines.citeeval_tables import OWNERS, check_edited, read_judge
@@ -162,7 +162,7 @@ def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenan
     )
 
 
-def _agreement(found: Mapping[str, Mapping[str, Interval]], around: Provenance) -> Table:
+def _agreement(found: Mapping[str, Mapping[str, ValueInterval]], around: Provenance) -> Table:
     table = TableLines()
     for key, measures in found.items():
         cells = [interval_cell(one.ends, THREE, signed=(one.low or 0) < 0) for one in measures.values()]

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from metaeval.citation.model import Entails, Pair, Verdict
+from metaeval.citation.model import Entails, NliPair, Verdict
 from metaeval.corpus.chunks import Chunking, chunk_document
 from metaeval.corpus.model import Document
 from metaeval.corpus.units import Aggregation, UnitRow
@@ -39,7 +39,7 @@ class Backend:
     cutoff: Cutoff
     fields: Mapping[str, object]
     entails: Entails
-    answers: Mapping[Pair, PairScore]
+    answers: Mapping[NliPair, PairScore]
 
     @property
     def soft(self) -> bool:
@@ -80,14 +80,14 @@ def entailment(
             f"Soft verdicts read scores as degrees of support from 0 to 1, and {name!r} gives others: give it a "
             f"threshold (--threshold {name}=X), or calibrate one (metaeval thresholds {name} --learn)."
         )
-    answers: dict[Pair, PairScore] = {}
+    answers: dict[NliPair, PairScore] = {}
     report = partial(progress, name) if progress else None
     with plug_in(name):
         execute = executed(pool, [name], [metric], config)
     chunking = config.chunk.chunking() if premise == "max over chunks" else None
 
-    def entails(pairs: Sequence[Pair]) -> list[Verdict]:
-        asked: list[Pair] = []
+    def entails(pairs: Sequence[NliPair]) -> list[Verdict]:
+        asked: list[NliPair] = []
         rows = []  # one per premise with the numbers of its chunks, for the rules of the engine's aggregation
         for source, claim in pairs:
             first = len(asked)

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.model import Entails, Pair, Passage, Verdict, answer_cells
+from metaeval.citation.model import Entails, NliPair, Passage, Verdict, answer_cells
 from metaeval.citation.scifi.model import (
     DEFAULTS,
     AnswerFacts,
@@ -168,7 +168,7 @@ def distance(text: str, place: int, end: int, options: ScifiOptions) -> int:
     return sum(any(character.isalnum() for character in word) for word in text[low:high].split())
 
 
-def judge_pairs(pairs: Sequence[Pair], entails: Entails, soft: bool) -> dict[Pair, Verdict]:
+def judge_pairs(pairs: Sequence[NliPair], entails: Entails, soft: bool) -> dict[NliPair, Verdict]:
     """The verdict on each pair; equal pairs are asked once, all in one call.
 
     Raises ValueError for a soft score outside 0 to 1, and for another number of verdicts than pairs.
@@ -290,7 +290,7 @@ def coverage_lines(
     The whole answer without its marks is the premise, or with the option `coverage=fact` the hypothesis. An answer
     without a sentence covers nothing: its values are 0, and nothing is asked. Answers without a reference have no line.
     """
-    pairs: list[tuple[AnswerFacts, int, str, Pair | None]] = []
+    pairs: list[tuple[AnswerFacts, int, str, NliPair | None]] = []
     for each in read:
         text = " ".join(sentence.text for sentence in each.sentences)
         for number, fact in enumerate(each.reference.facts if each.reference else (), start=1):

@@ -37,7 +37,7 @@ from metaeval.citation.scifi.model import (
     reference_sentences,
     without_marks,
 )
-from metaeval.citation.sentences import Reading, added, cited_spans, joined, whole
+from metaeval.citation.sentences import LocatedText, added, cited_spans, joined, whole
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.llm.exchange import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
 
@@ -51,10 +51,10 @@ _Span = tuple[int, int]
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("‘", "’"))
 
 
-def with_groups(sentence: Sentence) -> Reading:
+def with_groups(sentence: Sentence) -> LocatedText:
     """The sentence with one plain mark for each of its groups, at its place."""
     text, end = whole(sentence.text), 0
-    pieces: list[Reading] = []
+    pieces: list[LocatedText] = []
     for number, group in enumerate(sentence.groups, start=1):
         pieces += [text.part(end, group.at), added(f"[{number}]")]
         end = group.at

@@ -18,8 +18,8 @@ from metaeval.citation.model import Answer, Mark
 from metaeval.citation.profiles import differing
 from metaeval.citation.sentences import (
     Leading,
+    LocatedText,
     MarkStyles,
-    Reading,
     added,
     cited_spans,
     find_marks,
@@ -296,9 +296,9 @@ def has_letter(text: str) -> bool:
     return any(character.isalpha() for character in text)
 
 
-def _cleaned(reading: Reading, options: ScifiOptions, first: int) -> tuple[Reading, tuple[Placed, ...]]:
+def _cleaned(reading: LocatedText, options: ScifiOptions, first: int) -> tuple[LocatedText, tuple[Placed, ...]]:
     """The reading without its groups and the white space before each, and the groups at their places."""
-    clean, end = Reading("", ()), 0
+    clean, end = LocatedText("", ()), 0
     placed: list[Placed] = []
     for group in cited_spans(reading.text, options.styles, first):
         before = len(reading.text[: group.start].rstrip())
@@ -309,7 +309,7 @@ def _cleaned(reading: Reading, options: ScifiOptions, first: int) -> tuple[Readi
     return _continued(clean, reading.part(end, len(reading.text)), bool(placed)), tuple(placed)
 
 
-def _continued(clean: Reading, rest: Reading, behind_mark: bool) -> Reading:
+def _continued(clean: LocatedText, rest: LocatedText, behind_mark: bool) -> LocatedText:
     """What stands behind a mark, put behind what stands before it; two words that it parted stay two."""
     if not clean.text:
         return rest.part(len(rest.text) - len(rest.text.lstrip()), len(rest.text))

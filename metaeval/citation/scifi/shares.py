@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from metaeval.citation.measures import Share, Statistic, macro, micro, sum_up
+from metaeval.citation.measures import AnswerShare, Statistic, macro, micro, sum_up
 from metaeval.citation.model import Answer, Entails, answer_cells
 from metaeval.citation.scifi.entailment import coverage_lines, fact_lines
 from metaeval.citation.scifi.model import (
@@ -37,8 +37,8 @@ class Scored:
 
     facts: Sequence[FactLine]
     references: Sequence[CoverageLine]
-    entailment: Sequence[Share]
-    coverage: Sequence[Share]
+    entailment: Sequence[AnswerShare]
+    coverage: Sequence[AnswerShare]
     statistics: dict[str, Statistic]
 
 
@@ -63,12 +63,12 @@ def averages(options: ScifiOptions) -> tuple[str, str]:
 
 def text_shares(
     read: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions
-) -> dict[str, list[Share]]:
+) -> dict[str, list[AnswerShare]]:
     """What the answers are like, of each answer; no verdict is needed."""
     return {
         "density": densities(read, options),
         "density_sub": densities(read, options, inside=True),
-        "facts_per_sentence": [Share(len(own.facts), len(own.sentences) - len(own.lost)) for own in read],
+        "facts_per_sentence": [AnswerShare(len(own.facts), len(own.sentences) - len(own.lost)) for own in read],
         "uncited": uncited([own.answer for own in read], lines),
         "citations_without_facts": citations_without_facts(read, lines, options),
         "not_found": unmapped(read),
@@ -103,7 +103,7 @@ def answer_rows(read: Sequence[AnswerFacts], scored: Scored, options: ScifiOptio
     ]
 
 
-def entailments(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> list[Share]:
+def entailments(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> list[AnswerShare]:
     """Citation entailment of each answer over its facts that cite; those of uncited sentences take no part.
 
     Open: facts without a verdict, and one fact for each cited sentence whose facts are missing.
@@ -112,7 +112,7 @@ def entailments(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> list[
     return _opened(sum_up([each.answer for each in read], counted), [len(lost_citing(each)) for each in read])
 
 
-def coverages(read: Sequence[AnswerFacts], lines: Sequence[CoverageLine]) -> list[Share]:
+def coverages(read: Sequence[AnswerFacts], lines: Sequence[CoverageLine]) -> list[AnswerShare]:
     """How far each answer entails the facts of its reference; open as in `entailments`, of its own sentences."""
     counted = ((one.answer, one.value, one.value is None) for one in lines)
     lost = [each.reference.sentences_lost if each.reference is not None else 0 for each in read]
@@ -124,12 +124,12 @@ def lost_citing(each: AnswerFacts) -> list[int]:
     return [number for number in sorted(each.lost) if each.sentences[number - 1].groups]
 
 
-def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[Share]:
+def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[AnswerShare]:
     """Facts in sentences without a citation, out of all facts."""
     return sum_up(answers, ((one.answer, float(one.state == "uncited"), False) for one in lines))
 
 
-def densities(read: Sequence[AnswerFacts], options: ScifiOptions = DEFAULTS, inside: bool = False) -> list[Share]:
+def densities(read: Sequence[AnswerFacts], options: ScifiOptions = DEFAULTS, inside: bool = False) -> list[AnswerShare]:
     """Citations of each answer over its sentences, all or those that cite; every mark is a citation.
 
     inside: those inside a sentence alone, which a further word follows there.
@@ -139,23 +139,23 @@ def densities(read: Sequence[AnswerFacts], options: ScifiOptions = DEFAULTS, ins
         own = [one for one in each.sentences if one.groups or options.density_over == "all"]
         groups = [(group, one.text[group.at :]) for one in own for group in one.groups]
         hits = sum(len(group.marks) for group, behind in groups if not inside or any(map(str.isalnum, behind)))
-        shares.append(Share(hits, len(own)))
+        shares.append(AnswerShare(hits, len(own)))
     return shares
 
 
-def unmapped(read: Sequence[AnswerFacts]) -> list[Share]:
+def unmapped(read: Sequence[AnswerFacts]) -> list[AnswerShare]:
     """Facts whose segment was looked for and not found, out of those looked for; open: no usable reply named one."""
     shares = []
     for each in read:
         found = Counter(fact.segment.found for fact in each.facts)
         looked_for = each.problems[LEFT_OUT] + found.total() - found["not asked"] - found["no reply"]
-        shares.append(Share(each.problems[LEFT_OUT] + found["sentence"], looked_for, found["no reply"]))
+        shares.append(AnswerShare(each.problems[LEFT_OUT] + found["sentence"], looked_for, found["no reply"]))
     return shares
 
 
 def citations_without_facts(
     read: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions = DEFAULTS
-) -> list[Share]:
+) -> list[AnswerShare]:
     """Citations of each answer that no fact was assigned, out of all.
 
     A fact that a parser cut out for several groups alike is held against one of them, or with the option `own_group`
@@ -185,7 +185,7 @@ def citations_without_facts(
             hits += 0 if is_open else marks - used
             missing += marks - used if is_open else 0
             total += used if is_open else marks
-        shares.append(Share(hits, total, missing))
+        shares.append(AnswerShare(hits, total, missing))
     return shares
 
 
@@ -240,5 +240,5 @@ def _named(what: str, numbers: Counter[str]) -> dict[str, int]:
     return {f"{what}: {kind}": numbers[kind] for kind in sorted(numbers)}
 
 
-def _opened(shares: Sequence[Share], more: Sequence[int]) -> list[Share]:
-    return [Share(one.hits, one.total, one.open + number) for one, number in zip(shares, more, strict=True)]
+def _opened(shares: Sequence[AnswerShare], more: Sequence[int]) -> list[AnswerShare]:
+    return [AnswerShare(one.hits, one.total, one.open + number) for one, number in zip(shares, more, strict=True)]

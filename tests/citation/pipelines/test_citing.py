@@ -59,7 +59,8 @@ def cited(write, backend):
 
 
 def of(cited, measure, system):
-    return cited.panel.interval(cited.judged[0].statistics[measure], cited.panel.systems.index(system))
+    rows = cited.panel.rows(cited.panel.systems.index(system))
+    return cited.panel.interval_over(cited.judged[0].statistics[measure], rows)
 
 
 def bounds_of(cited, system):

@@ -213,7 +213,7 @@ def test_a_missing_verdict_is_no_value_and_never_zero(answers):
     found = measured(answers, {"Oder": 0.9})
     spans = {name: one.spans["a1"] for name, one in found.items()}
     for name in ("recall", "precision", "f1"):
-        states = [(span.said.value, span.said.state, span.said.reason) for span in spans[name]]
+        states = [(span.value.value, span.value.state, span.value.reason) for span in spans[name]]
         assert states == [(1.0, "valued", ""), (None, "missing", "unparsed")]
     # a1 keeps its other sentence; all that b2 cites has no verdict; a2's uncited sentence is known to be 0.
     assert found["recall"].wholes["a1"].value == 1.0
@@ -255,7 +255,7 @@ def test_an_answer_that_lacks_verdicts_comes_with_the_least_and_the_most_that_it
 
 def test_soft_scores_are_values_of_sentences_too(answers):
     found = measured(answers, {"Oder": 0.9, "Barges": 0.4}, threshold=None)
-    assert [span.said.value for span in found["recall"].spans["a1"]] == [0.9, 0.4]
+    assert [span.value.value for span in found["recall"].spans["a1"]] == [0.9, 0.4]
     assert found["precision"].wholes["a1"].value == pytest.approx(0.65)
     assert found["recall"].spans["a2"][0].said.state == "missing"
     assert found["recall"].spans["a2"][1].said.value == 0  # uncited

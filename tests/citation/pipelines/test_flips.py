@@ -48,7 +48,7 @@ def test_agreement_on_paper(cited):
 def test_a_flip_names_its_systems_and_its_leads(cited):
     found = flips(rankings(cited))
     flip = found[0]
-    assert (flip.measure, flip.one, flip.other, flip.ahead, flip.behind) == ("recall", "left", "right", "a", "b")
+    assert (flip.measure, flip.first, flip.second, flip.ahead, flip.behind) == ("recall", "left", "right", "a", "b")
     assert flip.lead == pytest.approx(3 / 3 - 2 / 3, abs=1e-15)
     assert flip.reversed_lead == pytest.approx(1 / 3 - 2 / 3, abs=1e-15)
 

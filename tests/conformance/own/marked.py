@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from metaeval.citation.measures import Share, macro
+from metaeval.citation.measures import AnswerShare, macro
 from metaeval.citation.pipelines.layout import Entry, entry_records, scores_grid
 from metaeval.citation.pipelines.pipeline import Layout, Measure, Pipeline, ReadsAnswers
 from metaeval.citation.pipelines.provenance import Provenance, data_of, uncertainty
@@ -19,7 +19,7 @@ def read(run):
     found = []
     for answer in run.answers:
         sentences = run.splitter.split(answer.text)
-        found.append(Share(sum(run.options.opening in one for one in sentences), len(sentences)))
+        found.append(AnswerShare(sum(run.options.opening in one for one in sentences), len(sentences)))
     return run, found
 
 

@@ -13,10 +13,10 @@ from metaeval.citation.chat import ChatOptions
 from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.splitting import Split
+from metaeval.citation.citeeval.values import CitedScenario as CiteEvalScenario
 from metaeval.citation.citeeval.values import CiteEvalOptions
-from metaeval.citation.citeeval.values import Scenario as CiteEvalScenario
 from metaeval.citation.human.model import Alignment, AnswerValues, HumanSet, Level, MetaOptions
-from metaeval.citation.judging import Reading
+from metaeval.citation.judging import PipelineReading
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser
 from metaeval.citation.pipelines.pipeline import AsksChat, Files, JudgedByMetrics, Names, Run, Scenario, one_of
@@ -107,7 +107,7 @@ class ToMeasure:
     splitter: SentenceSplitter
     human: HumanSet
     splits: Sequence[Split]
-    pipelines: Sequence[Reading]
+    pipelines: Sequence[PipelineReading]
     cutoffs: Mapping[str, Cutoff]
     graded: Mapping[str, Cutoff]
     given: Sequence[Measurement]

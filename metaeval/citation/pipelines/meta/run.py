@@ -14,7 +14,7 @@ from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts,
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.citeeval.values import CiteEvalOptions, changed_options, citeeval_options
 from metaeval.citation.human.model import (
-    GIVEN,
+    FROM_FILE,
     Alignment,
     AnswerValues,
     Level,
@@ -23,9 +23,9 @@ from metaeval.citation.human.model import (
     rated_levels,
     score_of,
 )
-from metaeval.citation.human.readers import read_given, read_human_set
-from metaeval.citation.human.values import citeeval_values, claim_values, fact_values, given_values, triple_values
-from metaeval.citation.judging import Reading, read_claims
+from metaeval.citation.human.readers import read_human_set, read_score_file
+from metaeval.citation.human.values import citeeval_values, claim_values, fact_values, score_file_values, triple_values
+from metaeval.citation.judging import PipelineReading, read_claims
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.pipelines.claims_tables import judge
@@ -233,7 +233,7 @@ def _results(read: ToMeasure, level: Level, measured: Sequence[Measurement]) -> 
     return [one.model_copy(update={"title": one.title.replace("human levels", "human ratings")}) for one in results]
 
 
-def citation_measures(pipeline: Reading, backend: Backend, config: RunConfig) -> list[Measurement]:
+def citation_measures(pipeline: PipelineReading, backend: Backend, config: RunConfig) -> list[Measurement]:
     """Recall, precision and F1 of ALCE or ALiiCE under a backend."""
     judged = judge(pipeline, [backend], config).judged[0]
     lines = judged.degrees if backend.soft else judged.lines
@@ -292,17 +292,17 @@ def citeeval_measures(
 def read_measures(files: Sequence[Path], answers: Sequence[Answer]) -> list[Measurement]:
     """Scores that were made elsewhere.
 
-    Raises `UserError` as `read_given` does, and for two files that name the same measure.
+    Raises `UserError` as `read_score_file` does, and for two files that name the same measure.
     """
     by_id = {answer.id: answer for answer in answers}
     found: dict[str, Measurement] = {}
     for path in files:
-        for measure, scores in read_given(path, by_id).items():
+        for measure, scores in read_score_file(path, by_id).items():
             if measure in found:
                 raise UserError(f"Two files of scores name a measure {measure!r}: give it another name in one of them.")
             pinned = f"{path.name}@sha256:{sha256_file(path)[:12]}"
             fields = {"pipeline": "scores", "measure": measure, "file": pinned}
-            found[measure] = Measurement(f"{GIVEN}{measure}", fields, given_values(scores))
+            found[measure] = Measurement(f"{FROM_FILE}{measure}", fields, score_file_values(scores))
     return list(found.values())
 
 

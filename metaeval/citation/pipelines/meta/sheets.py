@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import product
 
-from metaeval.citation.citeeval.evaluate import SCENARIOS, Measure
-from metaeval.citation.citeeval.values import Scenario
+from metaeval.citation.citeeval.evaluate import SCENARIOS, CiteEvalMeasure
+from metaeval.citation.citeeval.values import CitedScenario
 from metaeval.citation.human.agreement import (
-    Agreement,
+    RatingAgreement,
     agreement,
     agreement_of,
     agreement_on_contexts,
@@ -19,7 +19,7 @@ from metaeval.citation.human.agreement import (
     within_systems,
 )
 from metaeval.citation.human.model import Level
-from metaeval.citation.measures import Interval
+from metaeval.citation.measures import ValueInterval
 from metaeval.citation.pipelines.layout import TableLines, brief_grid, interval_cell, lines_grid
 from metaeval.citation.pipelines.meta.model import Measurement, MetaEvaluation
 from metaeval.citation.pipelines.provenance import Provenance, data_of, in_steps, uncertainty
@@ -28,7 +28,11 @@ from metaeval.report.cells import THREE, cell
 from metaeval.report.result import Column, Data
 from metaeval.report.table import Cell, Note, Record, Scalar, Table, count, numeral, plain, share
 
-_JUDGED: Mapping[str, Measure] = {"citeeval:auto": "auto", "citeeval:rating": "rating", "citeeval:edits": "edits"}
+_JUDGED: Mapping[str, CiteEvalMeasure] = {
+    "citeeval:auto": "auto",
+    "citeeval:rating": "rating",
+    "citeeval:edits": "edits",
+}
 
 CORRELATIONS = (
     Column(key="pearson", label="Pearson"),
@@ -182,9 +186,9 @@ def _within(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
     """Correlations with people within each system."""
     table = TableLines()
     for one in within_systems(level, meta.resampling):
-        cells = [interval_cell(own.ends, RANKS_DIGITS, signed=True) for own in one.found.values()]
+        cells = [interval_cell(own.ends, RANKS_DIGITS, signed=True) for own in one.correlations.values()]
         record: dict[str, Scalar] = {"system": one.system, "measure": one.measure, "rows": one.rows, "of": one.of}
-        for name, own in one.found.items():
+        for name, own in one.correlations.items():
             record |= own.named(name)
         table.add(f"{plain(one.system)}, {one.of:,} {level.unit}", one.measure, cells, record)
     headings = ("measure", *(column.label for column in CORRELATIONS))
@@ -197,7 +201,7 @@ def _systems(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
     found, systems, table = over_systems(level, meta.resampling), level.systems, TableLines()
     for name, (own, tau) in {_PEOPLE: (found.people, None), **found.measures}.items():
         agreed = "" if tau is None else interval_cell(tau.ends, RANKS_DIGITS, signed=True)
-        record = {"measure": name, **dict(zip(systems, own, strict=True)), **(tau or Interval(None)).named("tau")}
+        record = {"measure": name, **dict(zip(systems, own, strict=True)), **(tau or ValueInterval(None)).named("tau")}
         table.add("" if tau is None else "measures", name, [*map(cell, own), agreed], record)
     pairs = len(systems) * (len(systems) - 1) // 2
     reading = Note(
@@ -240,7 +244,7 @@ def _agreements(meta: MetaEvaluation, around: Provenance) -> Table:
     return around.lines("citebench", title, ("measure", *labels, "left out"), table, [reading])
 
 
-def _found(meta: MetaEvaluation, one: Measurement, scenario: Scenario) -> Agreement:
+def _found(meta: MetaEvaluation, one: Measurement, scenario: CitedScenario) -> RatingAgreement:
     read, how = meta.read, (scenario, meta.resampling)
     people, splits = read.human.people, [read.human.splits[answer.id].statements for answer in read.answers]
     if one.name in _JUDGED:
