@@ -5,10 +5,9 @@ The verdicts on all claims are asked for in three batches.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from metaeval.citation.model import Answer, Claim, Entails, Mark, MarkProblem, NliPair, Passage, Verdict, answer_cells
@@ -166,9 +165,6 @@ class CitationLine:
     cut: bool = False
 
 
-COLUMNS = tuple(column.name for column in dataclasses.fields(CitationLine))
-
-
 def claims_of(lines: Sequence[CitationLine]) -> list[CitationLine]:
     """Return the first line of each claim, in order; recall is computed over these."""
     first: dict[tuple[str, int], CitationLine] = {}
@@ -324,7 +320,7 @@ def _lines(
         recall=_recall(joint) if statement.counts else None,
     )
     if not statement.cited and statement.number is not None:
-        yield dataclasses.replace(line, state="uncited")
+        yield replace(line, state="uncited")
     why = _reason(joint) if reason_on_all and statement.counts else ""
     verdicts = iter(zip(judgement.alone, judgement.rest, strict=True))
     for citation in statement.cited:
@@ -332,7 +328,7 @@ def _lines(
         precision, reason = (statement.failing if citation.state == "fails" else None), ""
         if citation.state == "judged" and joint is not None:
             precision, reason = mark_precision(joint, alone, rest, len(statement.places))
-        yield dataclasses.replace(
+        yield replace(
             line,
             citation=citation.mark.number,
             start=citation.mark.start,

@@ -257,8 +257,8 @@ def test_soft_scores_are_values_of_sentences_too(answers):
     found = measured(answers, {"Oder": 0.9, "Barges": 0.4}, threshold=None)
     assert [span.value.value for span in found["recall"].spans["a1"]] == [0.9, 0.4]
     assert found["precision"].wholes["a1"].value == pytest.approx(0.65)
-    assert found["recall"].spans["a2"][0].said.state == "missing"
-    assert found["recall"].spans["a2"][1].said.value == 0  # uncited
+    assert found["recall"].spans["a2"][0].value.state == "missing"
+    assert found["recall"].spans["a2"][1].value.value == 0  # uncited
 
 
 def test_a_missing_verdict_is_counted_and_bounded_in_the_results(meta, tmp_path):
