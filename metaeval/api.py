@@ -115,7 +115,7 @@ def evaluate_scores(
     return told(runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files]))
 
 
-def told(found: runs.Evaluated) -> Results:
+def told(found: runs.EvaluatedRun) -> Results:
     """The results of a run; the protocols that were left out are warned of."""
     for protocol, reason in found.left_out.items():
         _log.warning("Left out: %s: %s", protocol, reason)

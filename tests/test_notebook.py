@@ -93,13 +93,13 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
 def test_jobs_and_shards_from_python(tmp_path, settings, ran):
     from metaeval.config import RunConfig
     from metaeval.runs.evaluation import named_protocols
-    from metaeval.runs.run import Evaluated, write_run
+    from metaeval.runs.run import EvaluatedRun, write_run
     from metaeval.runs.sharding import export_shard
     from metaeval.scoring.shards import read_shard
 
     folder = tmp_path / "results"
     config = RunConfig(**settings | {"metrics": ("overlap",), "results": folder})
-    write_run(config, Evaluated(None, (), ran, named_protocols(config), {}))
+    write_run(config, EvaluatedRun(None, (), ran, named_protocols(config), {}))
     (job,) = metaeval.results.list(folder)
     assert "overlap" in repr(metaeval.results.show(results=folder))
     with pytest.raises(UserError, match="Unknown job '11664634'"):  # a hash can be typed as a number

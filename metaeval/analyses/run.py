@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from metaeval.report.measures import Readings
     from metaeval.runs.dry_run import Planned
     from metaeval.runs.metrics import MetricProgress
-    from metaeval.runs.run import Evaluated
+    from metaeval.runs.run import EvaluatedRun
 
 
 class JobOptions(BatchSettings, ScoredOptions):
@@ -116,7 +116,7 @@ def _run(options: RunOptions, progress: MetricProgress | None) -> Done | Parts:
     return instead or evaluated(options, config, run(config, progress, options.corpus), "run")
 
 
-def evaluated(options: AnalysisOptions, config: RunConfig, found: Evaluated, command: str) -> Done:
+def evaluated(options: AnalysisOptions, config: RunConfig, found: EvaluatedRun, command: str) -> Done:
     """What a run hands back: the headline values and what they mean, the job, and what is worth doing next."""
     from metaeval.analyses.suite import write_evaluated
     from metaeval.report.cautions import cautions
@@ -146,7 +146,7 @@ _KEPT = ("dataset", "split", "data", "columns", "unit", "pool", "results", "stor
 """Settings of the run that the next command repeats."""
 
 
-def next_step(options: AnalysisOptions, config: RunConfig, found: Evaluated, readings: Readings) -> list[str]:
+def next_step(options: AnalysisOptions, config: RunConfig, found: EvaluatedRun, readings: Readings) -> list[str]:
     """A sentence with a command and what it shows; none where the results suggest none.
 
     A single metric needs another to be compared with. Of metrics that are not significantly different one may ask how

@@ -32,7 +32,7 @@ from metaeval.report.result import Result
 from metaeval.report.table import Table
 from metaeval.runs.evaluation import readings_of
 from metaeval.runs.job_folder import Command, close_job
-from metaeval.runs.run import Evaluated, write_report, write_run
+from metaeval.runs.run import EvaluatedRun, write_report, write_run
 from metaeval.scoring.backends.checkpoint import forget_hashes
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ def run_parts(options: RunOptions, progress: MetricProgress | None) -> Parts:
     )
 
 
-def write_evaluated(config: RunConfig, found: Evaluated, command: str, recipe: Mapping[str, Any]) -> tuple[Path, str]:
+def write_evaluated(
+    config: RunConfig, found: EvaluatedRun, command: str, recipe: Mapping[str, Any]
+) -> tuple[Path, str]:
     """Write the job of a run; its folder, and in words what is in it."""
     folder = write_run(config, found, command, recipe)[0].parent
     names = ", ".join(result.protocol for result in found.results)

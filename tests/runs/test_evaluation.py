@@ -84,7 +84,7 @@ def test_there_is_no_learnt_control_on_what_it_was_fitted_on_or_where_it_would_t
     found = {}
     for name, change in {
         "fitted": (SupportMini, "card", replace(SupportMini.card, fitted_on=("mini/all",))),
-        "minutes": (columns, "MOST_LEARNT", 1_000),
+        "minutes": (columns, "MAX_CONTROL_PAIRS", 1_000),
     }.items():
         with monkeypatch.context() as patch:
             patch.setattr(*change)
