@@ -110,7 +110,7 @@ def evaluate_scores(
         columns = published_columns(rated)
         for file, content in files:
             columns.append(named_apart(score_column(rated, file, content), columns, file.metric))
-        return told(runs.evaluate_rated(rated, columns))
+        return told(runs.evaluate_columns(rated, columns))
     job = prepared_run.prepare(config, corpus)
     return told(runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files]))
 

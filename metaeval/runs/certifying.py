@@ -119,9 +119,8 @@ def certified(result: Result, choice: Asked, frame: Frame, columns: Sequence[Sco
     protocol, options = choice
     key = protocol.ranked_by([column.key for column in result.columns])
     values = {row.metric: row.values[key].value for row in result.rows if row.kind == "metric" and key in row.values}
-    leading = sorted(
-        (name for name, value in values.items() if value is not None), key=lambda name: -(values[name] or 0.0)
-    )
+    defined = {name: value for name, value in values.items() if value is not None}
+    leading = sorted(defined, key=lambda name: -defined[name])
     scores = {column.name: column for column in columns if column.kind == "metric"}
     if protocol.no_plan or not leading:
         return result

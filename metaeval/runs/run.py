@@ -147,7 +147,7 @@ def run_scores(
     protocols = _checked_protocols(config)
     rated = prepare_ratings(config, ratings)
     names = [*rated.ratings.scores, *dict.fromkeys(config.metrics)]
-    return evaluate_rated(rated, rated_columns(rated, names), protocols)
+    return evaluate_columns(rated, rated_columns(rated, names), protocols)
 
 
 def _checked_protocols(config: RunConfig) -> list[Asked]:
@@ -169,9 +169,14 @@ def evaluate_columns(
     """Evaluate columns, and the run's controls, under every protocol that distinguishes metrics.
 
     protocols: those of the run, if they are loaded already. tested: names of the metrics that are compared with each
-    other; None for all. Raises `UserError` where no protocol distinguishes metrics.
+    other; None for all. Raises `UserError` for a rated set without columns, and if no protocol distinguishes metrics.
     """
     config = source.config
+    if isinstance(source, RatedSet) and not columns:
+        hint = ", or the table a column of numbers for each metric" if config.dataset == "ratings" else ""
+        raise UserError(
+            f"{source.name} comes without published scores: give a score file, with its ratings' ids{hint}."
+        )
     protocols = protocols or _checked_protocols(config)
     whole = [*columns, *control_columns(source, columns)] if config.controls else columns
     readable, left_out = readable_protocols(protocols, source)
@@ -183,19 +188,6 @@ def evaluate_columns(
 
         results = [certified(result, *row, whole, config) for result, row in zip(results, readable, strict=True)]
     return EvaluatedRun(source, whole, results, {protocol.name: protocol for protocol, _ in protocols}, left_out)
-
-
-def evaluate_rated(
-    rated: RatedSet,
-    columns: Sequence[ScoreColumn],
-    protocols: Sequence[Asked] = (),
-    tested: Collection[str] | None = None,
-) -> EvaluatedRun:
-    """Evaluate columns of a rated set as `evaluate_columns` does; raises `UserError` for no column."""
-    if not columns:
-        hint = ", or the table a column of numbers for each metric" if rated.config.dataset == "ratings" else ""
-        raise UserError(f"{rated.name} comes without published scores: give a score file, with its ratings' ids{hint}.")
-    return evaluate_columns(rated, columns, protocols, tested=tested)
 
 
 def are_decided(evaluation: EvaluatedRun) -> bool:
