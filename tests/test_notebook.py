@@ -239,7 +239,7 @@ def test_labels_lead_to_an_estimate_and_a_gate(settings):
     drawn = metaeval.label(rows, 120, columns=columns, **settings)
     labels = {one["id"]: "none" if int(one["id"][1:]) % 3 == 0 else "full" for one in drawn}
     estimates = metaeval.estimate(rows, labels, columns=columns, **settings)
-    assert list(estimates.to_frame().measure) == [one.measure for one in estimates.found]
+    assert list(estimates.to_frame().measure) == [one.measure for one in estimates.estimates]
     assert is_html(estimates._repr_html_())
     usual = estimates["full"]
     narrow = metaeval.estimate(rows, labels, columns=columns, results=settings["results"], interval={"level": 0.5})
@@ -269,7 +269,7 @@ def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):
     assert list(suite.tables) == ["table-1-levels", "table-retrieval"]
     drawn = {"figure-forest", "figure-3-ndcg-mini-all-chunk"}
     assert set(metaeval.results.figures(suite)) == set(metaeval.results.figures(*suite)) == drawn
-    with pytest.raises(UserError, match="There is no job"):
+    with pytest.raises(UserError, match="has no job yet"):
         metaeval.results.figures("latest", results=tmp_path / "none")
     with pytest.raises(UserError, match="Results are drawn by themselves"):
         metaeval.results.figures(suite, cost=True)
