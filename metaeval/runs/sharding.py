@@ -344,38 +344,24 @@ def batch_file(
     if ray and config.executor != ExecutorConfig():
         raise UserError("ray sets the executor by itself: leave the settings of the executor out.")
     shardable(config)
-    if ray:
-        more = ["--executor", "ray", "--set", "executor.address=auto"]
-    else:
-        more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
+    more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
+    more = ["--executor", "ray", "--set", "executor.address=auto"] if ray else more
     command = shlex.join(["metaeval", "score", *words, *more, "--output", str(folder)])
     where = [f"--nodes={tasks}", "--ntasks-per-node=1"] if ray else [f"--array=0-{tasks - 1}"]
-    directives = [
-        "--job-name=metaeval",
-        *where,
-        f"--cpus-per-task={cpus}",
-        *([f"--gpus-per-task={gpus}"] if gpus else []),
-        f"--time={time}",
-        "--signal=B:TERM@120",
-        "--requeue",
-    ]
+    directives = ["--job-name=metaeval", *where, f"--cpus-per-task={cpus}"]
+    directives += [f"--gpus-per-task={gpus}"] if gpus else []
+    directives += [f"--time={time}", "--signal=B:TERM@120", "--requeue"]
     shards = shlex.quote(str(folder))
-    return "".join(
-        f"{line}\n"
-        for line in (
-            "#!/bin/bash",
-            *(f"#SBATCH {directive}" for directive in directives),
-            "",
-            "# Whole blocks are written into the folder of shards, and what is there is skipped when this runs again.",
-            f"# What is left:   metaeval shards status {shards}",
-            f"# When all is:    metaeval shards merge {shards}",
-            *(
-                _on_ray(command, tasks, cpus, gpus)
-                if ray
-                else [f'exec {command} --shard "$SLURM_ARRAY_TASK_ID/{tasks}"']
-            ),
-        )
-    )
+    lines = [
+        "#!/bin/bash",
+        *(f"#SBATCH {directive}" for directive in directives),
+        "",
+        "# Whole blocks are written into the folder of shards, and what is there is skipped when this runs again.",
+        f"# What is left:   metaeval shards status {shards}",
+        f"# When all is:    metaeval shards merge {shards}",
+    ]
+    lines += _on_ray(command, tasks, cpus, gpus) if ray else [f'exec {command} --shard "$SLURM_ARRAY_TASK_ID/{tasks}"']
+    return "\n".join([*lines, ""])
 
 
 def _on_ray(command: str, nodes: int, cpus: int, gpus: int) -> list[str]:
