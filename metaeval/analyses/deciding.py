@@ -15,7 +15,7 @@ from metaeval.files import safe_name
 from metaeval.report.cells import cell
 from metaeval.report.result import Result
 from metaeval.report.table import UNDEFINED, Cell, Group, Note, Record, Table, TableRow, known, plain
-from metaeval.runs.columns import ScoreColumn, control_columns
+from metaeval.runs.columns import AlignedColumn, control_columns
 from metaeval.runs.evaluation import Asked, evaluate, find_protocols
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet
@@ -95,7 +95,7 @@ def decision_table(panel: Panel, frame: Frame, asked: Asked) -> Result:
     return evaluate(frame, columns, protocol, options, panel.config)
 
 
-def decided(frame: Frame, column: ScoreColumn, options: Mapping[str, str]) -> Decided:
+def decided(frame: Frame, column: AlignedColumn, options: Mapping[str, str]) -> Decided:
     """A metric's decisions and calibrated probabilities, with the folds and thresholds of the decision protocol.
 
     Raises `UserError` where a level has no scored row, or there are fewer groups than folds.
@@ -113,7 +113,7 @@ def decided(frame: Frame, column: ScoreColumn, options: Mapping[str, str]) -> De
     return Decided(column.name, levels, thresholds, counts.astype(np.int64), calibrations)
 
 
-def scored_rows(frame: Frame, column: ScoreColumn, folds: int) -> Judgements:
+def scored_rows(frame: Frame, column: AlignedColumn, folds: int) -> Judgements:
     """The rows that a metric scored; `UserError` where there is none at some level, or in fewer groups than folds."""
     rows = judged(frame, column)
     rows = rows.rows(~np.isnan(rows.score))

@@ -23,7 +23,7 @@ from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report.cells import cell, units
 from metaeval.report.table import Note, Table, TableRow, plain
-from metaeval.runs.columns import FILE_PREFIX, ScoreColumn, scored_columns
+from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, scored_columns
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.metrics import MetricProgress, load_metrics
 from metaeval.runs.prepared_run import Frame, RatedSet
@@ -36,9 +36,9 @@ from protocols.contract import Resampling
 class Chances:
     """A metric's scores, and its probabilities of some support and of full support on the same rows."""
 
-    metric: ScoreColumn
-    some: ScoreColumn
-    full: ScoreColumn
+    metric: AlignedColumn
+    some: AlignedColumn
+    full: AlignedColumn
 
 
 def own_level_columns(panel: Panel, frame: Frame, progress: MetricProgress | None = None) -> list[Chances]:
@@ -158,8 +158,8 @@ class Transfer:
 
 
 def transfers(
-    source: tuple[Frame, ScoreColumn],
-    target: tuple[Frame, ScoreColumn],
+    source: tuple[Frame, AlignedColumn],
+    target: tuple[Frame, AlignedColumn],
     options: Mapping[str, str],
     resampling: Resampling,
 ) -> list[Transfer]:

@@ -24,7 +24,7 @@ from metaeval.reading import read_object
 from metaeval.report.cells import cell
 from metaeval.report.result import checked
 from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, plain
-from metaeval.runs.columns import ScoreColumn
+from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.metrics import MetricProgress
 from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Floats
@@ -50,19 +50,19 @@ def read_gate(path: Path) -> Gate:
     return gate
 
 
-def filled_below(column: ScoreColumn) -> Floats:
+def filled_below(column: AlignedColumn) -> Floats:
     """Return the scores, -inf where one is missing: an unscored citation is flagged."""
     return np.where(np.isnan(column.score), -np.inf, column.score)
 
 
-def metric_fields(column: ScoreColumn) -> dict[str, str]:
+def metric_fields(column: AlignedColumn) -> dict[str, str]:
     """Return what the metric's scores depend on, apart from the texts."""
     left_out = {"data", "unit", "evidence", "pool", "levels", "over-sources"}
     fields = {key: str(value) for key, value in column.fields.items() if key not in left_out}
     return {**fields, "metaeval": versions("metaeval")["metaeval"]}
 
 
-def drift_values(items: CitationItems, column: ScoreColumn) -> dict[str, Floats]:
+def drift_values(items: CitationItems, column: AlignedColumn) -> dict[str, Floats]:
     """Return the values in which drift is looked for, by name."""
     return {"score": np.where(np.isnan(column.score), np.nanmin(column.score), column.score), **items.lengths}
 
@@ -187,7 +187,7 @@ def _scored(
     gate: Gate,
     config: RunConfig | None,
     progress: MetricProgress | None = None,
-) -> ScoreColumn:
+) -> AlignedColumn:
     """Score the items with the gate's metric and settings. where: the gate, in error messages."""
     # A gate is data: it may name registered metrics, but neither code nor addresses.
     check_file(where, {"metrics": [gate.metric], "metric_options": gate.settings.get("metric_options", {})})

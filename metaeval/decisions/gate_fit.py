@@ -21,7 +21,7 @@ from metaeval.errors import UserError
 from metaeval.report.cells import cell
 from metaeval.report.notebook import Recorded
 from metaeval.report.table import Note, Scalar, Table, TableRow, blocks_of, plain
-from metaeval.runs.columns import ScoreColumn
+from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.metrics import MetricProgress
 from metaeval.signature import signature, versions
 from metaeval.stats.risk_control import answers_for_mean, effective_labels, labels_for
@@ -144,7 +144,7 @@ def _gate(
     labels: ItemLabels,
     labelled: LabelledItems,
     bad: Any,
-    column: ScoreColumn,
+    column: AlignedColumn,
     candidate: Candidate,
     terms: Terms,
     config: RunConfig,

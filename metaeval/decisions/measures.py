@@ -20,7 +20,7 @@ from metaeval.decisions.labels import ItemLabels, LabelledItems
 from metaeval.decisions.scores import filled
 from metaeval.errors import UserError, shown
 from metaeval.report.table import Record, Scalar
-from metaeval.runs.columns import ScoreColumn
+from metaeval.runs.columns import AlignedColumn
 from metaeval.stats.arrays import Floats, Ints, codes_of
 from metaeval.stats.decisions import best_thresholds, decide
 from metaeval.stats.prediction_powered import (
@@ -63,7 +63,7 @@ class LabelSide:
     items: CitationItems
     labels: ItemLabels
     judged: LabelledItems
-    column: ScoreColumn
+    column: AlignedColumn
 
     @cached_property
     def score(self) -> Floats:

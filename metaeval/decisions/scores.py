@@ -14,7 +14,7 @@ from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.report.result import Column as Measure
 from metaeval.report.result import Data
 from metaeval.report.table import table_of
-from metaeval.runs.columns import FILE_PREFIX, ScoreColumn, column_of, named_metrics, scored_columns
+from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, column_of, named_metrics, scored_columns
 from metaeval.runs.metrics import MetricProgress
 from metaeval.runs.prepared_run import prepare
 from metaeval.scoring.contract import PairScore, Status
@@ -41,13 +41,13 @@ def data_of(items: CitationItems) -> Data:
     )
 
 
-def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | None = None) -> list[ScoreColumn]:
+def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | None = None) -> list[AlignedColumn]:
     """Return a column for each metric of the run, aligned with the items; NaN is unscored.
 
     A metric may be a column of the items' file. Raises `UserError` for an unknown metric, and for a metric that has to
     score items without texts.
     """
-    column_by_name: dict[str, ScoreColumn] = {}
+    column_by_name: dict[str, AlignedColumn] = {}
     unscored = [name for name in dict.fromkeys(config.metrics) if name not in items.scores]
     near = next((name for name in unscored if did_you_mean(name, items.scores)), None)
     if near:
@@ -69,7 +69,7 @@ def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | N
             order = [places.get(row.id) for row in items.rows]
             score = np.array([np.nan if at is None else column.score[at] for at in order], dtype=np.float64)
             status = [Status.EMPTY if at is None else column.statuses[at] for at in order]
-            column_by_name[name] = ScoreColumn(
+            column_by_name[name] = AlignedColumn(
                 column.name, "metric", score, status, {**job.fields, **column.fields}, column.ledger
             )
     columns = [column_by_name[name] for name in config.metrics]
@@ -81,6 +81,6 @@ def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | N
     return columns
 
 
-def filled(column: ScoreColumn) -> Floats:
+def filled(column: AlignedColumn) -> Floats:
     """Return the column's scores, with their mean in place of missing ones."""
     return np.where(np.isnan(column.score), np.nanmean(column.score), column.score)

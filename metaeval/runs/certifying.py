@@ -17,7 +17,7 @@ from metaeval.report.measures import listed
 from metaeval.report.notes import effective_class, within
 from metaeval.report.result import Certificate, Result
 from metaeval.report.table import UNDEFINED, Note, Table, TableRow, known, numeral, plain
-from metaeval.runs.columns import ScoreColumn
+from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.evaluation import Asked, column_of, resampling_of
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
@@ -114,7 +114,9 @@ def _written(
     )
 
 
-def certified(result: Result, choice: Asked, frame: Frame, columns: Sequence[ScoreColumn], config: RunConfig) -> Result:
+def certified(
+    result: Result, choice: Asked, frame: Frame, columns: Sequence[AlignedColumn], config: RunConfig
+) -> Result:
     """Add the certificate of the leading metric under the headline measure to a result, where there is one."""
     protocol, options = choice
     key = protocol.ranked_by([column.key for column in result.columns])
@@ -182,7 +184,7 @@ def planned_panel(
         source = prepare(config)
     else:
         source = prepare_ratings(config)
-    columns: list[ScoreColumn] = []
+    columns: list[AlignedColumn] = []
     panel = Panel(config, source, columns, [task])
     frame = panel.source.frame(task[0])
     measure = _measure(task[0], frame, key)
@@ -193,7 +195,7 @@ def planned_panel(
             raise UserError(f"--icc is {share:g}; a correlation inside a group lies from 0 to below 1.")
         name = f"{measure.label} {numeral(value / measure.scale, column_of(measure))}, alike {share:g}"
         scores, absent = np.full(len(numbers), np.nan), [Status.ABSENT] * len(numbers)
-        columns.append(ScoreColumn(name, "metric", scores, absent, {PLANNED: f"{value:.15g},{share:.15g}"}))
+        columns.append(AlignedColumn(name, "metric", scores, absent, {PLANNED: f"{value:.15g},{share:.15g}"}))
     return panel
 
 
@@ -271,7 +273,7 @@ def _measure(protocol: Protocol, frame: Frame, key: str) -> Measure:
     return measure
 
 
-def _by_value(task: Task, panel: Panel, frame: Frame) -> dict[ScoreColumn, float]:
+def _by_value(task: Task, panel: Panel, frame: Frame) -> dict[AlignedColumn, float]:
     """Return the values of scored metrics, the best first."""
     value_by_column = {}
     for column in panel.columns:

@@ -41,7 +41,7 @@ FITTED = "fitted on the labels of {} {}: its values here do not say how well it 
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreColumn:
+class AlignedColumn:
     """Scores aligned with the job's rows: higher is more support, NaN is unscored, and `statuses` says why.
 
     cut: by row, the number of tokens that the metric's input limit cut off.
@@ -90,7 +90,7 @@ def unscored_metrics(config: RunConfig) -> LoadedMetrics:
     return named_metrics(config)
 
 
-def scored_columns(job: Job, metrics: LoadedMetrics, progress: MetricProgress | None = None) -> list[ScoreColumn]:
+def scored_columns(job: Job, metrics: LoadedMetrics, progress: MetricProgress | None = None) -> list[AlignedColumn]:
     """Return one column per metric of the run, in the run's order; the path is added to the name of a second column.
 
     The run's score store is opened only where a metric has to be scored.
@@ -100,31 +100,31 @@ def scored_columns(job: Job, metrics: LoadedMetrics, progress: MetricProgress | 
             name: _metric_column(job, name, metric, metrics, answers)
             for name, metric, answers in answer_rows(job, metrics, store, progress)
         }
-    columns: list[ScoreColumn] = []
+    columns: list[AlignedColumn] = []
     for name in dict.fromkeys(job.config.metrics):
         for column in [scored[name]] if name in scored else file_columns(job, name, metrics.files[name]):
             columns.append(named_apart(column, columns, name))
     return columns
 
 
-def file_columns(source: Job | RatedSet, name: str, files: Sequence[ScoreFile]) -> list[ScoreColumn]:
+def file_columns(source: Job | RatedSet, name: str, files: Sequence[ScoreFile]) -> list[AlignedColumn]:
     """Return a column for each metric in a score file that the run names as a metric."""
     content = f"sha256:{sha256_file(score_path(name))[:12]}"
     return [score_column(source, file, content) for file in files]
 
 
-def named_apart(column: ScoreColumn, others: Sequence[ScoreColumn], name: str) -> ScoreColumn:
+def named_apart(column: AlignedColumn, others: Sequence[AlignedColumn], name: str) -> AlignedColumn:
     """Return the column; where another column has its name, the score file's path is added to it."""
     taken = column.name in {other.name for other in others}
     return replace(column, name=f"{column.name} ({score_path(name)})") if taken else column
 
 
-def control_columns(source: Job | RatedSet, columns: Sequence[ScoreColumn]) -> Iterator[ScoreColumn]:
+def control_columns(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> Iterator[AlignedColumn]:
     """Yield one column per control; `learnt coverage` takes the scores of support-mini where `columns` have them."""
     if isinstance(source, RatedSet):
         rows = source.ratings.columns
         for name, score in rated_controls(rows).items():
-            yield ScoreColumn(name, "control", score, Coded.all_of(Status.OK, len(rows)), {"control": name})
+            yield AlignedColumn(name, "control", score, Coded.all_of(Status.OK, len(rows)), {"control": name})
         return
     yield from trivial_columns(source)
     learnt = _learnt_control(source, columns)
@@ -132,7 +132,7 @@ def control_columns(source: Job | RatedSet, columns: Sequence[ScoreColumn]) -> I
         yield _control_column("learnt coverage", learnt)
 
 
-def trivial_columns(job: Job) -> Iterator[ScoreColumn]:
+def trivial_columns(job: Job) -> Iterator[AlignedColumn]:
     """Yield one column per control that learns nothing from other data."""
     for name, control in CONTROLS.items():
         if job.config.unit == "chunk" or name != "chunk position":
@@ -140,12 +140,12 @@ def trivial_columns(job: Job) -> Iterator[ScoreColumn]:
     yield _control_column(LEXICAL_OVERLAP, _score_array(_control_answers(job, "overlap")))
 
 
-def _control_column(name: str, score: NDArray[np.float64]) -> ScoreColumn:
+def _control_column(name: str, score: NDArray[np.float64]) -> AlignedColumn:
     statuses = [Status.OK if np.isfinite(value) else Status.NOTHING_TO_SCORE for value in score]
-    return ScoreColumn(name, "control", score, statuses, {"control": name})
+    return AlignedColumn(name, "control", score, statuses, {"control": name})
 
 
-def _learnt_control(job: Job, columns: Sequence[ScoreColumn]) -> NDArray[np.float64] | None:
+def _learnt_control(job: Job, columns: Sequence[AlignedColumn]) -> NDArray[np.float64] | None:
     """Return the scores of support-mini; None, with a warning, on its own training data and for too many pairs."""
     metric = _control_metric("support-mini")
     if is_fitted_on(metric, job):
@@ -186,7 +186,7 @@ def is_fitted_on(metric: Metric, job: Job) -> bool:
     return f"{job.name}/{job.split}" in metric.card.fitted_on
 
 
-def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, answers: JobAnswers) -> ScoreColumn:
+def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, answers: JobAnswers) -> AlignedColumn:
     identity = answers.identity
     fields: dict[str, object] = {"metric": signed_as(name, metric, identity), **metric.provenance()}
     if job.config.unit == "page":
@@ -206,7 +206,7 @@ def signed_as(name: str, metric: Metric, identity: Mapping[str, Any]) -> str:
     return f"{known_as}@v{metric.card.version}" + (f"({options})" if options else "")
 
 
-def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> ScoreColumn:
+def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> AlignedColumn:
     """Make a column from a score file, by pair id, or by the ids of rows (citations, ratings).
 
     content: the file's content hash, for the signature. A rating that the file does not score is absent. Raises
@@ -238,11 +238,11 @@ def score_path(name: str) -> Path:
 
 def column_of(
     name: str, per_row: Sequence[PairScore], fields: Mapping[str, object], ledger: Ledger | None = None
-) -> ScoreColumn:
+) -> AlignedColumn:
     """Make a metric's column from one answer per judged row."""
     statuses = [answer.status for answer in per_row]
     cut = {row: answer.cut for row, answer in enumerate(per_row) if answer.cut}
-    return ScoreColumn(name, "metric", _score_array(per_row), statuses, fields, ledger, cut=cut)
+    return AlignedColumn(name, "metric", _score_array(per_row), statuses, fields, ledger, cut=cut)
 
 
 def _score_array(answers: Sequence[PairScore]) -> NDArray[np.float64]:
@@ -259,20 +259,20 @@ def ledger_of(answers: Collection[PairScore]) -> Ledger:
     )
 
 
-def published_columns(rated: RatedSet) -> list[ScoreColumn]:
+def published_columns(rated: RatedSet) -> list[AlignedColumn]:
     """Return one column per metric whose scores were published with the ratings."""
-    columns: list[ScoreColumn] = []
+    columns: list[AlignedColumn] = []
     for metric, scores in rated.ratings.score_columns.items():
         statuses = Coded((Status.OK, Status.ABSENT), np.isnan(scores.score).astype(np.int8))
         fields = {"metric": f"{metric}@published", "scores": f"sha256:{scores.fingerprint[:12]}"}
-        columns.append(ScoreColumn(metric, "metric", scores.score, statuses, fields))
+        columns.append(AlignedColumn(metric, "metric", scores.score, statuses, fields))
     return columns
 
 
-def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[ScoreColumn]:
+def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[AlignedColumn]:
     """Return the named columns, published with the ratings or from score files; without names, all published ones."""
     published = {column.name: column for column in published_columns(rated)}
-    columns: list[ScoreColumn] = []
+    columns: list[AlignedColumn] = []
     for name in names or published:
         if name.startswith(FILE_PREFIX):
             # The other mapped columns belong to the ratings.

@@ -23,7 +23,7 @@ from metaeval.reading import read_yaml
 from metaeval.report import result as results
 from metaeval.report.measures import Reading, Readings
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
-from metaeval.runs.columns import ScoreColumn
+from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.prepared_run import Frame, Job, RatedSet
 from metaeval.runs.significance import marked, significance
 from metaeval.scoring.controls import CHANCE_CONTROLS, GOLD_CONTROLS
@@ -120,7 +120,7 @@ def readable_protocols(protocols: Iterable[Asked], source: Job | RatedSet) -> Re
 
 def evaluate(
     frame: Frame,
-    columns: Sequence[ScoreColumn],
+    columns: Sequence[AlignedColumn],
     protocol: Protocol,
     options: Mapping[str, str],
     config: RunConfig,
@@ -217,7 +217,7 @@ def _expected(
 
 
 def _rivals(
-    column: ScoreColumn, judged: Mapping[ScoreColumn, Judgements], outcomes: Mapping[ScoreColumn, Outcome]
+    column: AlignedColumn, judged: Mapping[AlignedColumn, Judgements], outcomes: Mapping[AlignedColumn, Outcome]
 ) -> dict[str, Tested | None]:
     """Return the controls that a metric is compared with: neither oracle controls nor a control with its own scores.
 
@@ -230,11 +230,11 @@ def _rivals(
     }
 
 
-def _same_scores(column: ScoreColumn, other: ScoreColumn) -> bool:
+def _same_scores(column: AlignedColumn, other: AlignedColumn) -> bool:
     return np.array_equal(column.score, other.score, equal_nan=True)
 
 
-def _with_same(row: results.Row, column: ScoreColumn, columns: Sequence[ScoreColumn]) -> results.Row:
+def _with_same(row: results.Row, column: AlignedColumn, columns: Sequence[AlignedColumn]) -> results.Row:
     controls = [other for other in columns if other.kind == "control" and column.kind == "metric"]
     return row.model_copy(update={"same_scores": [other.name for other in controls if _same_scores(column, other)]})
 
@@ -245,7 +245,7 @@ def column_of(measure: Measure) -> results.Column:
 
 
 def _row(
-    frame: Frame, column: ScoreColumn, outcome: Outcome, signed: Mapping[str, object], published: PublishedValues
+    frame: Frame, column: AlignedColumn, outcome: Outcome, signed: Mapping[str, object], published: PublishedValues
 ) -> results.Row:
     statuses = Counter(str(column.statuses[frame.numbers[row]]) for row in outcome.unscored_rows)
     values = published.values.get(column.name, {}) if column.kind == "metric" else {}

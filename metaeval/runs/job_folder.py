@@ -30,7 +30,7 @@ from metaeval.errors import UserError, unknown
 from metaeval.files import atomic_write, safe_name, sha256_file, sha256_json, write_text
 from metaeval.reading import json_objects, read_object
 from metaeval.report.result import Data
-from metaeval.runs.columns import FILE_PREFIX, ScoreColumn
+from metaeval.runs.columns import FILE_PREFIX, AlignedColumn
 from metaeval.runs.prepared_run import Job, RatedSet
 from metaeval.scoring.contract import Status
 from metaeval.scoring.scorefile import manifest_path
@@ -261,7 +261,7 @@ def close_job(
             link.unlink(missing_ok=True)
 
 
-def write_pairs(source: Job | RatedSet, columns: Sequence[ScoreColumn], path: Path) -> None:
+def write_pairs(source: Job | RatedSet, columns: Sequence[AlignedColumn], path: Path) -> None:
     """Write the judged rows with every score as JSON lines: one line about the job, then rows in the order of ids.
 
     A row has its ids (of statement, document and chunks; the data of the first line hold the texts), its level or
@@ -298,7 +298,7 @@ def _numerals(score: NDArray[np.float64]) -> list[str]:
     return [texts[number] for number in place.tolist()]
 
 
-def _remarks(columns: Sequence[ScoreColumn], number: int) -> str:
+def _remarks(columns: Sequence[AlignedColumn], number: int) -> str:
     """Return further JSON fields of a row: why scores are missing, and how many tokens were cut."""
     statuses = {column.name: column.statuses[number] for column in columns}
     missing = {name: str(status) for name, status in statuses.items() if status is not Status.OK}

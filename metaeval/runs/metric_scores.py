@@ -15,7 +15,7 @@ from metaeval.report.cells import units
 from metaeval.report.notes import few_of, footer, made_of
 from metaeval.report.result import Data, Interval, IntervalMethod, Result
 from metaeval.report.table import Group, Note, Record, Scalar, Table, TableRow, blocks_of, place_of, table_of
-from metaeval.runs.columns import FILE_PREFIX, ScoreColumn, named_metrics, rated_columns, scored_columns
+from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, named_metrics, rated_columns, scored_columns
 from metaeval.runs.evaluation import Asked, Readable, find_protocols, footer_settings, readable_protocols, resampling_of
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress
 from metaeval.runs.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
@@ -30,7 +30,7 @@ class Panel:
 
     config: RunConfig
     source: Job | RatedSet
-    columns: list[ScoreColumn]
+    columns: list[AlignedColumn]
     protocols: Sequence[Asked]
 
     @property
@@ -81,12 +81,12 @@ def load_panel(
     return panel
 
 
-def judged(frame: Frame, column: ScoreColumn) -> Judgements:
+def judged(frame: Frame, column: AlignedColumn) -> Judgements:
     """Return a metric's scores with the gold of the same rows."""
     return frame.judgements(column.score[frame.numbers])
 
 
-def headline(protocol: Protocol, frame: Frame, column: ScoreColumn) -> Measure:
+def headline(protocol: Protocol, frame: Frame, column: AlignedColumn) -> Measure:
     """Return the measure by which the protocol ranks metrics on these rows."""
     return protocol.measure(protocol.ranked_by(protocol.shown(judged(frame, column))))
 

@@ -27,7 +27,7 @@ from metaeval.report.result import Result, save_result
 from metaeval.report.table import plain
 from metaeval.runs.answers import answer_rows, reading
 from metaeval.runs.columns import (
-    ScoreColumn,
+    AlignedColumn,
     control_columns,
     named_metrics,
     rated_columns,
@@ -115,7 +115,7 @@ class EvaluatedRun:
     """
 
     source: Job | RatedSet
-    columns: Sequence[ScoreColumn]
+    columns: Sequence[AlignedColumn]
     results: list[Result]
     protocols: Mapping[str, Protocol]
     left_out: Mapping[str, str]
@@ -162,7 +162,7 @@ def _checked_protocols(config: RunConfig) -> list[Asked]:
 
 def evaluate_columns(
     source: Job | RatedSet,
-    columns: Sequence[ScoreColumn],
+    columns: Sequence[AlignedColumn],
     protocols: Sequence[Asked] = (),
     tested: Collection[str] | None = None,
 ) -> EvaluatedRun:
