@@ -25,7 +25,7 @@ from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, csv_text, write_text
 from metaeval.report.result import Result, load_result, records
-from metaeval.runs.run import Evaluated, run, run_scores
+from metaeval.runs.run import EvaluatedRun, run, run_scores
 
 KEPT = Path("results/reference")
 OFFLINE = ("overlap", "rouge", "bm25", "support-mini")
@@ -52,7 +52,7 @@ CLOSE = 2e-4
 """How far two numbers of one set may lie apart: scores are kept with few digits, and models add up in other orders."""
 
 
-def made(name: str, data: Path | None, results: Path, metrics: Sequence[str] = METRICS) -> Evaluated:
+def made(name: str, data: Path | None, results: Path, metrics: Sequence[str] = METRICS) -> EvaluatedRun:
     """A set, scored and evaluated now; scores are kept in the store of `results`."""
     settings = {**SETS[name], "data": data, "results": results}
     if name in PUBLISHED:
@@ -60,7 +60,7 @@ def made(name: str, data: Path | None, results: Path, metrics: Sequence[str] = M
     return run(load_run(None, {**settings, "metrics": metrics}))
 
 
-def keep(name: str, found: Evaluated, folder: Path) -> list[Path]:
+def keep(name: str, found: EvaluatedRun, folder: Path) -> list[Path]:
     """Write a set's results, and the scores that were made for it; the paths. The same results give the same bytes."""
     written = []
     for result in found.results:
@@ -99,7 +99,7 @@ def kept_scores(name: str, folder: Path = KEPT) -> dict[str, dict[str, float]]:
     return {metric: {row["pair_id"]: float(row[metric]) for row in rows if row[metric]} for metric in metrics}
 
 
-def differences(name: str, found: Evaluated, folder: Path = KEPT) -> Iterator[str]:
+def differences(name: str, found: EvaluatedRun, folder: Path = KEPT) -> Iterator[str]:
     """What differs between a set as it is kept and as it was made now, for the metrics that were made now."""
     if name not in PUBLISHED:
         kept = kept_scores(name, folder)

@@ -110,12 +110,12 @@ def evaluate_scores(
         columns = published_columns(rated)
         for file, content in files:
             columns.append(named_apart(score_column(rated, file, content), columns, file.metric))
-        return told(runs.evaluate_rated(rated, columns))
+        return told(runs.evaluate_columns(rated, columns))
     job = prepared_run.prepare(config, corpus)
     return told(runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files]))
 
 
-def told(evaluated: runs.Evaluated) -> Results:
+def told(evaluated: runs.EvaluatedRun) -> Results:
     """The results of a run; the protocols that were left out are warned of."""
     for protocol, reason in evaluated.left_out.items():
         _log.warning("Left out: %s: %s", protocol, reason)

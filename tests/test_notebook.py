@@ -93,13 +93,13 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
 def test_jobs_and_shards_from_python(tmp_path, settings, ran):
     from metaeval.config import RunConfig
     from metaeval.runs.evaluation import named_protocols
-    from metaeval.runs.run import Evaluated, write_run
+    from metaeval.runs.run import EvaluatedRun, write_run
     from metaeval.runs.sharding import export_shard
     from metaeval.scoring.shards import read_shard
 
     folder = tmp_path / "results"
     config = RunConfig(**settings | {"metrics": ("overlap",), "results": folder})
-    write_run(config, Evaluated(None, (), ran, named_protocols(config), {}))
+    write_run(config, EvaluatedRun(None, (), ran, named_protocols(config), {}))
     (job,) = metaeval.results.list(folder)
     assert "overlap" in repr(metaeval.results.show(results=folder))
     with pytest.raises(UserError, match="Unknown job '11664634'"):  # a hash can be typed as a number
@@ -239,7 +239,7 @@ def test_labels_lead_to_an_estimate_and_a_gate(settings):
     drawn = metaeval.label(rows, 120, columns=columns, **settings)
     labels = {one["id"]: "none" if int(one["id"][1:]) % 3 == 0 else "full" for one in drawn}
     estimates = metaeval.estimate(rows, labels, columns=columns, **settings)
-    assert list(estimates.to_frame().measure) == [one.measure for one in estimates.found]
+    assert list(estimates.to_frame().measure) == [one.measure for one in estimates.estimates]
     assert is_html(estimates._repr_html_())
     usual = estimates["full"]
     narrow = metaeval.estimate(rows, labels, columns=columns, results=settings["results"], interval={"level": 0.5})
@@ -269,7 +269,7 @@ def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):
     assert list(suite.tables) == ["table-1-levels", "table-retrieval"]
     drawn = {"figure-forest", "figure-3-ndcg-mini-all-chunk"}
     assert set(metaeval.results.figures(suite)) == set(metaeval.results.figures(*suite)) == drawn
-    with pytest.raises(UserError, match="There is no job"):
+    with pytest.raises(UserError, match="has no job yet"):
         metaeval.results.figures("latest", results=tmp_path / "none")
     with pytest.raises(UserError, match="Results are drawn by themselves"):
         metaeval.results.figures(suite, cost=True)

@@ -14,7 +14,7 @@ from metaeval.files import sha256_json
 from metaeval.report import result as results
 from metaeval.report.cells import cell
 from metaeval.report.table import UNDEFINED, Note, Record, Table, TableRow, known, plain
-from metaeval.runs.columns import Column
+from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.metric_scores import Panel, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet
 from metaeval.stats.agreement import krippendorff_alpha
@@ -197,7 +197,7 @@ def _of(measure: Measure, score: Floats, label: Floats) -> float:
     return measured(measure, score[there], label[there]) if there.sum() > 1 else np.nan
 
 
-def _value(measure: Measure, column: Column, frame: Frame) -> float:
+def _value(measure: Measure, column: AlignedColumn, frame: Frame) -> float:
     value = _of(measure, column.score[frame.numbers], frame.gold)
     return -np.inf if np.isnan(value) else value
 

@@ -38,7 +38,7 @@ from metaeval.report.html_report import Picture
 from metaeval.report.result import Result
 from metaeval.report.table import known
 from metaeval.report.terminal import text_of
-from metaeval.runs.columns import LEXICAL_OVERLAP, Column, trivial_columns
+from metaeval.runs.columns import LEXICAL_OVERLAP, AlignedColumn, trivial_columns
 from metaeval.runs.evaluation import evaluate, find_protocols
 from metaeval.runs.prepared_run import Job, load_corpus, prepare
 from metaeval.scoring.controls import GOLD_CONTROLS
@@ -115,7 +115,7 @@ def write_audit(report: Audit, folder: Path) -> list[Path]:
     return [*write_texts({folder / name: text for name, text in texts.items()}), *drawn]
 
 
-def _evaluated(job: Job, columns: Sequence[Column], resamples: int | None = None) -> Result:
+def _evaluated(job: Job, columns: Sequence[AlignedColumn], resamples: int | None = None) -> Result:
     """Evaluate columns under the classification protocol. resamples: in place of the run's."""
     config = job.config
     if resamples is not None:

@@ -24,7 +24,7 @@ from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report.cells import units
 from metaeval.report.table import Note, Record, Table, TableRow, plain
-from metaeval.runs.columns import FILE_PREFIX, Column, scored_columns
+from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, scored_columns
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.metrics import MetricProgress, load_metrics
 from metaeval.runs.prepared_run import Frame, RatedSet
@@ -37,9 +37,9 @@ from protocols.contract import Resampling
 class LevelProbabilities:
     """A metric's scores, and its probabilities of some support and of full support on the same rows."""
 
-    metric: Column
-    some: Column
-    full: Column
+    metric: AlignedColumn
+    some: AlignedColumn
+    full: AlignedColumn
 
 
 def level_probabilities(panel: Panel, frame: Frame, progress: MetricProgress | None = None) -> list[LevelProbabilities]:
@@ -137,7 +137,10 @@ class Transfer:
 
 
 def transfer(
-    source: tuple[Frame, Column], target: tuple[Frame, Column], options: Mapping[str, str], resampling: Resampling
+    source: tuple[Frame, AlignedColumn],
+    target: tuple[Frame, AlignedColumn],
+    options: Mapping[str, str],
+    resampling: Resampling,
 ) -> Transfer:
     """Apply one metric's thresholds from the source's rows to the target's.
 

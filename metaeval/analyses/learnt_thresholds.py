@@ -14,7 +14,7 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.report.cells import THREE, cell
 from metaeval.report.table import Cell, Note, Record, Table, TableRow
-from metaeval.runs.columns import Column, named_metrics
+from metaeval.runs.columns import AlignedColumn, named_metrics
 from metaeval.runs.cutoffs import SHEET, find_cutoff, identity_of, judge_of, refuse_files
 from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.metric_scores import Panel, judged, load_panel, make_sheet
@@ -106,7 +106,7 @@ def decision_frame(panel: Panel) -> Frame:
 
 
 def _threshold_of(
-    panel: Panel, frame: Frame, column: Column, metric: Metric, level: int, objective: Objective, folds: int
+    panel: Panel, frame: Frame, column: AlignedColumn, metric: Metric, level: int, objective: Objective, folds: int
 ) -> MetricThreshold:
     rows = judged(frame, column)
     scored = rows.rows(~np.isnan(rows.score))

@@ -15,7 +15,7 @@ from metaeval.files import safe_name
 from metaeval.report.cells import cell
 from metaeval.report.result import Result
 from metaeval.report.table import UNDEFINED, Cell, Group, Note, Record, Table, TableRow, known, plain
-from metaeval.runs.columns import Column, control_columns
+from metaeval.runs.columns import AlignedColumn, control_columns
 from metaeval.runs.evaluation import Asked, evaluate, find_protocols
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet
@@ -96,8 +96,8 @@ def decision_table(panel: Panel, frame: Frame, protocol_setup: Asked) -> Result:
     return evaluate(frame, columns, protocol, options, panel.config)
 
 
-def cross_validated_decisions(frame: Frame, column: Column, options: Mapping[str, str]) -> MetricDecisions:
-    """Return a metric's decisions and calibrated probabilities, with the folds and thresholds of the decision protocol.
+def cross_validated_decisions(frame: Frame, column: AlignedColumn, options: Mapping[str, str]) -> MetricDecisions:
+    """Give a metric's decisions and calibrated probabilities, with the folds and thresholds of the decision protocol.
 
     Raises `UserError` where a level has no scored row, and for fewer groups than folds.
     """
@@ -114,7 +114,7 @@ def cross_validated_decisions(frame: Frame, column: Column, options: Mapping[str
     return MetricDecisions(column.name, levels, thresholds, counts.astype(np.int64), calibrations)
 
 
-def scored_rows(frame: Frame, column: Column, folds: int) -> Judgements:
+def scored_rows(frame: Frame, column: AlignedColumn, folds: int) -> Judgements:
     """Return the rows that a metric scored; `UserError` where a level has none, and for fewer groups than folds."""
     rows = judged(frame, column)
     rows = rows.rows(~np.isnan(rows.score))

@@ -21,7 +21,7 @@ from metaeval.errors import UserError, as_value_error
 if TYPE_CHECKING:
     from metaeval.report.measures import Readings
     from metaeval.runs.dry_run import Planned
-    from metaeval.runs.run import Evaluated
+    from metaeval.runs.run import EvaluatedRun
 
 
 class JobOptions(BatchSettings, ScoredOptions):
@@ -115,7 +115,7 @@ def _run(options: RunOptions, progress: Progress) -> Done | Parts:
     return instead or evaluated(options, config, run(config, progress, options.corpus), "run")
 
 
-def evaluated(options: AnalysisOptions, config: RunConfig, outcome: Evaluated, command: str) -> Done:
+def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun, command: str) -> Done:
     """Return the output of a run: the headline values with findings, the job, and a suggestion for the next step."""
     from metaeval.analyses.suite import write_evaluated
     from metaeval.report.cautions import cautions
@@ -145,7 +145,7 @@ _KEPT = ("dataset", "split", "data", "columns", "unit", "pool", "results", "stor
 """Settings of the run that the next command repeats."""
 
 
-def next_step(options: AnalysisOptions, config: RunConfig, outcome: Evaluated, readings: Readings) -> list[str]:
+def next_step(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun, readings: Readings) -> list[str]:
     """Return a line with the next command and its purpose; empty where the results suggest none.
 
     A single metric is compared with another. Metrics without a significant difference are planned for; a metric that

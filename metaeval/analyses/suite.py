@@ -32,7 +32,7 @@ from metaeval.report.result import Result
 from metaeval.report.table import Table
 from metaeval.runs.evaluation import readings_of
 from metaeval.runs.job_folder import Command, close_job
-from metaeval.runs.run import Evaluated, write_report, write_run
+from metaeval.runs.run import EvaluatedRun, write_report, write_run
 from metaeval.scoring.backends.checkpoint import forget_hashes
 
 if TYPE_CHECKING:
@@ -98,7 +98,9 @@ def run_parts(options: RunOptions, progress: Progress) -> Parts:
     )
 
 
-def write_evaluated(config: RunConfig, outcome: Evaluated, command: str, recipe: Mapping[str, Any]) -> tuple[Path, str]:
+def write_evaluated(
+    config: RunConfig, outcome: EvaluatedRun, command: str, recipe: Mapping[str, Any]
+) -> tuple[Path, str]:
     """Write the job of a run; return its folder, and a text about its contents."""
     folder = write_run(config, outcome, command, recipe)[0].parent
     names = ", ".join(result.protocol for result in outcome.results)

@@ -1,4 +1,4 @@
-"""Claims as ALCE and ALiiCE read them: what is asked of each, and its recall and precision by whoever answers."""
+"""Claims as ALCE and ALiiCE read them: the questions about each claim, and its recall and precision by any judge."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
 ClaimMeasure = Literal["recall", "precision"]
 
 ItemJudge = Callable[[int], bool | None]
-"""Whether the item of a number is full support; None: nobody says."""
+"""Return whether the item of this number is full support; None if it has no answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedClaim:
-    """A claim and what may be asked of it.
+class ClaimQuestions:
+    """A claim and the questions about it.
 
-    items: numbers of the items by (premise, claim), those that `judge` may ask for: its passages together, each alone,
-    and the others without each; names: ids of the items. failing: marks that count as imprecise, whatever is said.
-    counts: recall is a share of such claims.
+    items: numbers of the items by (premise, claim): its passages together, each alone, and the others without each.
+    names: ids of the items. failing: number of marks that count as imprecise whatever the answers. counts: whether
+    recall counts the claim.
     """
 
     id: str
@@ -41,86 +41,88 @@ class JudgedClaim:
     counts: bool
 
     def value(self, measure: ClaimMeasure, says: ItemJudge, untitled: Untitled) -> float | None:
-        """Recall (0 or 1), or the mean precision of the marks; None where an answer that decides it is missing."""
+        """Return recall (0 or 1), or the mean precision of the marks; None if a necessary answer is missing."""
 
         def entails(pairs: Sequence[NliPair]) -> list[Verdict]:
             return [Verdict(says(self.items[pair])) for pair in pairs]
 
-        (found,) = judge([self.question], entails, untitled)
-        if found.joint is None:
+        (judgement,) = judge([self.question], entails, untitled)
+        if judgement.joint is None:
             return 0.0
         if measure == "recall":
-            return None if found.joint.entailed is None else float(found.joint.entailed)
+            return None if judgement.joint.entailed is None else float(judgement.joint.entailed)
         many = len(self.question.cited)
-        each = [mark_precision(found.joint, *pair, many)[0] for pair in zip(found.alone, found.rest, strict=True)]
-        known = [one for one in each if one is not None]
+        marks = zip(judgement.alone, judgement.rest, strict=True)
+        precisions = [mark_precision(judgement.joint, alone, rest, many)[0] for alone, rest in marks]
+        known = [precision for precision in precisions if precision is not None]
         return None if len(known) < many else sum(known) / (many + self.failing)
 
     def degree(self, measure: ClaimMeasure, score: Floats, untitled: Untitled) -> float:
-        """What a metric's scores of the items say: that of all passages together, or the mean of each alone."""
+        """Return the metric's score of all passages together (recall), or its mean score of each alone (precision)."""
         if measure == "recall":
             return float(score[min(self.items.values())])
         alone = [(premise([self.question.passages[at]], untitled), self.question.claim) for at in self.question.cited]
-        each = [score[self.items[pair]] for pair in alone] + [score.min()] * self.failing
-        return float(np.mean(each))
+        return float(np.mean([score[self.items[pair]] for pair in alone] + [score.min()] * self.failing))
 
 
 @dataclass(frozen=True, eq=False)
 class Claims:
-    """All claims of a file, in order, as a pipeline of its paper's profile reads them; fields: what a signature says.
+    """All claims of a file, in order, as a pipeline with its paper's profile reads them. fields: the signature's.
 
-    by_group: an answer's precision is the mean over its citation groups, not over its citations.
+    by_group: whether an answer's precision is the mean over its citation groups, and not over its citations.
     """
 
     pipeline: str
-    claims: tuple[JudgedClaim, ...]
+    claims: tuple[ClaimQuestions, ...]
     by_group: bool
     untitled: Untitled
     fields: Mapping[str, str]
 
     def sizes(self, measure: ClaimMeasure) -> Floats:
-        """(C,) what each claim counts in the mean over answers of each answer's share; 0: it is in no share."""
+        """Return the weights (C,) of the claims in the mean over answers of each answer's share."""
         if measure == "recall":
-            size = np.array([float(one.counts) for one in self.claims])
+            size = np.array([float(claim.counts) for claim in self.claims])
         else:
-            size = np.array([float(len(one.question.cited) + one.failing) for one in self.claims])
+            size = np.array([float(len(claim.question.cited) + claim.failing) for claim in self.claims])
             size = np.minimum(size, 1) if self.by_group else size
-        answer = np.unique([one.answer.id for one in self.claims], return_inverse=True)[1]
+        answer = np.unique([claim.answer.id for claim in self.claims], return_inverse=True)[1]
         whole = np.bincount(answer, size)[answer]
         return np.where(whole > 0, size / np.maximum(whole, 1), 0.0)
 
 
 def claims_of(answers: Sequence[Answer], pipeline: str) -> Claims:
-    """The claims of answers. Raises `UserError` for an unknown pipeline, and for a parser that cannot be had."""
+    """Read the claims of answers; raises `UserError` for an unknown pipeline and a parser that is not installed."""
     reading = read_claims(pipeline, answers, measures=("length",))
     passages = {answer.id: answer for answer in answers}
-    # Which marks count does not depend on what is said of them.
+    # Which marks count does not depend on the verdicts.
     lines = reading.lines(lambda pairs: [Verdict(True)] * len(pairs))
-    found: list[JudgedClaim] = []
+    claims: list[ClaimQuestions] = []
     items = 0
     numbered = [line for line in lines if line.claim_number is not None]
-    for (own, number), group in groupby(numbered, key=lambda line: (line.answer, line.claim_number)):
-        made = _claim(passages[own], number or 0, list(group), reading.untitled, items)
-        items += len(made.items)
-        found.append(made)
-    return Claims(pipeline, tuple(found), reading.by_group, reading.untitled, reading.fields)
+    for (answer_id, number), group in groupby(numbered, key=lambda line: (line.answer, line.claim_number)):
+        claim = _claim(passages[answer_id], number or 0, list(group), reading.untitled, items)
+        items += len(claim.items)
+        claims.append(claim)
+    return Claims(pipeline, tuple(claims), reading.by_group, reading.untitled, reading.fields)
 
 
-def _claim(answer: Answer, number: int, lines: Sequence[CitationLine], untitled: Untitled, first: int) -> JudgedClaim:
+def _claim(
+    answer: Answer, number: int, lines: Sequence[CitationLine], untitled: Untitled, first: int
+) -> ClaimQuestions:
     cited = tuple(
         place
         for line in lines
         if line.state == "judged" and (place := find_place(line.citation, len(answer.passages))[0]) is not None
     )
-    # All together, each alone, and the others without each: two of these may be one text.
-    sets = [cited, *((one,) for one in cited), *(cited[:at] + cited[at + 1 :] for at in range(len(cited)))]
-    own = writable(f"{answer.id}/{number}")
+    # All passages together, each alone, and the others without each; two of these may be the same text.
+    sets = [cited, *((place,) for place in cited), *(cited[:at] + cited[at + 1 :] for at in range(len(cited)))]
+    claim_id = writable(f"{answer.id}/{number}")
     names: dict[NliPair, str] = {}
     for places in filter(None, sets):
         marks = "".join(f"[{place + 1}]" for place in places)
-        names.setdefault((premise([answer.passages[at] for at in places], untitled), lines[0].claim), own + marks)
-    return JudgedClaim(
-        id=own,
+        names.setdefault((premise([answer.passages[at] for at in places], untitled), lines[0].claim), claim_id + marks)
+    return ClaimQuestions(
+        id=claim_id,
         answer=answer,
         question=ClaimQuestion(lines[0].claim, answer.passages, cited),
         items={pair: first + place for place, pair in enumerate(names)},

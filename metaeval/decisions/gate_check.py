@@ -1,7 +1,4 @@
-"""A gate as a file, and the check of a release against it: its unsupported share, and drift.
-
-With what a check looks like: a table, a sentence, JUnit XML and a workflow.
-"""
+"""Check a release against a gate: its unsupported share and drift, as a table, a sentence, JUnit XML and a workflow."""
 
 from __future__ import annotations
 
@@ -20,14 +17,14 @@ from metaeval import registry
 from metaeval.config import RunConfig
 from metaeval.config_files import check_file
 from metaeval.decisions.gate_model import SCHEMA, Gate, check_allowed, effective_number
-from metaeval.decisions.items import Items, items_of
+from metaeval.decisions.items import CitationItems, items_of
 from metaeval.decisions.scores import PERCENT, data_of, item_sheet, scored
 from metaeval.errors import UserError, shown
 from metaeval.reading import read_object
 from metaeval.report.cells import cell
 from metaeval.report.result import checked
 from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, plain
-from metaeval.runs.columns import Column
+from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.metrics import MetricProgress
 from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Floats
@@ -35,44 +32,44 @@ from metaeval.stats.prediction_powered import Sample, share, wilson
 from metaeval.stats.risk_control import corrected_share, two_samples
 
 MOST_LISTED = 50
-"""Flagged citations that a JUnit file names."""
+"""Largest number of flagged citations that a JUnit file lists."""
 
 DRIFT = 0.01
-"""The chance at which samples of one source are said to differ, for all tests of a check together."""
+"""Probability of a false alarm on drift, over all tests of a check."""
 
 
 def read_gate(path: Path) -> Gate:
-    """Read a gate. Raises `UserError` for another file, and for one that was changed since it was fitted."""
+    """Read a gate; raises `UserError` for another file, and for a gate that was changed since it was fitted."""
     then = "give the file that 'metaeval gate fit -o' wrote"
-    found = read_object(path, then)
-    if found.get("schema") != SCHEMA:
-        raise UserError(f"{path}: schema is {found.get('schema')!r}; this version reads {SCHEMA!r}: {then}.")
-    gate = checked(Gate, found, path)
+    fields = read_object(path, then)
+    if fields.get("schema") != SCHEMA:
+        raise UserError(f"{path}: schema is {fields.get('schema')!r}; this version reads {SCHEMA!r}: {then}.")
+    gate = checked(Gate, fields, path)
     if gate.hash != gate.content:
         raise UserError(f"{path} was changed since it was fitted (its hash does not fit): fit it again.")
     return gate
 
 
-def cleared(column: Column) -> Floats:
-    """The scores, below all others where there is none: what cannot be vouched for is flagged."""
+def filled_below(column: AlignedColumn) -> Floats:
+    """Return the scores, -inf where one is missing: an unscored citation is flagged."""
     return np.where(np.isnan(column.score), -np.inf, column.score)
 
 
-def made_of(column: Column) -> dict[str, str]:
-    """What the metric's scores depend on, beside the texts."""
+def metric_fields(column: AlignedColumn) -> dict[str, str]:
+    """Return what the metric's scores depend on, apart from the texts."""
     left_out = {"data", "unit", "evidence", "pool", "levels", "over-sources"}
     fields = {key: str(value) for key, value in column.fields.items() if key not in left_out}
     return {**fields, "metaeval": versions("metaeval")["metaeval"]}
 
 
-def looks_of(items: Items, column: Column) -> dict[str, Floats]:
-    """What drift is looked for in."""
+def drift_values(items: CitationItems, column: AlignedColumn) -> dict[str, Floats]:
+    """Return the values in which drift is looked for, by name."""
     return {"score": np.where(np.isnan(column.score), np.nanmin(column.score), column.score), **items.lengths}
 
 
 @dataclass(frozen=True)
 class Drift:
-    """Whether a release looks like the fitting set in one respect: medians, and the p-value of a two-sample test."""
+    """A comparison of a release with the fitting set: medians of one value, and the p-value of a two-sample test."""
 
     what: str
     fitted: float
@@ -80,17 +77,21 @@ class Drift:
     p: float
     drifted: bool
 
+    def __str__(self) -> str:
+        return f"median {self.here:.3g}, at fitting {self.fitted:.3g} (p {self.p:.2g})"
+
 
 @dataclass(frozen=True)
 class GateCheck:
-    """The check of a release. flagged: share of its citations below the threshold, with an interval.
+    """The check of a release.
 
-    unsupported: the share behind it, corrected for the metric's errors, (value, low, high) with one-sided bounds.
-    passed: the lower bound is at most the gate's `max_unsupported`. below: the flagged items, lowest score first.
+    flagged: share of citations below the threshold, (value, low, high). unsupported: the share corrected for the
+    metric's errors, with one-sided bounds. passed: whether the lower bound is at most the gate's `max_unsupported`.
+    below: ids and scores of the flagged items, the lowest score first.
     """
 
     gate: Gate
-    items: Items
+    items: CitationItems
     flagged: tuple[float, float, float]
     unsupported: tuple[float, float, float]
     passed: bool
@@ -100,14 +101,14 @@ class GateCheck:
 
     @property
     def signature(self) -> str:
-        """What the outcome depends on."""
+        """Everything on which the outcome depends."""
         fields = {"gate": self.gate.hash[:12], "max-unsupported": self.gate.max_unsupported}
         return signature({"data": self.items.signed, **fields, **versions("metaeval", "numpy", "scipy")})
 
     @property
     def drifted(self) -> bool:
-        """Whether anything differs from the fitting set."""
-        return any(one.drifted for one in self.drift)
+        """Whether any value differs significantly from the fitting set."""
+        return any(drift.drifted for drift in self.drift)
 
 
 def check(
@@ -118,39 +119,37 @@ def check(
     config: RunConfig | None = None,
     progress: MetricProgress | None = None,
 ) -> GateCheck:
-    """Hold a release against a gate: how much of it is unsupported, as far as the gate's metric can tell.
+    """Check a release against a gate: estimate its unsupported share from the scores of the gate's metric.
 
-    max_unsupported: in place of the gate's. Raises `UserError` for a share that none can be, for a gate that was
-    changed, and where the metric here is not the one that the gate was fitted with.
+    max_unsupported: replaces the gate's. Raises `UserError` for a share outside 0 .. 1, a gate that was changed, and a
+    metric that differs from the one with which the gate was fitted.
     """
     if max_unsupported is not None:
         check_allowed(max_unsupported)
     where = "the gate" if isinstance(gate, Gate) else gate
     gate = gate if isinstance(gate, Gate) else read_gate(gate)
-    # A gate is data: it may name what is registered, and neither code nor addresses.
-    check_file(where, {"metrics": [gate.metric], "metric_options": gate.settings.get("metric_options", {})})
     items = items_of(answers, mapping)
-    column = _scored(items, gate, config, progress)
-    made = made_of(column)
-    for name, was in gate.made.items():
-        if name != "metaeval" and made.get(name) != was:
+    column = _scored(where, items, gate, config, progress)
+    fields = metric_fields(column)
+    for name, fitted_with in gate.metric_fields.items():
+        if name != "metaeval" and fields.get(name) != fitted_with:
             raise UserError(
-                f"The gate was fitted with {name} {was}, and here it is {made.get(name)}: the threshold holds for the "
-                "former alone; install that version, or fit the gate again."
+                f"The gate was fitted with {name} {fitted_with}, and here it is {fields.get(name)}: the threshold "
+                "holds for the former alone; install that version, or fit the gate again."
             )
-    score = cleared(column)
+    score = filled_below(column)
     below = score < gate.threshold
     groups = items.groups
     n = below.size
     every = Sample(np.arange(n), np.ones(n), groups, np.zeros(n, dtype=np.int64))
     if np.unique(groups).size > 1:
-        of = share(below.astype(np.float64), np.zeros(n), every, groups, "process")
-        flagged, variance, df = (of.value, of.low, of.high), of.variance, of.df
-    else:  # one answer: its citations are all there is to go by
+        estimate = share(below.astype(np.float64), np.zeros(n), every, groups, "process")
+        flagged, variance, df = (estimate.value, estimate.low, estimate.high), estimate.variance, estimate.df
+    else:  # one answer: its citations count as independent
         alone = float(below.mean())
         variance, df = alone * (1 - alone) / n, max(n - 1.0, 1.0)
         flagged = alone, *wilson(alone, variance, n, df, 0.95)
-    if variance <= 0:  # all flagged, or none: half a citation counts as the other kind, as in Wilson's interval
+    if variance <= 0:  # all are flagged, or none: half a citation counts as the other kind, as in Wilson's interval
         variance = 0.5 / n * (1 - 0.5 / n) / n
     unsupported = corrected_share(
         flagged[0],
@@ -161,14 +160,14 @@ def check(
         df,
     )
     most = gate.max_unsupported if max_unsupported is None else max_unsupported
-    looks = looks_of(items, column)
+    values = drift_values(items, column)
     drift = []
     for name, reference in gate.reference.items():
-        if name in looks:
-            fitted = np.array(reference.quantiles)
-            p = two_samples(fitted, reference.effective, looks[name], effective_number(looks[name], groups))
-            medians = float(np.median(fitted)), float(np.median(looks[name]))
-            drift.append(Drift(name, *medians, p, p < DRIFT / len(gate.reference)))
+        if name in values:
+            fitted, here = np.array(reference.quantiles), values[name]
+            p = two_samples(fitted, reference.effective, here, effective_number(here, groups))
+            drifted = p < DRIFT / len(gate.reference)
+            drift.append(Drift(name, float(np.median(fitted)), float(np.median(here)), p, drifted))
     order = sorted(np.flatnonzero(below).tolist(), key=lambda row: (score[row], row))
     return GateCheck(
         gate=gate if max_unsupported is None else gate.model_copy(update={"max_unsupported": most}),
@@ -182,61 +181,65 @@ def check(
     )
 
 
-def _scored(items: Items, gate: Gate, config: RunConfig | None, progress: MetricProgress | None = None) -> Column:
-    """The scores of the gate's metric, made as they were when it was fitted."""
+def _scored(
+    where: str | Path,
+    items: CitationItems,
+    gate: Gate,
+    config: RunConfig | None,
+    progress: MetricProgress | None = None,
+) -> AlignedColumn:
+    """Score the items with the gate's metric and settings. where: the gate, in error messages."""
+    # A gate is data: it may name registered metrics, but neither code nor addresses.
+    check_file(where, {"metrics": [gate.metric], "metric_options": gate.settings.get("metric_options", {})})
     config = (config or RunConfig()).model_copy(update={"metrics": (gate.metric,)})
     (column,) = scored(items, RunConfig.model_validate({**config.model_dump(), **gate.settings}), progress)
     return column
 
 
 def score_one(gate: Gate, statement: str, source: str, config: RunConfig | None = None) -> float | None:
-    """The score of one citation by the gate's metric, higher is more support; None where a text is blank.
+    """Score one citation with the gate's metric; higher is more support, and None stands for a blank text.
 
     Raises `UserError` where the metric gives no score.
     """
     if not statement.strip() or not source.strip():
         return None
-    check_file("the gate", {"metrics": [gate.metric], "metric_options": gate.settings.get("metric_options", {})})
     item = {"id": "1", "statement": statement, "source": source}
-    return float(_scored(items_of([item]), gate, config).score[0])
+    return float(_scored("the gate", items_of([item]), gate, config).score[0])
 
 
 def average(gate: Gate) -> str:
-    """The words that a promise on the mean takes."""
+    """Return " on average" for a promise on the mean."""
     return " on average" if gate.promise == "mean" else ""
 
 
-def verdict(found: GateCheck, fail_on_drift: bool = False) -> str:
-    """The outcome of a check in one sentence."""
-    value, low, high = found.unsupported
-    most = found.gate.max_unsupported
-    share = (
-        f"{100 * value:.1f} % of the citations are unsupported"
-        if value == value
-        else "the unsupported share is not told"
-    )
-    ends = f"{100 * low:.1f} to {100 * high:.1f} %, corrected for {plain(found.gate.metric)}'s errors"
-    if not found.passed:
+def verdict(outcome: GateCheck, fail_on_drift: bool = False) -> str:
+    """Return the outcome of a check in one sentence."""
+    value, low, high = outcome.unsupported
+    most = outcome.gate.max_unsupported
+    is_known = value == value
+    share = f"{100 * value:.1f} % of the citations are unsupported" if is_known else "the unsupported share is unknown"
+    ends = f"{100 * low:.1f} to {100 * high:.1f} %, corrected for {plain(outcome.gate.metric)}'s errors"
+    if not outcome.passed:
         return f"FAILED: {share} ({ends}); the gate allows {100 * most:g} %."
-    if found.drifted and fail_on_drift:
+    if outcome.drifted and fail_on_drift:
         return f"FAILED: the release does not look like the fitting set; {share} ({ends})."
-    return f"PASSED: not shown to be above the {100 * most:g} % that the gate allows; {share} ({ends})."
+    return f"PASSED: not significantly above the {100 * most:g} % that the gate allows; {share} ({ends})."
 
 
-def check_sheet(found: GateCheck) -> Table:
-    """Flagged and unsupported shares, and drift."""
-    gate = found.gate
-    value, low, high = found.unsupported
-    value_ = None if value != value else value
+def check_sheet(outcome: GateCheck) -> Table:
+    """Make the table of the flagged and unsupported shares, with notes on drift."""
+    gate = outcome.gate
+    value, low, high = outcome.unsupported
+    known = None if value != value else value
     lines: list[TableRow] = [
-        ("", "flagged", (cell(*found.flagged, PERCENT), UNDEFINED)),
-        ("", "unsupported (corrected)", (cell(value_, low, high, PERCENT), f"{100 * gate.max_unsupported:g}")),
+        ("", "flagged", (cell(*outcome.flagged, PERCENT), UNDEFINED)),
+        ("", "unsupported (corrected)", (cell(known, low, high, PERCENT), f"{100 * gate.max_unsupported:g}")),
     ]
     notes = [
         Note(
             "flagged",
             f"score of {plain(gate.metric)} below {gate.threshold:.4g}: "
-            f"{len(found.below):,} of {len(found.items.rows):,} citations",
+            f"{len(outcome.below):,} of {len(outcome.items.rows):,} citations",
         ),
         Note(
             "unsupported",
@@ -245,68 +248,54 @@ def check_sheet(found: GateCheck) -> Table:
         ),
         Note("fitted", f"{gate.date}, {gate.labelled:,} labels, gate {gate.hash[:12]}"),
     ]
-    if found.unscored:
-        notes.append(Note("unscored", f"{found.unscored:,} citations have no score, and are flagged"))
-    notes += [
-        Note(
-            "drift" if one.drifted else "no drift",
-            f"{one.what}: median {one.here:.3g}, at fitting {one.fitted:.3g} (p {one.p:.2g})",
-        )
-        for one in found.drift
-    ]
+    if outcome.unscored:
+        notes.append(Note("unscored", f"{outcome.unscored:,} citations have no score, and are flagged"))
+    notes += [Note("drift" if drift.drifted else "no drift", f"{drift.what}: {drift}") for drift in outcome.drift]
     return item_sheet(
         "gate-check",
         "Release against the gate (%)",
-        data_of(found.items),
+        data_of(outcome.items),
         ("share of citations", ("here", "allowed"), blocks_of(lines)),
         [
             {
                 **{"metric": gate.metric, "threshold": gate.threshold, "gate": gate.hash},
-                **dict(zip(("flagged", "flagged_low", "flagged_high"), found.flagged, strict=True)),
-                **{"unsupported": value_, "unsupported_low": low, "unsupported_high": high},
-                **{"max_unsupported": gate.max_unsupported, "passed": found.passed, "drifted": found.drifted},
-                **{"citations": len(found.items.rows), "unscored": found.unscored},
+                **dict(zip(("flagged", "flagged_low", "flagged_high"), outcome.flagged, strict=True)),
+                **{"unsupported": known, "unsupported_low": low, "unsupported_high": high},
+                **{"max_unsupported": gate.max_unsupported, "passed": outcome.passed, "drifted": outcome.drifted},
+                **{"citations": len(outcome.items.rows), "unscored": outcome.unscored},
             }
         ],
         notes,
-        (found.signature,),
+        (outcome.signature,),
     )
 
 
-def junit(found: GateCheck, fail_on_drift: bool = False) -> str:
-    """JUnit XML: one test of the unsupported share, one of each kind of drift; flagged citations in the output."""
-    tests = []
-    failures = 0
-
-    def case(name: str, failed: bool, said: str) -> None:
-        nonlocal failures
-        failures += failed
-        inner = f"<failure message={quoteattr(said)}/>" if failed else f"<system-out>{escape(said)}</system-out>"
-        tests.append(f'  <testcase classname="metaeval.gate" name={quoteattr(name)}>{inner}</testcase>')
-
-    case("unsupported share", not found.passed, _clean(verdict(found)))
-    for one in found.drift:
-        said = f"median {one.here:.3g}, at fitting {one.fitted:.3g} (p {one.p:.2g})"
-        case(f"drift: {one.what}", one.drifted and fail_on_drift, _clean(f"{'drift: ' if one.drifted else ''}{said}"))
-    listed = [
-        f"{shown(own)} {'no score' if score is None else f'{score:.4g}'}" for own, score in found.below[:MOST_LISTED]
-    ]
-    left = len(found.below) - len(listed)
+def junit(outcome: GateCheck, fail_on_drift: bool = False) -> str:
+    """Return JUnit XML: a test of the unsupported share and of each kind of drift, with the flagged citations."""
+    tests = [("unsupported share", not outcome.passed, verdict(outcome))]
+    for drift in outcome.drift:
+        message = f"{'drift: ' if drift.drifted else ''}{drift}"
+        tests.append((f"drift: {drift.what}", drift.drifted and fail_on_drift, message))
+    failures = sum(failed for _, failed, _ in tests)
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>']
+    lines.append(f'<testsuite name="metaeval gate" tests="{len(tests)}" failures="{failures}" errors="0">')
+    for name, failed, message in tests:
+        text = _clean(message)
+        inner = f"<failure message={quoteattr(text)}/>" if failed else f"<system-out>{escape(text)}</system-out>"
+        lines.append(f'  <testcase classname="metaeval.gate" name={quoteattr(name)}>{inner}</testcase>')
+    first = outcome.below[:MOST_LISTED]
+    listed = [f"{shown(name)} {'no score' if score is None else f'{score:.4g}'}" for name, score in first]
+    left = len(outcome.below) - len(listed)
     listed += [f"and {left:,} more"] if left > 0 else []
-    out = escape(_clean("Flagged: " + "; ".join(listed) if listed else "Nothing is flagged."))
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'<testsuite name="metaeval gate" tests="{len(tests)}" failures="{failures}" errors="0">\n'
-        + "\n".join(tests)
-        + f"\n  <system-out>{out}</system-out>\n</testsuite>\n"
-    )
+    flagged = "Flagged: " + "; ".join(listed) if listed else "Nothing is flagged."
+    return "\n".join([*lines, f"  <system-out>{escape(_clean(flagged))}</system-out>", "</testsuite>", ""])
 
 
 def workflow(gate: Gate, answers: str, gate_file: str, install: str, further: Sequence[str] = ()) -> str:
-    """A GitHub workflow that checks a release: YAML. further: words that the command takes besides the two files.
+    """Return a GitHub workflow (YAML) that checks a release. further: more words of the command, after the two files.
 
-    install: where metaeval is installed from, an address that pip takes or a path in the repository. `UserError` for a
-    bare name, which a package index would look up: anybody could publish something under it.
+    install: an address for pip, or a path in the repository, from which metaeval is installed. Raises `UserError` for a
+    bare name: a package index would look it up, and anybody could publish a package of this name.
     """
     if "/" not in install:
         raise UserError(
@@ -325,5 +314,5 @@ def workflow(gate: Gate, answers: str, gate_file: str, install: str, further: Se
 
 
 def _clean(text: str) -> str:
-    """Text that XML can hold."""
-    return "".join(one if one.isprintable() else " " for one in plain(text))
+    """Replace characters that XML cannot hold by blanks."""
+    return "".join(letter if letter.isprintable() else " " for letter in plain(text))

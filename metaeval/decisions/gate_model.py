@@ -1,16 +1,16 @@
-"""What a gate is: its terms, itself as data, and what labels say of a metric that could be one."""
+"""The data of a gate: its terms, the fitted gate, and the candidates of a fit."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from metaeval.errors import UserError, unknown
+from metaeval.errors import UserError
 from metaeval.files import sha256_json, write_text
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.prediction_powered import Sample
@@ -25,61 +25,58 @@ from metaeval.stats.risk_control import (
 )
 
 SCHEMA = "metaeval-gate/1"
-Target = Literal["partial", "full"]
+SupportTarget = Literal["partial", "full"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What a gate is to keep. Raises `UserError` for what is out of range.
+    """The terms of a gate. Raises `UserError` for a value out of range.
 
-    max_missed: most unsupported citations that are not flagged, which alpha may break; promise: with confidence, or
-    "mean", on average. max_flagged: most supported ones that are. max_unsupported: most of a release. target: the
-    lowest level that counts as supported.
+    max_missed: largest share of unsupported citations that are not flagged; promise: whether this holds with confidence
+    1 - alpha, or on average ("mean"). max_flagged: largest share of supported citations that are flagged.
+    max_unsupported: largest unsupported share of a release. target: lowest level that counts as supported.
     """
 
     max_missed: float = 0.1
     max_flagged: float = 0.5
     max_unsupported: float = 0.2
     alpha: float = 0.05
-    target: str = "partial"
-    promise: str = "confidence"
+    target: SupportTarget = "partial"
+    promise: Promise = "confidence"
 
     def __post_init__(self) -> None:
         for name in ("max-missed", "max-flagged", "alpha"):
             if not 0 < (value := getattr(self, name.replace("-", "_"))) < 1:
                 raise UserError(f"--{name} is {value:g}; allowed: above 0 and below 1.")
         check_allowed(self.max_unsupported)
-        for name, allowed in (("target", get_args(Target)), ("promise", get_args(Promise))):
-            if getattr(self, name) not in allowed:
-                raise unknown(name, getattr(self, name), allowed)
 
 
-class _Strict(BaseModel):
+class _GateData(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
 
 
-class Reference(_Strict):
-    """What the fitting set looked like. quantiles: of the values, lowest first. effective: independent values."""
+class Reference(_GateData):
+    """One value of the fitting set. quantiles: lowest first. effective: effective number of independent values."""
 
     quantiles: list[float]
     effective: float
 
 
-class Gate(_Strict):
-    """A fitted gate. Scores are turned so that higher is more support: an item below `threshold` is flagged.
+class Gate(_GateData):
+    """A fitted gate: an item whose score is below `threshold` is flagged. Higher scores are more support.
 
-    target: the lowest level that counts as supported. missed, flagged: shares of the unsupported that are not flagged
-    and of the supported that are, in the labels; bound: the missed share is at most this with confidence 1 - alpha.
-    With the promise "mean" bound is that of the mean, and alpha that of `check` alone. unsupported_labels,
-    supported_labels: effective numbers. made: what the scores depend on, as in a signature.
+    target: lowest level that counts as supported. missed: share of the labelled unsupported citations that are not
+    flagged; flagged: share of the supported ones that are. bound: upper bound of the missed share with confidence
+    1 - alpha; with the promise "mean", a bound of its mean, and alpha is used by `check` only. unsupported_labels,
+    supported_labels: effective numbers. metric_fields: what the scores depend on, as in a signature.
     """
 
     schema_: Literal["metaeval-gate/1"] = Field(default="metaeval-gate/1", alias="schema")
     metric: str
-    made: dict[str, str]
+    metric_fields: dict[str, str] = Field(alias="made")
     settings: dict[str, Any]
     threshold: float
-    target: Target
+    target: SupportTarget
     max_missed: float
     max_flagged: float
     max_unsupported: float
@@ -100,29 +97,29 @@ class Gate(_Strict):
 
     @property
     def content(self) -> str:
-        """SHA-256 of all but the hash itself, and the promise that gates had before there was another."""
+        """SHA-256 of all fields but the hash, and but the promise "confidence", which earlier gates do not name."""
         left_out = {"hash", *(("promise",) if self.promise == "confidence" else ())}
         return sha256_json({key: value for key, value in self.model_dump(by_alias=True).items() if key not in left_out})
 
 
 def write_gate(gate: Gate, path: Path) -> None:
-    """Write a gate as JSON, whole or not at all."""
+    """Write a gate as JSON, atomically."""
     write_text(path, json.dumps(gate.model_dump(by_alias=True), indent=1, ensure_ascii=False) + "\n")
 
 
 def check_allowed(max_unsupported: float) -> None:
-    """Refuse what can be no share of unsupported citations that a release may have."""
+    """Refuse a `max_unsupported` outside 0 .. 1."""
     if not 0 <= max_unsupported < 1:
         raise UserError(f"--max-unsupported is {max_unsupported:g}; allowed: from 0, and below 1.")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What the labels say of one metric. chosen: its last threshold that keeps the promise; None: none does.
+    """A metric as a candidate of a fit. chosen: its last threshold that keeps the promise; None: there is none.
 
-    passes: it keeps the promise and does not flag too many of the supported. best: of the thresholds that do not, the
-    one that misses least. more: unsupported labels, beyond those there are, that would tell with chance .8; None: no
-    number would, as far as the labels say.
+    passes: whether `chosen` keeps the promise without too many flagged supported citations. best: the threshold with
+    the fewest misses among those that do not flag too many. more: number of further unsupported labels with which the
+    metric would pass with probability .8; None: no number would do.
     """
 
     metric: str
@@ -136,10 +133,12 @@ class Candidate:
 def candidate_of(
     name: str, score: Floats, groups: Ints, sample: Sample, bad: Bools, terms: Terms, alpha: float
 ) -> Candidate:
-    """What the labels of a sample say of a metric. score: (N,) of every item, -inf where there is none; groups: (N,)
-    codes of the answers; bad: (n,) which of the labelled items are unsupported; alpha: its part of the terms'.
+    """Choose the threshold of a metric from a labelled sample.
+
+    score: (N,) of every item, -inf where there is none. groups: (N,) codes of the answers. bad: (n,) whether each
+    labelled item is unsupported. alpha: the metric's part of the terms' alpha.
     """
-    max_missed, promise = terms.max_missed, cast(Promise, terms.promise)
+    max_missed, promise = terms.max_missed, terms.promise
     rows, weight = sample.rows, 1 / sample.probability
     cluster = groups[rows]
     order = threshold_order(score)
@@ -148,18 +147,18 @@ def candidate_of(
     )
     chosen = tested[passed - 1] if passed else None
     passes = chosen is not None and chosen.flagged <= terms.max_flagged
-    within = [one for one in tested if one.flagged <= terms.max_flagged and np.isfinite(one.threshold)]
-    best = min(within, key=lambda one: (one.missed, one.threshold), default=None)
+    within = [test for test in tested if test.flagged <= terms.max_flagged and np.isfinite(test.threshold)]
+    best = min(within, key=lambda test: (test.missed, test.threshold), default=None)
     more = None
     if best is not None and not passes:
-        # Half a miss is added: none in few labels is no proof of none.
-        likely = min((best.missed * best.labels + 0.5) / (best.labels + 1), best.missed + 0.02)
+        # Half a miss is added, for no miss in few labels does not prove a rate of 0.
+        rate = min((best.missed * best.labels + 0.5) / (best.labels + 1), best.missed + 0.02)
         if promise == "mean":
-            wanted = answers_for_mean(max_missed, likely)
+            wanted = answers_for_mean(max_missed, rate)
             effect = int(bad.sum()) / np.unique(cluster[bad]).size
         else:
-            wanted = labels_to_tell(likely, max_missed, alpha)
-            # The first threshold, which misses nothing, is tested too, and there labels may count for less.
+            wanted = labels_to_tell(rate, max_missed, alpha)
+            # The first threshold misses nothing and is tested too; its effective number of labels may be smaller.
             effect = int(bad.sum()) / min(best.labels, tested[0].labels)
         more = None if wanted is None else max(1, int(np.ceil(wanted * effect)) - int(bad.sum()))
     at = chosen if passes else best or chosen
@@ -169,5 +168,5 @@ def candidate_of(
 
 
 def effective_number(values: Floats, groups: Ints) -> float:
-    """As how many independent values these tell, of which those of a group are alike."""
+    """Return the effective number of independent values, given that values of a group are correlated."""
     return float(values.size / design_effect(values, groups, np.ones(values.size)))

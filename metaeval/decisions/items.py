@@ -1,4 +1,4 @@
-"""Items: the citations that people label and metrics score, read from answers, a corpus, judged pairs or a table."""
+"""Items: citations that people label and metrics score, from answers, a corpus, judged pairs or a table."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ ROLES: Mapping[str, Sequence[str]] = {
     "answer": ("answer_id", "response_id", "answer", "group", "question_id", "question", "query", "prompt", "topic"),
     "system": ("system", "model", "generator"),
 }
-"""What the columns of a table are for, with their usual names."""
+"""The roles of a table's columns, with the usual names of each."""
 
 HINT = "answers in JSON or JSONL, a corpus (metaeval-corpus/1), pairs.jsonl of a job, or a table (.csv, .tsv, .xlsx)"
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One citation: a statement and what it cites. group: the answer, whose items are not independent of each other.
+    """One citation: a statement and the text that it cites. group: the answer, whose items are not independent.
 
-    level: what the file itself says of it, 2 full, 1 partial, 0 none.
+    level: in the file itself: 2 full, 1 partial, 0 none, or None.
     """
 
     id: str
@@ -62,11 +62,11 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Items:
+class CitationItems:
     """The citations of one file, in its order.
 
-    scores: that the file holds, by column. uncited: the answers (groups) of statements without a citation. claims: of
-    which a pipeline asks these items; None where they are citations. notes: how the file was read.
+    scores: the file's columns of scores. uncited: the answers (groups) of statements without a citation. claims: those
+    whose questions the items are; None where the items are citations. notes: how the file was read.
     """
 
     name: str
@@ -82,9 +82,7 @@ class Items:
         counts = Counter(row.id for row in self.rows)
         name, times = counts.most_common(1)[0]
         if times > 1:
-            raise UserError(
-                f"{self.name}: {times} items have the id {shown(name)}; allowed: an id of its own for each."
-            )
+            raise UserError(f"{self.name}: {times} items have the id {shown(name)}; give each an id of its own.")
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
@@ -104,84 +102,85 @@ class Items:
 
     @cached_property
     def singles(self) -> Ints:
-        """(N,) codes of what is drawn as one, where answers are not: the items, or their claims."""
+        """(N,) codes of the units that are drawn where whole answers are not: the items, or their claims."""
         return codes_of([row.statement_id for row in self.rows]) if self.claims else np.arange(len(self.rows))
 
     @property
     def what(self) -> str:
-        """The word for what is drawn as one, where answers are not."""
+        """The word for these units."""
         return "claims" if self.claims else "items"
 
     @property
     def with_texts(self) -> bool:
-        """Whether a metric can read the items."""
+        """Whether the items have texts that a metric can read."""
         return any(row.statement for row in self.rows)
 
     @cached_property
     def lengths(self) -> Mapping[str, Floats]:
-        """(N,) by what is counted: the words of each item's statement, and of its source; empty without texts."""
+        """(N,) the number of words of each item's statement, and of its source, by name; empty without texts."""
         if not self.with_texts:
             return {}
-        texts = {"statement": [row.statement for row in self.rows], "source": [row.source for row in self.rows]}
-        return {f"words of the {side}": np.array([float(len(one.split())) for one in texts[side]]) for side in texts}
+        return {
+            f"words of the {side}": np.array([float(len(getattr(row, side).split())) for row in self.rows])
+            for side in ("statement", "source")
+        }
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over the items, in any order; not over the levels that the file holds."""
+        """SHA-256 of the items without their levels; it does not depend on their order."""
         return sha256_json(sorted([row.id, row.statement, row.source, row.group, row.system] for row in self.rows))
 
     @property
     def signed(self) -> str:
-        """The name and the hash, as a signature has them."""
+        """The name and the hash for a signature."""
         return f"{self.name}@{self.fingerprint[:12]}"
 
     def as_corpus(self) -> Corpus:
-        """The items as a corpus to score. Its levels say nothing: labels are read apart."""
+        """Return the items as a corpus to score, whose levels are placeholders."""
         documents: dict[str, Document] = {}
-        found: dict[str, Statement] = {}
+        cited: dict[str, Statement] = {}
         citations = []
         for row in self.rows:
             document = sha256_json(row.source)[:16]
             documents.setdefault(document, Document(document, row.source))
-            found.setdefault(row.statement_id, Statement(row.statement_id, row.statement, row.group, row.system))
+            cited.setdefault(row.statement_id, Statement(row.statement_id, row.statement, row.group, row.system))
             citations.append(Citation(row.id, row.statement_id, document, SupportLevel.NONE))
-        return Corpus(self.name, documents, found, tuple(citations))
+        return Corpus(self.name, documents, cited, tuple(citations))
 
 
-def items_of(given: Any, mapping: Mapping[str, str] | None = None, pipeline: str = "") -> Items:
-    """Items from a file, a corpus, a data frame, or mappings with the fields of a table.
+def items_of(answers: Any, mapping: Mapping[str, str] | None = None, pipeline: str = "") -> CitationItems:
+    """Read items from a file, a corpus, a data frame, or mappings with the fields of a table.
 
-    mapping: the column of each role (see `ROLES`), where its name does not say it. pipeline: alce or aliice, whose
-    questions are the items; empty: citations are. Raises `UserError` for what is none of these, for two items of one
-    id, and where a pipeline is asked for and there are no answers.
+    mapping: the column of each role (see `ROLES`), if its name is not a usual one. pipeline: alce or aliice, whose
+    questions become the items; empty: the items are citations. Raises `UserError` for another input, for duplicate
+    ids, and for a pipeline without answers.
     """
     if pipeline and pipeline not in TITLES:
         raise unknown("pipeline", pipeline, TITLES)
-    found = _items_of(given, mapping or {})
-    if not isinstance(found, Items):
-        astray = _marks_without_passage(*found)
-        return _of_claims(*found, pipeline) if pipeline else _of_answers(*found, astray)
-    if pipeline and (found.claims is None or found.claims.pipeline != pipeline):
+    content = _items_of(answers, mapping or {})
+    if not isinstance(content, CitationItems):
+        astray = _marks_without_passage(*content)
+        return _of_claims(*content, pipeline) if pipeline else _of_answers(*content, astray)
+    if pipeline and (content.claims is None or content.claims.pipeline != pipeline):
         raise UserError(
-            f"{found.name} holds citations without their answers; {TITLES[pipeline]} reads answers with marks ([1]) "
+            f"{content.name} holds citations without their answers; {TITLES[pipeline]} reads answers with marks ([1]) "
             "and passages: give these, or leave --pipeline out."
         )
-    return found
+    return content
 
 
-def _items_of(given: Any, mapping: Mapping[str, str]) -> Items | tuple[Sequence[Answer], str]:
-    """Items, or answers with the name of their file."""
-    if isinstance(given, Items):
-        return given
-    if isinstance(given, Corpus):
-        return _of_corpus(given)
-    if not isinstance(given, str | Path):
-        table = table_of("the items", given)
+def _items_of(content: Any, mapping: Mapping[str, str]) -> CitationItems | tuple[Sequence[Answer], str]:
+    if isinstance(content, CitationItems):
+        return content
+    if isinstance(content, Corpus):
+        return _of_corpus(content)
+    if not isinstance(content, str | Path):
+        table = table_of("the items", content)
         first = table.rows[0].cells
         if isinstance(first.get("text"), str) and isinstance(first.get("passages"), list):
             return answers_of([row.cells for row in table.rows]), "answers"
         return _of_table(table, "items", mapping)
-    path = Path(given)
+    path = Path(content)
     name = file_stem(path)
     if path.suffix.lower() in (*TABLES, ".parquet"):
         return _of_table(read_table(path), name, mapping)
@@ -196,24 +195,21 @@ def _items_of(given: Any, mapping: Mapping[str, str]) -> Items | tuple[Sequence[
     return read_answers(path), name
 
 
-def _of_corpus(corpus: Corpus) -> Items:
+def _of_corpus(corpus: Corpus) -> CitationItems:
     rows = []
     for citation in corpus.citations:
-        statement, document = corpus.statements[citation.statement_id], corpus.documents[citation.document_id]
+        claim, source = corpus.statements[citation.statement_id], corpus.documents[citation.document_id].text
         level = None if citation.meta.get(UNJUDGED) else int(citation.level)
-        rows.append(
-            Item(citation.id, statement.id, statement.text, document.text, statement.group, statement.system, level)
-        )
+        rows.append(Item(citation.id, claim.id, claim.text, source, claim.group, claim.system, level))
     cited = {row.statement_id for row in rows}
-    return Items(
-        corpus.name, tuple(rows), uncited=tuple(one.group for one in corpus.statements.values() if one.id not in cited)
-    )
+    uncited = tuple(claim.group for claim in corpus.statements.values() if claim.id not in cited)
+    return CitationItems(corpus.name, tuple(rows), uncited=uncited)
 
 
 def _marks_without_passage(answers: Sequence[Answer], name: str) -> int:
-    """The number of marks that point at no passage, of which it warns with an example."""
-    read = ((answer, one) for answer in answers for row in statements(answer, PAPER) for one in row.cited)
-    astray = [(answer, one.mark.number or 0) for answer, one in read if one.state == "fails"]
+    """Count the marks that point at no passage, and warn of them with an example."""
+    read = ((answer, citation) for answer in answers for row in statements(answer, PAPER) for citation in row.cited)
+    astray = [(answer, citation.mark.number or 0) for answer, citation in read if citation.state == "fails"]
     if astray:
         answer, number = astray[0]
         example = f"answer {shown(answer.id)} cites [{number + answer.first - 1}] of {len(answer.passages)} passages"
@@ -221,73 +217,72 @@ def _marks_without_passage(answers: Sequence[Answer], name: str) -> int:
     return len(astray)
 
 
-def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> Items:
+def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationItems:
     rows: list[Item] = []
     uncited: list[str] = []
     for answer in answers:
+        system = writable(answer.system)
         for statement in statements(answer, PAPER):
-            own = f"{answer.id}/{statement.number or statement.claim.sentence}"
-            cited = [one for one in statement.cited if one.state == "judged" and one.place is not None]
-            uncited += [group_of(answer)] * (statement.counts and not cited)
-            for one in cited:
-                passage = answer.passages[one.place or 0]
-                text, source = map(writable, (statement.claim.text, premise([passage])))
-                cited_as = writable(f"{own}[{(one.place or 0) + 1}]")
-                rows.append(Item(cited_as, writable(own), text, source, group_of(answer), writable(answer.system)))
+            statement_id = f"{answer.id}/{statement.number or statement.claim.sentence}"
+            marks = [mark for mark in statement.cited if mark.state == "judged"]
+            places = [mark.place for mark in marks if mark.place is not None]
+            uncited += [group_of(answer)] * (statement.counts and not places)
+            for place in places:
+                item_id = writable(f"{statement_id}[{place + 1}]")
+                text, source = map(writable, (statement.claim.text, premise([answer.passages[place]])))
+                rows.append(Item(item_id, writable(statement_id), text, source, group_of(answer), system))
     notes = [f"read as answers with marks: {len(answers):,} answers, {len(rows):,} citations"]
-    notes += [f"{astray:,} marks point at no passage, and are no items"] if astray else []
-    return Items(name, tuple(rows), uncited=tuple(uncited), notes=tuple(notes))
+    notes += [f"{astray:,} marks point at no passage, and are not items"] if astray else []
+    return CitationItems(name, tuple(rows), uncited=tuple(uncited), notes=tuple(notes))
 
 
-def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> Items:
-    """What a pipeline asks of each claim: whether its passages together support it, and where needed each of them."""
+def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> CitationItems:
+    """Make an item of each of a pipeline's questions: do the passages of a claim support it, together and each?"""
     claims = claims_of(answers, pipeline)
     rows = []
     for claim in claims.claims:
         group, system = group_of(claim.answer), writable(claim.answer.system)
-        for own, (source, text) in zip(claim.names, claim.items, strict=True):
-            rows.append(Item(own, claim.id, writable(text), writable(source), group, system))
-    asked = len({row.statement_id for row in rows})
-    settled = [one.answer for one in claims.claims if one.counts and not one.items]
-    uncited = tuple(group_of(one) for one in settled)
+        for item_id, (source, text) in zip(claim.names, claim.items, strict=True):
+            rows.append(Item(item_id, claim.id, writable(text), writable(source), group, system))
+    claim_count = len({row.statement_id for row in rows})
+    uncited = tuple(group_of(claim.answer) for claim in claims.claims if claim.counts and not claim.items)
     notes = (
-        f"read as answers with marks: {len(answers):,} answers, {asked:,} claims with citations as {TITLES[pipeline]} "
-        f"reads them, {len(rows):,} questions",
+        f"read as answers with marks: {len(answers):,} answers, {claim_count:,} claims with citations as "
+        f"{TITLES[pipeline]} reads them, {len(rows):,} questions",
     )
-    return Items(name, tuple(rows), uncited=uncited, notes=notes, claims=claims)
+    return CitationItems(name, tuple(rows), uncited=uncited, notes=notes, claims=claims)
 
 
-def _of_pairs(path: Path, name: str) -> Items:
-    """The rows of a job's pairs.jsonl, with the scores of its columns; their texts are elsewhere."""
+def _of_pairs(path: Path, name: str) -> CitationItems:
+    """Read the rows of a job's pairs.jsonl with their scores; the file has no texts."""
     (_, head), *lines = json_objects(path, "give a job's pairs.jsonl as it was written")
-    columns = [str(one) for one in head.get("columns", ())]
+    columns = [str(column) for column in head.get("columns", ())]
     rows, scores = [], []
-    for where, one in lines:
-        known = one.get("scores")
-        if "statement" not in one or not isinstance(known, list) or len(known) != len(columns):
-            raise UserError(
-                f"{where} is no judged citation with {len(columns)} scores: give the file as it was written."
-            )
-        level = one.get("level")
-        own = [str(one.get(name) or "") for name in ("id", "statement", "group", "system")]
-        rows.append(Item(own[0], own[1], "", "", own[2] or own[1], own[3], level if level in (0, 1, 2) else None))
+    for where, row in lines:
+        known = row.get("scores")
+        if "statement" not in row or not isinstance(known, list) or len(known) != len(columns):
+            raise UserError(f"{where} lacks its {len(columns)} scores of a citation: give the file as it was written.")
+        level = row.get("level")
+        item_id, statement, group, system = (str(row.get(key) or "") for key in ("id", "statement", "group", "system"))
+        level = level if level in (0, 1, 2) else None
+        rows.append(Item(item_id, statement, "", "", group or statement, system, level))
         scores.append(known)
-    return Items(name, tuple(rows), {column: [one[n] for one in scores] for n, column in enumerate(columns)})
+    by_column = {column: [values[place] for values in scores] for place, column in enumerate(columns)}
+    return CitationItems(name, tuple(rows), by_column)
 
 
-def _of_table(table: TypedTable, name: str, mapping: Mapping[str, str]) -> Items | tuple[Sequence[Answer], str]:
-    """A row is a citation; or, where no column holds statements, an answer with marks, and its passages."""
-    given = {role: heading for role, heading in mapping.items() if role in ROLES or role == "text"}
-    columns = table.find({**ROLES, "text": ()}, given)
+def _of_table(table: TypedTable, name: str, mapping: Mapping[str, str]) -> CitationItems | tuple[Sequence[Answer], str]:
+    """Read rows as citations; without a column of statements, as answers with marks and passages."""
+    roles = {role: heading for role, heading in mapping.items() if role in ROLES or role == "text"}
+    columns = table.find({**ROLES, "text": ()}, roles)
     sources, numbered = _sources(table, columns)
     if "statement" not in columns:
-        named = [one for one in (columns.get("text"), *_TEXTS) if one in table.headings]
-        marked = next((one for one in named if any(_MARK.search(row.text(one)) for row in table.rows)), None)
-        if marked is None:
-            table.find(ROLES, given, ["statement"])
-        answers = [
-            _answer(row, str(number), marked or "", columns, sources) for number, row in enumerate(table.rows, 1)
-        ]
+        named = [heading for heading in (columns.get("text"), *_TEXTS) if heading in table.headings]
+        marked = [heading for heading in named if any(_MARK.search(row.text(heading)) for row in table.rows)]
+        if not marked:
+            table.find(ROLES, roles, ["statement"])
+        text = marked[0] if marked else ""
+        answers = [_answer(row, str(number), text, columns, sources) for number, row in enumerate(table.rows, 1)]
         check_ids((answer.id for answer in answers), "answers", table.name)
         return answers, name
     rows = []
@@ -295,13 +290,15 @@ def _of_table(table: TypedTable, name: str, mapping: Mapping[str, str]) -> Items
         statement = row.text(columns["statement"])
         if not statement:
             raise row.wrong(columns["statement"], "is blank: write the statement, or delete the row")
-        texts = [premise([one]) for heading in sources for one in _passages(row, heading) if one.text.strip()]
-        own = row.text(columns["id"]) if "id" in columns else str(number)
-        if not own:
+        texts = [
+            premise([passage]) for heading in sources for passage in _passages(row, heading) if passage.text.strip()
+        ]
+        item_id = row.text(columns["id"]) if "id" in columns else str(number)
+        if not item_id:
             raise row.wrong(columns["id"], "is blank: give each row an id")
-        group = (row.text(columns["answer"]) if "answer" in columns else "") or own
+        group = (row.text(columns["answer"]) if "answer" in columns else "") or item_id
         system = row.text(columns["system"]) if "system" in columns else ""
-        rows.append(Item(own, sha256_json([group, statement])[:16], statement, "\n\n".join(texts), group, system))
+        rows.append(Item(item_id, sha256_json([group, statement])[:16], statement, "\n\n".join(texts), group, system))
     if len(sources) == 1:
         lengths = [(len(row.source), len(row.statement)) for row in rows if row.source]
         warn_of_swap(table.name, {**columns, "source": sources[0]}, lengths)
@@ -310,7 +307,8 @@ def _of_table(table: TypedTable, name: str, mapping: Mapping[str, str]) -> Items
     if "id" not in columns:
         used.append("id: the row's number, from 1")
     taken = {*columns.values(), *numbered}
-    return Items(name, tuple(rows), _number_columns(table, taken), notes=(f"read as a table with {', '.join(used)}",))
+    notes = (f"read as a table with {', '.join(used)}",)
+    return CitationItems(name, tuple(rows), _number_columns(table, taken), notes=notes)
 
 
 _TEXTS = ("text", "answer", "response", "output", "Text", "Answer", "Response", "Output")
@@ -320,37 +318,32 @@ _LIST = re.compile(r"""\s*\[\s*["'{\]]""")
 
 
 def _sources(table: TypedTable, columns: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """The columns of sources, and which of them were found by a number behind the name of the first."""
+    """Return the columns of sources, and those among them that a number distinguishes from the first."""
     sources = [columns["source"]] if "source" in columns else []
-    stems = (
-        [sources[0].rstrip("0123456789 _-").casefold()]
-        if sources
-        else [one for name in ROLES["source"] for one in (name, f"{name}s")]
-    )
-    numbered = [
-        one
-        for one in table.headings
-        for stem in stems
-        if one not in columns.values() and one.casefold().startswith(stem) and one[len(stem) :].strip(" _-").isdigit()
+    plurals = [f"{name}s" for name in ROLES["source"]]
+    stems = [sources[0].rstrip("0123456789 _-").casefold()] if sources else [*ROLES["source"], *plurals]
+    others = [heading for heading in table.headings if heading not in columns.values()]
+    ends = [
+        (heading, heading[len(stem) :]) for heading in others for stem in stems if heading.casefold().startswith(stem)
     ]
+    numbered = [heading for heading, end in ends if end.strip(" _-").isdigit()]
     if not sources and not numbered:
-        sources = [one for one in table.headings if one.casefold() in [f"{name}s" for name in ROLES["source"]]]
+        sources = [heading for heading in table.headings if heading.casefold() in plurals]
         if not sources:
             table.find({"source": ROLES["source"]}, {}, ["source"])
     return sources + numbered, numbered
 
 
 def _answer(row: Row, number: str, text: str, columns: Mapping[str, str], sources: Sequence[str]) -> Answer:
-    """The answer of a row, with the passages of all its columns of sources."""
-    passages = tuple(one for heading in sources for one in _passages(row, heading, alone=len(sources) == 1))
-    own = row.text(columns["id"]) if "id" in columns else number
+    passages = tuple(passage for heading in sources for passage in _passages(row, heading, alone=len(sources) == 1))
+    answer_id = row.text(columns["id"]) if "id" in columns else number
     group = row.text(columns["answer"]) if "answer" in columns and columns["answer"] != text else ""
     system = row.text(columns["system"]) if "system" in columns else ""
-    return Answer(own, row.text(text), passages, group=group or own, system=system)
+    return Answer(answer_id, row.text(text), passages, group=group or answer_id, system=system)
 
 
 def _passages(row: Row, heading: str, alone: bool = False) -> tuple[Passage, ...]:
-    """The passages of a cell: a list, also as JSON, or a text. alone: [1], [2] ... may begin passages in a text."""
+    """Read the passages of a cell: a list, also as JSON, or a text; with `alone`, a text split at [1], [2] ..."""
     value = row.value(heading)
     if isinstance(value, str) and _LIST.match(value):
         try:
@@ -361,22 +354,20 @@ def _passages(row: Row, heading: str, alone: bool = False) -> tuple[Passage, ...
     if isinstance(value, list):
         return passages_of(Record(row.place(heading), {heading: value}), heading)
     text = row.text(heading)
-    listed = [one.strip() for one in _LISTED.split(text) if one.strip()] if alone else []
+    listed = [part.strip() for part in _LISTED.split(text) if part.strip()] if alone else []
     return tuple(map(Passage, listed if len(listed) > 1 else [text]))
 
 
 def _number_columns(table: TypedTable, taken: set[str]) -> dict[str, list[float | None]]:
-    """The other columns that hold numbers alone: scores of metrics, if one is named."""
-    found: dict[str, list[float | None]] = {}
+    """Return the other columns that hold only numbers, as scores of metrics."""
+    scores: dict[str, list[float | None]] = {}
     for heading in table.headings:
         values = [row.cells.get(heading) for row in table.rows] if heading not in taken else []
         numbers = [_number(value) for value in values]
-        blank = [value is None for value in values]
-        if any(one is not None for one in numbers) and all(
-            one is not None or empty for one, empty in zip(numbers, blank, strict=True)
-        ):
-            found[heading] = numbers
-    return found
+        missing = numbers.count(None)
+        if missing < len(numbers) and missing == values.count(None):
+            scores[heading] = numbers
+    return scores
 
 
 def _number(value: object) -> float | None:

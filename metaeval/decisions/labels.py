@@ -1,4 +1,4 @@
-"""Labels: what people said of some items, how the items were drawn, and whether the labelled ones can be a sample."""
+"""Labels of some items by people, the design of their sample, and a check that it can be a random sample."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from metaeval.corpus.model import SupportLevel
 from metaeval.data_tables import Row, TypedTable
-from metaeval.decisions.items import ROLES, Item, Items
+from metaeval.decisions.items import ROLES, CitationItems, Item
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import sha256_json
 from metaeval.own_tables import any_table
@@ -30,7 +30,7 @@ LABEL_ROLES: Mapping[str, Sequence[str]] = {
     "unit": ("unit", "drawn"),
     "annotator": ("annotator", "rater", "judge", "coder", "annotator_id", "labelled_by", "who"),
 }
-"""What the columns of a table of labels are for, with their usual names."""
+"""The roles of the columns of a table of labels, with the usual names of each."""
 
 DrawnUnit = Literal["item", "answer"]
 
@@ -45,7 +45,7 @@ WORDS: Mapping[str, SupportLevel] = {
     }.items()
     for word in words.split()
 }
-"""Words for levels, in small letters and without spaces."""
+"""Words for levels, in lower case and without spaces."""
 
 _NUMBERS: Mapping[frozenset[float], Mapping[float, SupportLevel]] = {
     frozenset({0.0, 1.0, 2.0}): {0.0: SupportLevel.NONE, 1.0: SupportLevel.PARTIAL, 2.0: SupportLevel.FULL},
@@ -56,10 +56,10 @@ _CURE = "write full, partial or none (or 2, 1, 0; or yes, no), or leave it blank
 
 
 @dataclass(frozen=True)
-class Labels:
-    """Levels by item id, one for each annotator, and the design as far as the file says it.
+class ItemLabels:
+    """Levels by item id, one for each annotator, and the design that the file states.
 
-    blank: rows that nobody has judged. notes: how the file was read. unit: what was drawn as one, where the file says.
+    blank: ids of rows without a level. notes: how the file was read. unit: sampling unit, if the file names it.
     """
 
     name: str
@@ -72,70 +72,71 @@ class Labels:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over the levels and the design."""
+        """SHA-256 of the levels and the design."""
         return sha256_json(
             [sorted(self.levels.items()), sorted(self.probability.items()), sorted(self.stratum.items())]
         )
 
     @property
     def three(self) -> bool:
-        """Whether anything is partial: without, the levels are two."""
+        """Whether the labels use three levels, for some item is partial."""
         return any(level == SupportLevel.PARTIAL for levels in self.levels.values() for level in levels)
 
 
-def labels_of(given: Any, items: Items, mapping: Mapping[str, str] | None = None) -> Labels:
-    """Labels from a file, a data frame, records, or a mapping of ids to levels; None: those that the items hold.
+def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | None = None) -> ItemLabels:
+    """Read labels from a file, a data frame, records, or a mapping of ids to levels; None: the levels of the items.
 
-    Raises `UserError` that names cell and cure for an unknown id, a level that is none, labels that contradict each
-    other (two annotators may: their mean counts), and a probability outside 0 .. 1.
+    Labels of several annotators are averaged. Raises `UserError` that names the cell and a remedy for an unknown id, an
+    unknown level, contradictory labels of one annotator, and a probability outside 0 .. 1.
     """
-    if given is None:
-        own = {row.id: (row.level,) for row in items.rows if row.level is not None}
-        if not own:
+    if labels is None:
+        levels = {row.id: (row.level,) for row in items.rows if row.level is not None}
+        if not levels:
             raise UserError(
                 f"{items.name} holds no levels: give labels with --labels FILE ('metaeval label' draws them)."
             )
-        return Labels(items.name, own, {}, {}, notes=("labels: the levels in the file of items",))
-    if isinstance(given, Labels):
-        return given
-    if isinstance(given, Mapping):
-        given = [{"id": name, "level": level} for name, level in given.items()]
-    return _read(any_table(given, "the labels"), items, mapping or {})
+        return ItemLabels(items.name, levels, {}, {}, notes=("labels: the levels in the file of items",))
+    if isinstance(labels, ItemLabels):
+        return labels
+    if isinstance(labels, Mapping):
+        labels = [{"id": name, "level": level} for name, level in labels.items()]
+    return _read(any_table(labels, "the labels"), items, mapping or {})
 
 
-def labels_of_each(files: Sequence[Items], labels: Any, mapping: Mapping[str, str] | None) -> list[Labels]:
-    """The labels of each file; one file of labels may hold those of both, whose ids must then be apart."""
+def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping[str, str] | None) -> list[ItemLabels]:
+    """Read the labels of each file; one file of labels may label both, if their ids differ or name the file."""
     if len(files) == 1:
         return [labels_of(labels, files[0], mapping)]
     if labels is None:
-        return [labels_of(None, one, mapping) for one in files]
+        return [labels_of(None, items, mapping) for items in files]
     both = set(files[0].numbers) & set(files[1].numbers)
-    names = [f"{one.name}/" if both else "" for one in files]
-    rows = tuple(replace(row, id=f"{name}{row.id}") for name, one in zip(names, files, strict=True) for row in one.rows)
+    names = [f"{items.name}/" if both else "" for items in files]
+    pairs = list(zip(names, files, strict=True))
+    rows = tuple(replace(row, id=f"{name}{row.id}") for name, items in pairs for row in items.rows)
     try:
-        whole = labels_of(labels, Items(" and ".join(one.name for one in files), rows), mapping)
+        whole = labels_of(labels, CitationItems(" and ".join(items.name for items in files), rows), mapping)
     except UserError as error:
         if both:
             raise UserError(
                 f"{error} Both files have an item {min(both)!r}: write {names[0]}ID or {names[1]}ID in the labels."
             ) from error
         raise
-    found, parts = [], tuple[Mapping[str, Any], ...]((whole.levels, whole.probability, whole.stratum))
-    for name, one in zip(names, files, strict=True):
-        own = {f"{name}{row.id}": row.id for row in one.rows}
-        kept = [{own[key]: value for key, value in part.items() if key in own} for part in parts]
+    label_sets, parts = [], tuple[Mapping[str, Any], ...]((whole.levels, whole.probability, whole.stratum))
+    for name, items in pairs:
+        id_by_key = {f"{name}{row.id}": row.id for row in items.rows}
+        kept = [{id_by_key[key]: value for key, value in part.items() if key in id_by_key} for part in parts]
         if not kept[0]:
-            raise UserError(f"{whole.name} labels no item of {one.name}: a difference takes labels of both.")
-        blank = tuple(own[key] for key in whole.blank if key in own)
-        found.append(replace(whole, levels=kept[0], probability=kept[1], stratum=kept[2], blank=blank))
-    return found
+            raise UserError(f"{whole.name} labels no item of {items.name}: a difference takes labels of both.")
+        blank = tuple(id_by_key[key] for key in whole.blank if key in id_by_key)
+        label_sets.append(replace(whole, levels=kept[0], probability=kept[1], stratum=kept[2], blank=blank))
+    return label_sets
 
 
-def _read(table: TypedTable, items: Items, mapping: Mapping[str, str]) -> Labels:
-    given = {role: one for role, one in mapping.items() if role in LABEL_ROLES}
-    if "id" in table.headings and given.get("id") not in table.headings:
-        given.pop("id", None)  # it speaks of the items: a sheet that was drawn from them has a column of its own
-    columns = table.find(LABEL_ROLES, given, ["level"])
+def _read(table: TypedTable, items: CitationItems, mapping: Mapping[str, str]) -> ItemLabels:
+    roles = {role: heading for role, heading in mapping.items() if role in LABEL_ROLES}
+    if "id" in table.headings and roles.get("id") not in table.headings:
+        roles.pop("id", None)  # the mapping is about the items: a sheet that was drawn from them has an id column
+    columns = table.find(LABEL_ROLES, roles, ["level"])
     _check_header(table)
     by_number = "id" not in columns
     if by_number and len(table.rows) != len(items.rows):
@@ -147,27 +148,27 @@ def _read(table: TypedTable, items: Items, mapping: Mapping[str, str]) -> Labels
     units: set[str] = set()
     blank = []
     for number, row in enumerate(table.rows):
-        own = items.rows[number].id if by_number else row.text(columns["id"])
-        if own not in items.numbers:
-            _refuse_id(row, columns["id"], own, items)
+        item_id = items.rows[number].id if by_number else row.text(columns["id"])
+        if item_id not in items.numbers:
+            _refuse_id(row, columns["id"], item_id, items)
         if "probability" in columns:
-            chances[own] = _probability(row, columns["probability"])
+            chances[item_id] = _probability(row, columns["probability"])
         if "stratum" in columns:
-            strata[own] = row.text(columns["stratum"])
+            strata[item_id] = row.text(columns["stratum"])
         if "unit" in columns and row.text(columns["unit"]):
             units.add(row.text(columns["unit"]))
         text = row.text(columns["level"])
         if not text:
-            blank.append(own)
+            blank.append(item_id)
             continue
         who = row.text(columns["annotator"]) if "annotator" in columns else ""
-        known = levels.setdefault(own, {})
+        known = levels.setdefault(item_id, {})
         if who in known and known[who][0] != scale[text]:
             raise row.wrong(
                 columns["level"],
                 f"says {shown(text)}, and {known[who][1].place(columns['level'])} says "
-                f"{SupportLevel(known[who][0]).label} of the same item {shown(own)}: keep one of the two, or name who "
-                "judged in a column 'annotator'",
+                f"{SupportLevel(known[who][0]).label} of the same item {shown(item_id)}: keep one of the two, or name "
+                "who judged in a column 'annotator'",
             )
         known[who] = int(scale[text]), row
     if not levels:
@@ -179,19 +180,19 @@ def _read(table: TypedTable, items: Items, mapping: Mapping[str, str]) -> Labels
         raise UserError(
             f"{table.name}: column {shown(columns['unit'])} holds {', '.join(sorted(units))}; allowed: item or answer."
         )
-    said = ", ".join(f"{role} in {shown(heading)}" for role, heading in columns.items())
+    columns_read = ", ".join(f"{role} in {shown(heading)}" for role, heading in columns.items())
     meant = ", ".join(
-        f"{shown(text)} is {level.label}" for text, level in sorted(scale.items(), key=lambda one: -one[1])
+        f"{shown(text)} is {level.label}" for text, level in sorted(scale.items(), key=lambda pair: -pair[1])
     )
     rows = "; items by the order of rows" if by_number else ""
-    return Labels(
+    return ItemLabels(
         table.name,
-        {own: tuple(level for level, _ in known.values()) for own, known in levels.items()},
+        {item_id: tuple(level for level, _ in known.values()) for item_id, known in levels.items()},
         chances,
         strata,
         next(iter(units), None),  # type: ignore[arg-type]
-        tuple(own for own in dict.fromkeys(blank) if own not in levels),
-        (f"labels: {said}{rows}", f"levels: {meant}"),
+        tuple(item_id for item_id in dict.fromkeys(blank) if item_id not in levels),
+        (f"labels: {columns_read}{rows}", f"levels: {meant}"),
     )
 
 
@@ -200,18 +201,18 @@ def _check_header(table: TypedTable) -> None:
     cells = [
         str(value).strip().casefold().replace(" ", "_") for value in table.rows[0].cells.values() if value is not None
     ]
-    if len(cells) > 1 and sum(one in usual for one in cells) > 1 and not any(one in WORDS for one in cells):
+    if len(cells) > 1 and sum(cell in usual for cell in cells) > 1 and not any(cell in WORDS for cell in cells):
         raise UserError(
             f"{table.rows[0].where} looks like a second header row ({', '.join(map(shown, cells[:3]))}): delete one."
         )
 
 
-def _refuse_id(row: Row, heading: str, own: str, items: Items) -> None:
-    if not own:
+def _refuse_id(row: Row, heading: str, item_id: str, items: CitationItems) -> None:
+    if not item_id:
         raise row.wrong(heading, "is blank: write the item's id, or delete the row")
-    hint = did_you_mean(own, items.numbers)
+    hint = did_you_mean(item_id, items.numbers)
     raise UserError(
-        f"{row.place(heading)} names item {shown(own)}, which is not in {items.name} (an id there: "
+        f"{row.place(heading)} names item {shown(item_id)}, which is not in {items.name} (an id there: "
         f"{shown(items.rows[0].id)}): mend it, or delete the row.{hint}"
     )
 
@@ -223,18 +224,18 @@ def _probability(row: Row, heading: str) -> float:
     except ValueError:
         chance = np.nan
     if not 0 < chance <= 1:
-        found = f"is {shown(text)}" if text else "is blank"
-        raise row.wrong(heading, f"{found}: write the probability of being drawn, a number above 0 and at most 1")
+        problem = f"is {shown(text)}" if text else "is blank"
+        raise row.wrong(heading, f"{problem}: write the probability of being drawn, a number above 0 and at most 1")
     return chance
 
 
 def _scale(table: TypedTable, heading: str) -> dict[str, SupportLevel]:
-    """What each text in the column of levels means. Words and numbers do not mix: 1 beside "none" could be either."""
+    """Return the level of each text in the column of levels; words and numbers may not be mixed, for 1 is ambiguous."""
     texts = {row.text(heading): row for row in reversed(table.rows) if row.text(heading)}
     words: dict[str, SupportLevel] = {}
     numbers: dict[str, float] = {}
     for text, row in texts.items():
-        # A question mark is a doubt: it is asked about, not read away.
+        # A question mark is a doubt, and is rejected.
         word = "".join(letter for letter in text.casefold() if letter.isalnum() or letter == "?")
         if word in WORDS:
             words[text] = WORDS[word]
@@ -242,7 +243,7 @@ def _scale(table: TypedTable, heading: str) -> dict[str, SupportLevel]:
         try:
             numbers[text] = float(text)
         except ValueError:
-            raise row.wrong(heading, f"is {shown(text)}, which is no level: {_CURE}") from None
+            raise row.wrong(heading, f"is {shown(text)}, which is not a level: {_CURE}") from None
     if words and numbers:
         text = next(iter(numbers))
         raise texts[text].wrong(
@@ -254,13 +255,13 @@ def _scale(table: TypedTable, heading: str) -> dict[str, SupportLevel]:
     meaning = next((scale for known, scale in _NUMBERS.items() if values <= known and values - {0.0, 1.0}), None)
     meaning = meaning or (_TWO if values <= {0.0, 1.0} else None)
     if meaning is None:
-        text = max(numbers, key=lambda one: numbers[one] not in (0.0, 0.5, 1.0, 2.0))
-        raise texts[text].wrong(heading, f"is {text}, which is no level: {_CURE}")
+        text = max(numbers, key=lambda text: numbers[text] not in (0.0, 0.5, 1.0, 2.0))
+        raise texts[text].wrong(heading, f"is {text}, which is not a level: {_CURE}")
     return {text: meaning[value] for text, value in numbers.items()}
 
 
-def agreement(labels: Labels) -> str:
-    """How far the annotators agree, as a clause; empty where no item has two."""
+def agreement(labels: ItemLabels) -> str:
+    """Return the agreement of annotators as a clause; empty where no item has two labels."""
     twice = [levels for levels in labels.levels.values() if len(levels) > 1]
     if not twice:
         return ""
@@ -275,20 +276,20 @@ def agreement(labels: Labels) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LabelledItems:
-    """Labelled items as a sample. shares: (n, 3) the share of its annotators who say none, partial, full of each.
+    """Labelled items as a sample. shares: (n, 3) the share of annotators who chose none, partial, full for each item.
 
-    unit: what was drawn as one. said: how the design is known, for people. lost: items, or claims, that were drawn and
-    have no label.
+    unit: sampling unit. design: the design in words. lost: number of items, or claims, that were drawn and have no
+    label.
     """
 
     sample: Sample
     shares: Floats
     unit: DrawnUnit
-    said: str
+    design: str
     lost: int
 
     def label(self, *levels: SupportLevel) -> Floats:
-        """(n,) of each item, the share of annotators who give it one of these levels."""
+        """Return the share (n,) of annotators who give each item one of these levels."""
         return np.asarray(self.shares[:, [int(level) for level in levels]].sum(axis=1))
 
     @property
@@ -297,46 +298,47 @@ class LabelledItems:
         return np.asarray(self.shares @ np.array([0.0, 1.0, 2.0]))
 
 
-def judged(items: Items, labels: Labels) -> LabelledItems:
-    """The labelled items, with the design that the file gives, or the one that the labels look like.
+def judged(items: CitationItems, labels: ItemLabels) -> LabelledItems:
+    """Return the labelled items as a sample, with the design of the file, or else the design that fits the labels.
 
-    Items that were drawn and not judged count as missing at random within their stratum: the probabilities of the
-    judged ones are lowered. Raises `UserError` for fewer than two labelled units.
+    Items that were drawn and not labelled count as missing at random within their stratum, so the probabilities of the
+    labelled ones are lowered. Raises `UserError` for fewer than two labelled units.
     """
-    rows = np.array(sorted(items.numbers[own] for own in labels.levels), dtype=np.int64)
+    rows = np.array(sorted(items.numbers[item_id] for item_id in labels.levels), dtype=np.int64)
     ids = [items.rows[row].id for row in rows]
-    shares = np.array([[labels.levels[own].count(level) for level in (0, 1, 2)] for own in ids], dtype=np.float64)
+    chosen = [labels.levels[item_id] for item_id in ids]
+    shares = np.array([[levels.count(level) for level in (0, 1, 2)] for levels in chosen], dtype=np.float64)
     shares /= shares.sum(axis=1, keepdims=True)
     groups, singles = items.groups, items.singles
     labelled = np.unique(singles[rows])
     answer = np.zeros(int(singles.max()) + 1, dtype=np.int64)  # of each single
     answer[singles] = groups
-    sizes, held = (np.bincount(one, minlength=int(groups.max()) + 1) for one in (answer, answer[labelled]))
+    sizes, held = (np.bincount(codes, minlength=int(groups.max()) + 1) for codes in (answer, answer[labelled]))
     whole = bool(((held == 0) | (held == sizes)).all()) and int(sizes[held > 0].max()) > 1
     unit: DrawnUnit = labels.unit or ("answer" if whole else "item")
     what = "whole answer" if unit == "answer" else items.what.removesuffix("s")
-    names = [labels.stratum.get(own, "") for own in ids]
+    names = [labels.stratum.get(item_id, "") for item_id in ids]
     stratum = np.unique(names, return_inverse=True)[1].astype(np.int64)
     total, drawn = (sizes.size, int((held > 0).sum())) if unit == "answer" else (answer.size, labelled.size)
     judged_ones = set(labelled.tolist())
-    blank = {int(singles[items.numbers[own]]): labels.stratum.get(own, "") for own in labels.blank}
+    blank = {int(singles[items.numbers[item_id]]): labels.stratum.get(item_id, "") for item_id in labels.blank}
     lost = Counter(name for single, name in blank.items() if single not in judged_ones)
     if labels.probability:
-        chance = np.array([labels.probability.get(own, np.nan) for own in ids])
+        chance = np.array([labels.probability.get(item_id, np.nan) for item_id in ids])
         kept = Counter(dict(zip(singles[rows].tolist(), names, strict=True)).values())
         chance *= np.array([kept[name] / (kept[name] + lost[name]) for name in names])
-        said = f"probabilities of the file; {_counted(drawn, what)} drawn"
+        design = f"probabilities of the file; {_counted(drawn, what)} drawn"
     else:
         chance = np.full(rows.size, drawn / total)
-        said = f"a simple random sample of {_counted(drawn, what)} of {total:,} (the file gives no probabilities)"
+        design = f"a simple random sample of {_counted(drawn, what)} of {total:,} (the file gives no probabilities)"
         if unit == "answer" and labels.unit is None:
-            said += ": whole answers, since every labelled answer is labelled whole"
+            design += ": whole answers, since every labelled answer is labelled whole"
     codes = groups[rows] if unit == "answer" else singles[rows]
     if np.unique(codes).size < 2:
         raise UserError(
             f"{labels.name} labels one {what} only: an interval takes two at least, and says much from 20 on."
         )
-    return LabelledItems(Sample(rows, chance, codes, stratum), shares, unit, said, lost.total())
+    return LabelledItems(Sample(rows, chance, codes, stratum), shares, unit, design, lost.total())
 
 
 def _counted(number: int, what: str) -> str:
@@ -344,14 +346,14 @@ def _counted(number: int, what: str) -> str:
 
 
 ODDS = 1e-3
-"""The chance at which the labels of a real sample are taken for none."""
+"""Probability that the labels of a random sample are rejected."""
 
 
-def check_sample(items: Items, found: LabelledItems, scores: Mapping[str, Floats]) -> None:
-    """Refuse labels whose items cannot be a sample drawn as the design says; `UserError` says how that is seen.
+def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[str, Floats]) -> None:
+    """Raise `UserError` for labels whose items cannot be a sample by the design.
 
-    The mean of what is known of every item is estimated from the labelled ones, and held against its true value:
-    each metric's score, the place in the file, the words of statement and source, the share of each system.
+    Means of values that are known for every item are estimated from the labelled items, and compared with the true
+    means: each metric's score, the place in the file, the words of statement and source, the share of each system.
     """
     from scipy.special import stdtr
 
@@ -362,10 +364,10 @@ def check_sample(items: Items, found: LabelledItems, scores: Mapping[str, Floats
     systems = Counter(row.system for row in items.rows)
     for system, _ in systems.most_common(5) if len(systems) > 1 else ():
         known[f"share of system {shown(system)}"] = np.array([float(row.system == system) for row in items.rows])
-    # Of a claim's items the first stands for all: which others have a label depends on what was said of it.
-    drawn, at = np.unique(items.singles[found.sample.rows], return_index=True)
+    # The first item of a claim stands for all, for which others have a label depends on its label.
+    drawn, at = np.unique(items.singles[labelled.sample.rows], return_index=True)
     first = np.unique(items.singles, return_index=True)[1]
-    sample = Sample(drawn, found.sample.probability[at], found.sample.unit[at], found.sample.stratum[at])
+    sample = Sample(drawn, labelled.sample.probability[at], labelled.sample.unit[at], labelled.sample.stratum[at])
     for name, every in known.items():
         values = every[first]
         if not values.std() > 0:
@@ -377,26 +379,26 @@ def check_sample(items: Items, found: LabelledItems, scores: Mapping[str, Floats
             p = float(2 * stdtr(guess.df, -error / np.sqrt(guess.variance)))
         if p < ODDS / len(known):
             raise UserError(
-                f"The {drawn.size:,} labelled {items.what} are no random sample of the {values.size:,}: their mean "
+                f"The {drawn.size:,} labelled {items.what} are not a random sample of the {values.size:,}: their mean "
                 f"{name} is {guess.value:.3g}, and that of all {items.what} {values.mean():.3g} (p {p:.1g}; design: "
-                f"{found.said}). Draw items with 'metaeval label', give each its chance of being drawn in a column "
+                f"{labelled.design}). Draw items with 'metaeval label', give each its probability in a column "
                 "'probability', or set assume_sample=true if you know better."
             )
 
 
 FIELDS = ("id", "answer", "statement", "passage", "level", "probability", "stratum", "unit")
-"""The columns of a sheet of questions. Neither scores nor systems: who judges is blind to both."""
+"""The columns of a sheet of questions; annotators see neither scores nor systems."""
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """Drawn items, in the order in which they are to be judged.
 
-    rows: (n,) places among the items. probability, stratum: (n,) of each, stratum empty where there is none. known: the
-    probability of each item that has a label already, of this draw and the one before together.
+    rows: (n,) places among the items. probability, stratum: (n,) of each, empty for no stratum. known: probability of
+    each item with an existing label, of this and the earlier draw together.
     """
 
-    items: Items
+    items: CitationItems
     rows: Ints
     probability: Floats
     stratum: Sequence[str]
@@ -405,20 +407,20 @@ class Drawn:
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """The questions, one mapping an item, with the level left blank."""
+        """The questions, one mapping per item, with a blank level."""
         rows = (self.items.rows[place] for place in self.rows)
         return [
             self._record(row, "", float(chance), stratum)
             for row, chance, stratum in zip(rows, self.probability, self.stratum, strict=True)
         ]
 
-    def records_besides(self, besides: Labels) -> Iterator[dict[str, Any]]:
-        """The rows of the labels that there are already, one for each annotator: they may disagree."""
-        for own, levels in besides.levels.items():
-            row = self.items.rows[self.items.numbers[own]]
+    def records_of_existing(self, existing: ItemLabels) -> Iterator[dict[str, Any]]:
+        """Yield the rows of existing labels, one for each annotator."""
+        for item_id, levels in existing.levels.items():
+            row = self.items.rows[self.items.numbers[item_id]]
             for number, level in enumerate(levels, start=1):
                 who = {"annotator": str(number)} if len(levels) > 1 else {}
-                yield {**self._record(row, SupportLevel(level).label, self.known[own], ""), **who}
+                yield {**self._record(row, SupportLevel(level).label, self.known[item_id], ""), **who}
 
     def _record(self, row: Item, level: str, chance: float, stratum: str) -> dict[str, Any]:
         values = row.id, row.group, row.statement, row.source, level, chance, stratum, self.unit

@@ -9,8 +9,8 @@
     def test_the_release():
         pass
 
-Without --citation-gate such tests are skipped. What one citation's score says is only that the gate flags it, or not; a
-release is judged with the metric's errors taken out.
+Without --citation-gate such tests are skipped. A single citation is only flagged or not; the unsupported share of a
+release is corrected for the metric's errors.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --citation-gate."""
-    group = parser.getgroup("metaeval gate", "metaeval: citations held against a gate")
+    group = parser.getgroup("metaeval gate", "metaeval: citations checked against a gate")
     group.addoption("--citation-gate", metavar="FILE", help="Gate that 'metaeval gate fit' wrote.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
-    config.addinivalue_line("markers", "citations(file): hold a file of answers against --citation-gate")
+    config.addinivalue_line("markers", "citations(file): check a file of answers against --citation-gate")
 
 
 @pytest.fixture(scope="session")
 def citation_gate(request: pytest.FixtureRequest) -> Gate:
-    """The gate of --citation-gate; without that option the test is skipped."""
+    """Return the gate of --citation-gate; without that option the test is skipped."""
     path = request.config.getoption("--citation-gate")
     if not path:
         pytest.skip("no gate: pytest --citation-gate gate.json")
@@ -61,16 +61,16 @@ def _gate_run(tmp_path_factory: pytest.TempPathFactory) -> RunConfig:
 
 @pytest.fixture
 def assert_supported(citation_gate: Gate, _gate_run: RunConfig) -> Callable[..., float]:
-    """A function of (statement, source) that fails where the gate flags them; it returns the score."""
+    """Return a function of (statement, source) that fails the test for a flagged citation, and returns the score."""
     from metaeval.decisions.gate_check import score_one
 
     def holds(statement: str, source: str) -> float:
         __tracebackhide__ = True
         score = score_one(citation_gate, statement, source, _gate_run)
         if score is None or score < citation_gate.threshold:
-            found = "no score" if score is None else f"score {score:.4g}"
+            result = "no score" if score is None else f"score {score:.4g}"
             pytest.fail(
-                f"Not supported: {statement!r} ({citation_gate.metric}: {found}; supported from "
+                f"Not supported: {statement!r} ({citation_gate.metric}: {result}; supported from "
                 f"{citation_gate.threshold:.4g} on).",
                 pytrace=False,
             )
@@ -91,17 +91,17 @@ def _citations(request: pytest.FixtureRequest) -> None:
 
     gate, run = request.getfixturevalue("citation_gate"), request.getfixturevalue("_gate_run")
     try:
-        found = check(request.config.rootpath / marker.args[0], gate, config=run)
-        request.node.stash[_SAID] = "" if found.passed else verdict(found)
+        outcome = check(request.config.rootpath / marker.args[0], gate, config=run)
+        request.node.stash[_MESSAGE] = "" if outcome.passed else verdict(outcome)
     except UserError as error:
-        request.node.stash[_SAID] = str(error)
+        request.node.stash[_MESSAGE] = str(error)
 
 
-_SAID = pytest.StashKey[str]()
+_MESSAGE = pytest.StashKey[str]()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
-    """Fail a test whose release does not pass, before its own lines run."""
-    if said := pyfuncitem.stash.get(_SAID, ""):
-        pytest.fail(said, pytrace=False)
+    """Fail a test whose release does not pass, before its body runs."""
+    if message := pyfuncitem.stash.get(_MESSAGE, ""):
+        pytest.fail(message, pytrace=False)

@@ -1,22 +1,20 @@
-"""Scores of the items that people label, and these items as results and tables keep them."""
+"""Score the items that people label, and describe them as results and tables do."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from metaeval.config import RunConfig
 from metaeval.corpus.model import SupportLevel
-from metaeval.decisions.items import Items
-from metaeval.decisions.measures import LabelSide
+from metaeval.decisions.items import CitationItems
 from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.report.result import Column as Measure
 from metaeval.report.result import Data
 from metaeval.report.table import table_of
-from metaeval.runs.columns import FILE_PREFIX, Column, column_of, named_metrics, scored_columns
+from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, column_of, named_metrics, scored_columns
 from metaeval.runs.metrics import MetricProgress
 from metaeval.runs.prepared_run import prepare
 from metaeval.scoring.contract import PairScore, Status
@@ -28,15 +26,8 @@ item_sheet = partial(table_of, unit="citation", settings={"unit": "citation"})
 """A table of citations, or of shares of them."""
 
 
-@dataclass(frozen=True, eq=False)
-class ScoredSide(LabelSide):
-    """A side with the metric's column, of which `score` is the scores, filled."""
-
-    column: Column
-
-
-def data_of(items: Items) -> Data:
-    """What was judged, as results keep it."""
+def data_of(items: CitationItems) -> Data:
+    """Summarise the items as results do."""
     levels = Counter(row.level for row in items.rows if row.level is not None)
     return Data(
         name=items.name,
@@ -50,38 +41,38 @@ def data_of(items: Items) -> Data:
     )
 
 
-def scored(items: Items, config: RunConfig, progress: MetricProgress | None = None) -> list[Column]:
-    """A column for each metric of the run, aligned with the items; NaN where there is no score.
+def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | None = None) -> list[AlignedColumn]:
+    """Return a column for each metric of the run, aligned with the items; NaN is unscored.
 
-    A metric that is a column of the file is read from there. Raises `UserError` for a metric that is neither that nor
-    known, and for a metric where the file holds no texts.
+    A metric may be a column of the items' file. Raises `UserError` for an unknown metric, and for a metric that has to
+    score items without texts.
     """
-    found: dict[str, Column] = {}
-    asked = [name for name in dict.fromkeys(config.metrics) if name not in items.scores]
-    near = next((name for name in asked if did_you_mean(name, items.scores)), None)
+    column_by_name: dict[str, AlignedColumn] = {}
+    unscored = [name for name in dict.fromkeys(config.metrics) if name not in items.scores]
+    near = next((name for name in unscored if did_you_mean(name, items.scores)), None)
     if near:
         raise unknown("column of scores", near, items.scores)
-    if asked and not items.with_texts:
+    if unscored and not items.with_texts:
         raise unknown(
-            "column of scores", asked[0].removeprefix(FILE_PREFIX), items.scores, f"{items.name} has no texts."
+            "column of scores", unscored[0].removeprefix(FILE_PREFIX), items.scores, f"{items.name} has no texts."
         )
     for name in config.metrics:
         if name in items.scores:
-            answers = [
-                PairScore(one) if one is not None else PairScore(None, Status.ABSENT) for one in items.scores[name]
-            ]
-            found[name] = column_of(name, answers, {"metric": f"{name}@column"})
-    if asked:
-        run = config.model_copy(update={"metrics": tuple(asked), "unit": "citation", "dataset": "mini"})
+            answers = [PairScore(score, Status.ABSENT if score is None else Status.OK) for score in items.scores[name]]
+            column_by_name[name] = column_of(name, answers, {"metric": f"{name}@column"})
+    if unscored:
+        run = config.model_copy(update={"metrics": tuple(unscored), "unit": "citation", "dataset": "mini"})
         metrics = named_metrics(run)
         job = prepare(run, items.as_corpus())
         places = {row.id: number for number, row in enumerate(job.rows)}
-        for name, column in zip(asked, scored_columns(job, metrics, progress), strict=True):
+        for name, column in zip(unscored, scored_columns(job, metrics, progress), strict=True):
             order = [places.get(row.id) for row in items.rows]
             score = np.array([np.nan if at is None else column.score[at] for at in order], dtype=np.float64)
             status = [Status.EMPTY if at is None else column.statuses[at] for at in order]
-            found[name] = Column(column.name, "metric", score, status, {**job.fields, **column.fields}, column.ledger)
-    columns = [found[name] for name in config.metrics]
+            column_by_name[name] = AlignedColumn(
+                column.name, "metric", score, status, {**job.fields, **column.fields}, column.ledger
+            )
+    columns = [column_by_name[name] for name in config.metrics]
     for column in columns:
         if np.isnan(column.score).all():
             raise UserError(
@@ -90,6 +81,6 @@ def scored(items: Items, config: RunConfig, progress: MetricProgress | None = No
     return columns
 
 
-def filled(column: Column) -> Floats:
-    """The column's scores with their mean where there is none: such an item says nothing about the others."""
+def filled(column: AlignedColumn) -> Floats:
+    """Return the column's scores, with their mean in place of missing ones."""
     return np.where(np.isnan(column.score), np.nanmean(column.score), column.score)

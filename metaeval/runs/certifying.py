@@ -1,4 +1,4 @@
-"""The certificate of a table: how often its intervals hold and its tests reject on data built like its own."""
+"""Certificates: simulated coverage of a table's intervals and rejection rate of its tests, on data like its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metaeval.report.measures import listed
 from metaeval.report.notes import effective_class, within
 from metaeval.report.result import Certificate, Result
 from metaeval.report.table import UNDEFINED, Note, Table, TableRow, known, numeral, plain
-from metaeval.runs.columns import Column
+from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.evaluation import Asked, column_of, resampling_of
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
@@ -49,7 +49,7 @@ MODEL = (
 
 
 def check_certificate(config: RunConfig, runs: int = RUNS) -> None:
-    """Refuse, before anything is scored, intervals that the simulation does not make, and a wrong number of samples."""
+    """Refuse intervals that the simulation cannot make and a wrong number of samples, before anything is scored."""
     interval = config.interval
     if interval.method != "t":
         raise UserError(f"A certificate is of intervals of method t; interval.method is {interval.method}.")
@@ -60,44 +60,44 @@ def check_certificate(config: RunConfig, runs: int = RUNS) -> None:
 
 
 def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], runs: int = RUNS) -> Certificate:
-    """Simulate intervals of the first metric (by name, rows with NaN where it has no score), and tests against the
-    second one, both brought to one value; with one metric, against a second like it.
+    """Simulate intervals of the first metric, and tests of two metrics with equal values.
 
-    Raises ValueError where the measure is undefined, or does not vary.
+    rows: by metric, with NaN for unscored rows. The second metric is scaled to the first one's value; without one, a
+    copy of the first takes its place. Raises ValueError where the measure is undefined, or does not vary.
     """
-    (name, own), *others = rows.items()
-    scored = own.rows(~np.isnan(own.score))
+    (name, judgements), *others = rows.items()
+    scored = judgements.rows(~np.isnan(judgements.score))
     groups = np.unique(scored.group)
     influence = influence_of_one(task, scored, groups)
     if influence is None or not influence.standard_error > 0:
         raise ValueError("no group moves the measure, or it is undefined without one")
     model = calibrated(task, scored, fit_scores(scored.score, scored.gold, scored.group), task.value(scored))
-    found = coverage(task, scored, model, resampling_of(config), influence.effective_groups, runs)
+    simulated = coverage(task, scored, model, resampling_of(config), influence.effective_groups, runs)
     twin, other = Pair(scored, (model, model)), ""
     if others:
         ((other, theirs),) = others
-        both = both_scored(own, theirs)
-        twin = paired(task, own.rows(both), theirs.rows(both))
-    return _written(task, config, name, other, groups.size, found, twin, runs)
+        both = both_scored(judgements, theirs)
+        twin = paired(task, judgements.rows(both), theirs.rows(both))
+    return _written(task, config, name, other, groups.size, simulated, twin, runs)
 
 
 def planned(
     task: Task, config: RunConfig, rows: Judgements, value: float, alike: float, runs: int = RUNS
 ) -> Certificate:
-    """The certificate of a metric that has this value (raw), and whose errors correlate so inside a group.
+    """Simulate the certificate of a metric with this raw value; alike: correlation of its errors within a group.
 
     Raises ValueError where the rows cannot have that value.
     """
     model = calibrated(task, rows, planned_scores(rows.gold, rows.group, alike), value)
-    found = coverage(task, rows, model, resampling_of(config), None, runs)
+    simulated = coverage(task, rows, model, resampling_of(config), None, runs)
     pair = Pair(rows, (model, model))
-    return _written(task, config, "", "", np.unique(rows.group).size, found, pair, runs)
+    return _written(task, config, "", "", np.unique(rows.group).size, simulated, pair, runs)
 
 
 def _written(
-    task: Task, config: RunConfig, metric: str, other: str, groups: int, found: Coverage, pair: Pair, runs: int
+    task: Task, config: RunConfig, metric: str, other: str, groups: int, simulated: Coverage, pair: Pair, runs: int
 ) -> Certificate:
-    """The certificate; pair: equal metrics, which are tested where the measure has a test."""
+    """Make a certificate. pair: metrics of equal value, which are tested where the measure has a test."""
     alpha, tests = config.comparison.alpha, Share(0, 0)
     if config.comparison.permutations and task.protocol.measure(task.key).normal:
         tests = rejected(p_values(task, pair, permutations_for(alpha), runs), alpha)
@@ -105,42 +105,45 @@ def _written(
     return Certificate.model_validate(
         {
             **{"measure": task.key, "metric": metric, "other": other, "groups": groups},
-            **{"seed": task.seed, "level": config.interval.level, "alpha": alpha, "usual": known(found.usual)},
-            **{name: getattr(found, name) for name in same},
-            **{"given": found.every.of, "held": found.every.hits},
-            **{"given_likewise": found.likewise.of, "held_likewise": found.likewise.hits},
+            **{"seed": task.seed, "level": config.interval.level, "alpha": alpha, "usual": known(simulated.usual)},
+            **{name: getattr(simulated, name) for name in same},
+            **{"given": simulated.every.of, "held": simulated.every.hits},
+            **{"given_likewise": simulated.likewise.of, "held_likewise": simulated.likewise.hits},
             **{"tested": tests.of, "rejected": tests.hits},
         }
     )
 
 
-def certified(result: Result, asked: Asked, frame: Frame, columns: Sequence[Column], config: RunConfig) -> Result:
-    """The result with the certificate of its leading metric under its headline; as it is where there is none."""
-    protocol, options = asked
+def certified(
+    result: Result, choice: Asked, frame: Frame, columns: Sequence[AlignedColumn], config: RunConfig
+) -> Result:
+    """Add the certificate of the leading metric under the headline measure to a result, where there is one."""
+    protocol, options = choice
     key = protocol.ranked_by([column.key for column in result.columns])
     values = {row.metric: row.values[key].value for row in result.rows if row.kind == "metric" and key in row.values}
-    leading = sorted((name for name, one in values.items() if one is not None), key=lambda name: -(values[name] or 0.0))
+    defined = {name: value for name, value in values.items() if value is not None}
+    leading = sorted(defined, key=lambda name: -defined[name])
     scores = {column.name: column for column in columns if column.kind == "metric"}
     if protocol.no_plan or not leading:
         return result
     rows = {name: judged(frame, scores[name]) for name in leading[:2]}
     try:
-        found = certificate(Task(protocol, options, key, config.interval.seed), config, rows)
+        leading_certificate = certificate(Task(protocol, options, key, config.interval.seed), config, rows)
     except ValueError as error:
         _log.warning("No certificate of %s: %s.", protocol.name, error)
         return result
-    return result.model_copy(update={"certificate": found})
+    return result.model_copy(update={"certificate": leading_certificate})
 
 
 MOST_ROWS = 2_000_000
-"""Rows of a plan: more take hours."""
+"""Largest number of rows of a plan; more take hours."""
 
 
 def designed_rows(config: RunConfig, groups: int, sizes: Sequence[float], levels: Sequence[float]) -> RatedSet:
-    """Rows that nobody has yet, as a rated set; `UserError` for rows that cannot be.
+    """Make the rows of a planned data set as a rated set; raises `UserError` for impossible rows.
 
-    sizes: of the groups, repeated in turn. levels: the share of each level, the highest first. Levels are dealt to the
-    rows at random, from the run's seed.
+    sizes: number of rows of the groups, repeated in turn. levels: share of each level, the highest first. Levels are
+    assigned to the rows at random, with the run's seed.
     """
     if not 2 <= groups <= 1_000_000:
         raise UserError(f"--groups is {groups}; a plan takes 2 to 1,000,000 groups.")
@@ -170,9 +173,9 @@ def _listed(numbers: Sequence[float]) -> str:
 def planned_panel(
     config: RunConfig, rows: RatedSet | None, task: Asked, key: str, values: Sequence[float], alike: Sequence[float]
 ) -> Panel:
-    """Metrics without scores on designed rows, or on those of the run's data, as columns.
+    """Make columns of planned metrics, without scores, on designed rows or on the rows of the run's data.
 
-    values: of the measure, in its table's units. alike: correlations of the errors inside a group.
+    values: of the measure, in its table's units. alike: correlations of errors within a group.
     """
     source: Job | RatedSet
     if rows is not None:
@@ -181,7 +184,7 @@ def planned_panel(
         source = prepare(config)
     else:
         source = prepare_ratings(config)
-    columns: list[Column] = []
+    columns: list[AlignedColumn] = []
     panel = Panel(config, source, columns, [task])
     frame = panel.source.frame(task[0])
     measure = _measure(task[0], frame, key)
@@ -192,16 +195,16 @@ def planned_panel(
             raise UserError(f"--icc is {share:g}; a correlation inside a group lies from 0 to below 1.")
         name = f"{measure.label} {numeral(value / measure.scale, column_of(measure))}, alike {share:g}"
         scores, absent = np.full(len(numbers), np.nan), [Status.ABSENT] * len(numbers)
-        columns.append(Column(name, "metric", scores, absent, {PLANNED: f"{value:.15g},{share:.15g}"}))
+        columns.append(AlignedColumn(name, "metric", scores, absent, {PLANNED: f"{value:.15g},{share:.15g}"}))
     return panel
 
 
 PLANNED = "planned"
-"""Field of a column without scores: its value, in the measure's units, and how alike rows of a group err."""
+"""Field of a column without scores: its value in the measure's units, and the correlation within a group."""
 
 
 def raw_value(value: float, measure: Measure) -> float:
-    """A value in the units of the measure's table as the measure has it; `UserError` at or below chance, and off it."""
+    """Convert a value from table units to raw; raises `UserError` at or below chance, and out of range."""
     raw, chance = value / measure.scale, measure.chance or 0.0
     if not chance < raw < measure.span:
         most = f" and below {measure.span * measure.scale:g}" if math.isfinite(measure.span) else ""
@@ -213,36 +216,35 @@ def raw_value(value: float, measure: Measure) -> float:
     return raw
 
 
-def certificate_sheet(panel: Panel, asked: Asked, key: str, runs: int) -> Table:
-    """Certificates of a panel's metrics, with scores or planned, under one measure.
+def certificate_sheet(panel: Panel, choice: Asked, key: str, runs: int) -> Table:
+    """Make the table of certificates of a panel's metrics, scored or planned, under one measure.
 
-    key: the measure, or "" for the protocol's headline. Raises `UserError` where none can be given.
+    key: the measure, or "" for the protocol's headline. Raises `UserError` where no metric has a certificate.
     """
-    protocol, options = asked
+    protocol, options = choice
     frame = panel.source.frame(protocol)
     measure = _measure(protocol, frame, key)
-    column = column_of(measure)
     task = Task(protocol, options, measure.key, panel.config.interval.seed)
-    found: dict[str, Certificate] = {}
+    certificates: dict[str, Certificate] = {}
     values: dict[str, float] = {}
     lacking: dict[str, str] = {}
     order = _by_value(task, panel, frame)
-    for one in panel.columns:
+    for column in panel.columns:
         try:
-            if PLANNED in one.fields:
-                value, alike = map(float, str(one.fields[PLANNED]).split(","))
-                values[one.name] = raw_value(value, measure)
+            if PLANNED in column.fields:
+                value, alike = map(float, str(column.fields[PLANNED]).split(","))
+                values[column.name] = raw_value(value, measure)
                 rows = frame.judgements(np.zeros(frame.gold.size))
-                found[one.name] = planned(task, panel.config, rows, values[one.name], alike, runs)
+                certificates[column.name] = planned(task, panel.config, rows, values[column.name], alike, runs)
             else:
-                # Held against the best of the others: who leads is what a test is asked for.
-                others = [other for other in order if other is not one][:1]
-                rows_of = {each.name: judged(frame, each) for each in (one, *others)}
-                values[one.name] = order.get(one, math.nan)
-                found[one.name] = certificate(task, panel.config, rows_of, runs)
+                # Each metric is compared with the best of the others, for a test should show which metric leads.
+                rival = [other for other in order if other is not column][:1]
+                rows_of = {scored.name: judged(frame, scored) for scored in (column, *rival)}
+                values[column.name] = order.get(column, math.nan)
+                certificates[column.name] = certificate(task, panel.config, rows_of, runs)
         except ValueError as error:
-            lacking[one.name] = str(error)
-    if not found:
+            lacking[column.name] = str(error)
+    if not certificates:
         raise UserError(f"No certificate of {measure.label}: {'; '.join(f'{a}: {b}' for a, b in lacking.items())}.")
     level = f"{100 * panel.config.interval.level:g} %"
     headings = (measure.label, "alike", "effective groups", f"{level} holds", "as here", "ends below", "begins above")
@@ -252,9 +254,12 @@ def certificate_sheet(panel: Panel, asked: Asked, key: str, runs: int) -> Table:
         f"certificate-{measure.key}",
         f"How far {level} intervals and tests hold on data built like these: {plain(measure.label)}",
         {"protocol": protocol.name, **options, "alpha": panel.config.comparison.alpha, "samples": runs},
-        ("metric", (*headings, "equal told apart"), _rows(found, values, column)),
-        [{"metric": name, "value": values[name], **one.model_dump(exclude={"metric"})} for name, one in found.items()],
-        notes=_notes(found, lacking, panel.config),
+        ("metric", (*headings, "equal, significant"), _rows(certificates, values, column_of(measure))),
+        [
+            {"metric": name, "value": values[name], **simulated.model_dump(exclude={"metric"})}
+            for name, simulated in certificates.items()
+        ],
+        notes=_notes(certificates, lacking, panel.config),
         method=panel.config.interval.method,
     )
 
@@ -264,47 +269,51 @@ def _measure(protocol: Protocol, frame: Frame, key: str) -> Measure:
     shown = protocol.shown(unscored)
     measure = protocol.measure(key or protocol.ranked_by(shown))
     if why := measure.blind(unscored):
-        raise UserError(f"{measure.label} cannot tell metrics apart on {frame.name}: {why}.")
+        raise UserError(f"{measure.label} does not distinguish metrics on {frame.name}: {why}.")
     return measure
 
 
-def _by_value(task: Task, panel: Panel, frame: Frame) -> dict[Column, float]:
-    """The metrics that have scores and a value, the best first."""
-    found = {}
+def _by_value(task: Task, panel: Panel, frame: Frame) -> dict[AlignedColumn, float]:
+    """Return the values of scored metrics, the best first."""
+    value_by_column = {}
     for column in panel.columns:
         rows = judged(frame, column)
         scored = rows.rows(~np.isnan(rows.score))
         if scored.score.size and not math.isnan(value := task.value(scored)):
-            found[column] = value
-    return dict(sorted(found.items(), key=lambda item: -item[1]))
+            value_by_column[column] = value
+    return dict(sorted(value_by_column.items(), key=lambda item: -item[1]))
 
 
-def _rows(found: Mapping[str, Certificate], values: Mapping[str, float], column: results.Column) -> Iterator[TableRow]:
-    for name, one in found.items():
-        behind = one.usual if one.effective is None else one.effective
-        some = one.given_likewise if one.effective is not None else 0
+def _rows(
+    certificates: Mapping[str, Certificate], values: Mapping[str, float], column: results.Column
+) -> Iterator[TableRow]:
+    for name, certificate in certificates.items():
+        behind = certificate.usual if certificate.effective is None else certificate.effective
+        some = certificate.given_likewise if certificate.effective is not None else 0
         cells = (
             numeral(values[name], column),
-            f"{one.alike:.2f}",
-            UNDEFINED if behind is None else f"{behind:,.0f} of {one.groups:,}",
-            within(one.held, one.given),
-            within(one.held_likewise, some) if some else UNDEFINED,
-            within(one.below, one.given),
-            within(one.above, one.given),
-            within(one.rejected, one.tested) if one.tested else UNDEFINED,
+            f"{certificate.alike:.2f}",
+            UNDEFINED if behind is None else f"{behind:,.0f} of {certificate.groups:,}",
+            within(certificate.held, certificate.given),
+            within(certificate.held_likewise, some) if some else UNDEFINED,
+            within(certificate.below, certificate.given),
+            within(certificate.above, certificate.given),
+            within(certificate.rejected, certificate.tested) if certificate.tested else UNDEFINED,
         )
         yield "", name, cells
 
 
-def _notes(found: Mapping[str, Certificate], lacking: Mapping[str, str], config: RunConfig) -> list[Note]:
-    planned_only = all(one.effective is None for one in found.values())
-    without = [f"{plain(name)} {one.without:,}" for name, one in found.items() if one.without]
+def _notes(certificates: Mapping[str, Certificate], lacking: Mapping[str, str], config: RunConfig) -> list[Note]:
+    planned_only = all(certificate.effective is None for certificate in certificates.values())
+    without = [
+        f"{plain(name)} {certificate.without:,}" for name, certificate in certificates.items() if certificate.without
+    ]
     classes = {
-        effective_class(one.effective): None
-        for one in found.values()
-        if one.effective is not None and one.given_likewise < one.given
+        effective_class(certificate.effective): None
+        for certificate in certificates.values()
+        if certificate.effective is not None and certificate.given_likewise < certificate.given
     }
-    alone = all(not one.other for one in found.values())
+    alone = all(not certificate.other for certificate in certificates.values())
     beside = f"each metric beside {'one like it' if alone else 'the best of the others'}, both brought to one value; "
     return [
         Note("model", MODEL),
@@ -322,7 +331,8 @@ def _notes(found: Mapping[str, Certificate], lacking: Mapping[str, str], config:
             f"of samples with {listed(list(classes), 'or')} effective groups, as the metric has" if classes else "",
         ),
         Note(
-            "equal told apart", f"{beside}share of paired permutation tests with p at most {config.comparison.alpha:g}"
+            "equal, significant",
+            f"{beside}share of paired permutation tests with p at most {config.comparison.alpha:g}",
         ),
         Note(
             "no interval",

@@ -1,4 +1,4 @@
-"""From which score of a metric on a claim is supported, and which metrics can judge single claims."""
+"""Cut-offs of metrics: the score from which a claim counts as supported; and the metrics that judge single claims."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from metaeval.runs.metrics import LoadedMetrics, plug_in
 from metaeval.scoring.contract import Combination, Metric
 
 SOFT = "soft"
-"""The threshold that decides nothing: scores are degrees of support."""
+"""The threshold that makes no decision: scores are degrees of support."""
 
 SHEET = "calibration"
-"""Name of the sheet that thresholds are read from."""
+"""Name of the table that holds calibrated thresholds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cutoff:
-    """value: in the metric's own scores, supported from there on in the direction of its card; None: soft. source: who
-    says so, in words.
+    """A cut-off of a metric. value: the raw score from which claims are supported, in the direction of the metric's
+    card; None: soft. source: where the value is from, in words.
     """
 
     value: float | None
@@ -32,40 +32,42 @@ class Cutoff:
 
 
 def read_thresholds(text: str | None, names: Sequence[str]) -> dict[str, float | None]:
-    """Thresholds by metric from what was typed: one for all (0.5, soft), or NAME=X with commas.
+    """Parse thresholds by metric: one for all (0.5, soft), or NAME=X with commas.
 
-    Raises `UserError` for a name that is not among the metrics, and for what is neither a number nor `soft`.
+    Raises `UserError` for a name that is not among the metrics, and for a value that is neither a number nor `soft`.
     """
-    found: dict[str, float | None] = {}
+    thresholds: dict[str, float | None] = {}
     for part in (part.strip() for part in (text or "").split(",") if part.strip()):
-        # A metric's name may hold an equals sign in no case, and a colon in some.
-        name, equals, said = part.rpartition("=")
+        # A metric's name may contain a colon, but no equals sign.
+        name, equals, number = part.rpartition("=")
         if equals and name not in names:
             raise unknown("backend in --threshold", name, names)
         try:
-            value = None if said == SOFT else float(said)
+            value = None if number == SOFT else float(number)
         except ValueError:
             value = math.nan
         if value is not None and not math.isfinite(value):
-            raise UserError(f"--threshold is {said!r}; allowed: a number, soft, or NAME=X for one of several backends.")
-        found |= dict.fromkeys([name] if equals else names, value)
-    return found
+            raise UserError(
+                f"--threshold is {number!r}; allowed: a number, soft, or NAME=X for one of several backends."
+            )
+        thresholds |= dict.fromkeys([name] if equals else names, value)
+    return thresholds
 
 
 def find_cutoff(
-    name: str, metric: Metric, given: Mapping[str, float | None], calibrations: Sequence[Path] = ()
+    name: str, metric: Metric, thresholds: Mapping[str, float | None], calibrations: Sequence[Path] = ()
 ) -> Cutoff:
-    """A metric's cut-off: the one given, else a calibration file's, else the one that its card declares.
+    """Find a metric's cut-off in `thresholds`, else in a calibration file, else on its card.
 
-    Raises `UserError` where there is none, and for a file that calibrated the metric with other options or weights.
+    Raises `UserError` where there is none, and for a calibration with other options or weights.
     """
-    if name in given:
-        return Cutoff(given[name], "as given")
+    if name in thresholds:
+        return Cutoff(thresholds[name], "as given")
     for path in calibrations:
-        if (found := _calibrated(name, metric, path)) is not None:
-            return found
+        if (cutoff := _calibrated(name, metric, path)) is not None:
+            return cutoff
     card = metric.card
-    # A calibrated threshold was found with the default options, and means nothing with others.
+    # The threshold of a card was calibrated with default options, and is invalid with others.
     if card.threshold is not None and (card.threshold == card.neutral or _as_default(metric)):
         return Cutoff(card.threshold, card.threshold_from)
     why = "none with these options" if card.threshold is not None else "none that is known"
@@ -76,7 +78,7 @@ def find_cutoff(
 
 
 def identity_of(name: str, metric: Metric) -> str:
-    """A hash of everything that can change the metric's scores."""
+    """Return a hash of everything that can change the metric's scores."""
     with plug_in(name):
         return sha256_json(metric.identity())[:16]
 
@@ -102,7 +104,6 @@ def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
 
 
 def _as_default(metric: Metric) -> bool:
-    """Whether every option that can change a score has its default value."""
     runtime = set(metric.options.runtime)
     return bool(metric.options.model_dump(exclude=runtime) == type(metric.options)().model_dump(exclude=runtime))
 
@@ -117,10 +118,9 @@ def refuse_files(names: Iterable[str]) -> None:
 
 
 def judge_of(name: str, metrics: LoadedMetrics) -> Metric:
-    """A metric that can judge pairs one by one, as it has to be prepared; no model is loaded or fetched yet.
+    """Make an unprepared metric that can judge pairs one by one; no model is loaded or fetched yet.
 
-    Raises `UserError` for a file of scores, and a metric whose score of a pair depends on the other pairs: it would
-    change from wave to wave.
+    Raises `UserError` for a file of scores, and for a metric whose score of a pair depends on the other pairs.
     """
     refuse_files([name])
     metric = metrics.fresh(name)

@@ -1,4 +1,4 @@
-"""The doctor: what each metric still needs before it can score here, this machine, and the traps of its packages."""
+"""The doctor: what each metric needs before it can score here, the machine, and known problems of its packages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from metaeval.variants import metric_variant
 
 
 class ReadinessState(StrEnum):
-    """What stands between a metric and its first score."""
+    """What a metric needs before it can score."""
 
     READY = "ready"
     PACKAGE = "needs package"
@@ -44,7 +44,7 @@ class ReadinessState(StrEnum):
 
 @dataclass(frozen=True)
 class Readiness:
-    """A metric and its state; `detail` says what is needed, in a few words."""
+    """A metric and its state. detail: what it needs, in a few words."""
 
     name: str
     card: MetricCard | None
@@ -54,39 +54,38 @@ class Readiness:
     def __str__(self) -> str:
         if self.state in (ReadinessState.READY, ReadinessState.BROKEN):
             return str(self.state)
-        # Of a download the size alone: its licence stands on the metric's card.
+        # Of a download only the size is shown; the licence is on the metric's card.
         return f"{self.state}: {self.detail.split(', ')[0] if self.state is ReadinessState.DOWNLOAD else self.detail}"
 
 
 def registered() -> list[Readiness]:
-    """The state of every registered metric, with default options. Imports no torch, downloads nothing."""
+    """Return the state of every registered metric with default options, without importing torch or downloading."""
     return [_of_name(name, name) for name in registry.names("metric")]
 
 
 def variant_states() -> list[tuple[str, str, Readiness]]:
-    """Every variant: its name, what it is, and the state of its metric with the variant's options."""
+    """Return every variant: its name, its description, and the state of its metric with the variant's options."""
     read = {name: metric_variant(path) for name, path in variants("metrics").items()}
-    return [(name, f"{one.metric}: {one.note}", _of_name(name, one.metric)) for name, one in read.items()]
+    return [
+        (name, f"{variant.metric}: {variant.note}", _of_name(name, variant.metric)) for name, variant in read.items()
+    ]
 
 
 def judges_keys() -> list[str]:
-    """The environment variables that registered judges take their keys from, by default."""
-    found = set()
+    """Return the environment variables of the keys of registered judges, with default options."""
+    variables = set()
     for name in registry.names("metric"):
         try:
             options = registry.find("metric", name).Options
         except (UserError, AttributeError):
             continue
         if field := options.model_fields.get("api_key_env"):
-            found.add(str(field.default))
-    return sorted(found)
+            variables.add(str(field.default))
+    return sorted(variables)
 
 
 def readiness(name: str, metric: Metric) -> Readiness:
-    """The state of a metric with its options.
-
-    Raises `UserError` when a folder that the options name is not there or lacks files.
-    """
+    """Return the state of a metric; raises `UserError` if a folder that its options name is missing or incomplete."""
     card = metric.card
     if missing := [module for module in card.modules if find_spec(module) is None]:
         detail = f"extra {card.extra!r}" if card.extra else ", ".join(missing)
@@ -107,14 +106,14 @@ def _of_name(name: str, registered_as: str) -> Readiness:
         return Readiness(name, None, ReadinessState.TRUST, "--trust-config")
     except UserError as error:
         card = getattr(kind, "card", None)
-        # A metric that refuses to be made without its argument is not broken.
+        # A metric that needs an argument is not broken.
         if isinstance(card, MetricCard) and card.argument:
             return Readiness(name, card, ReadinessState.NAME, f"{name}:{card.argument.upper()}")
         return Readiness(name, card if isinstance(card, MetricCard) else None, ReadinessState.BROKEN, str(error))
 
 
 def _missing_key(options: Any) -> str:
-    """The environment variable of a judge's key, where it is not set and the judge asks its default endpoint."""
+    """Return the environment variable of a judge's key if it is unset and needed; otherwise an empty text."""
     variable = getattr(options, "api_key_env", "")
     defaults = {name: field.default for name, field in type(options).model_fields.items()}
     asks_default = getattr(options, "base_url", "") == defaults.get("base_url")
@@ -123,7 +122,7 @@ def _missing_key(options: Any) -> str:
 
 
 def _lacking(metric: Metric) -> str:
-    """What would be downloaded, in words; empty for nothing."""
+    """Describe what would be downloaded; empty for nothing."""
     card = metric.card
     if isinstance(metric, ModelMetric):
         return metric.lacking
@@ -131,7 +130,7 @@ def _lacking(metric: Metric) -> str:
         return ""
     if card.checkpoint == minilm.FILES.hub_id:
         return "" if minilm.is_here(minilm.FILES) else card.download
-    if "/" not in card.checkpoint:  # a plug-in's own way of finding its files
+    if "/" not in card.checkpoint:  # a plug-in that finds its files by itself
         return ""
     try:
         find_model(Checkpoint(card.checkpoint, card.download, card.revision or "main"), fetch=False)
@@ -146,7 +145,7 @@ _TRAPPED = ("setuptools", "minicheck")
 
 @dataclass(frozen=True)
 class Folder:
-    """A cache folder: where, why there, and the free bytes of its disk."""
+    """A cache folder: its path, the reason for it, and the free bytes of its disk."""
 
     path: str
     because: str
@@ -169,7 +168,7 @@ class MetricCheck:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Everything that the doctor saw."""
+    """The report of the doctor."""
 
     metaeval: str
     python: str
@@ -184,13 +183,13 @@ class Diagnosis:
     traps: list[TrapHere]
 
     def __repr__(self) -> str:
-        ready = sum(one.state == ReadinessState.READY for one in self.metrics)
+        ready = sum(metric.state == ReadinessState.READY for metric in self.metrics)
         counted = f"{ready} of {len(self.metrics)} metrics ready"
         return f"<Diagnosis: metaeval {self.metaeval} on Python {self.python}, {counted}>"
 
 
 def examine() -> Diagnosis:
-    """Look at the machine and every registered metric. Downloads nothing; torch is imported to see its devices."""
+    """Examine the machine and every registered metric; downloads nothing, and imports torch to list devices."""
     packages = {name: installed(name) for name in _PACKAGES}
     versions = {name: installed(name) for name in (*_PACKAGES, *_TRAPPED)}
     states, machine = registered(), devices()
@@ -209,7 +208,7 @@ def examine() -> Diagnosis:
         splitter=find_splitter("auto").name,
         keys={name: bool(os.environ.get(name, "").strip()) for name in judges_keys()},
         metrics=[_check(state, room) for state in states],
-        traps=list(traps_here({name: found for name, found in versions.items() if found})),
+        traps=list(traps_here({name: number for name, number in versions.items() if number})),
     )
 
 
@@ -224,16 +223,15 @@ def _check(state: Readiness, room: int) -> MetricCheck:
 
 def _hub_cache() -> Folder:
     if find_spec("huggingface_hub") is None:
-        return replace(
-            _cache(Path("~/.cache/huggingface/hub").expanduser(), ""), because="huggingface-hub is not installed"
-        )
+        cache = _cache(Path("~/.cache/huggingface/hub").expanduser(), "")
+        return replace(cache, because="huggingface-hub is not installed")
     from huggingface_hub import constants
 
     return _cache(Path(constants.HF_HUB_CACHE), "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 
 
 def _cache(path: Path, usual: str, *variables: str) -> Folder:
-    """A cache folder; variables: those that may name it, in their order; usual: the one to set."""
+    """Describe a cache folder. variables: those that may name it, by precedence; usual: the one that users set."""
     named = [name for name in variables if os.environ.get(name)]
     there = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
     because = f"by {named[0]}" if named else f"{usual} is not set"

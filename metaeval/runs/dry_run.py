@@ -1,4 +1,4 @@
-"""What a run would still have to do: pairs to score, what they cost and take, and the requests that would be sent."""
+"""Dry runs: the pairs that a run would score, their cost and time, and the requests that it would send."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from metaeval.config import ExecutorConfig, RunConfig
 from metaeval.errors import UserError
 from metaeval.llm.batch import write_batch
-from metaeval.runs.columns import expected_texts, named_metrics, reading
+from metaeval.runs.answers import expected_texts, reading
+from metaeval.runs.columns import named_metrics
 from metaeval.runs.doctor import Readiness, ReadinessState, readiness
 from metaeval.runs.evaluation import find_protocols, readable_protocols
 from metaeval.runs.metrics import NOT_ASKING, plug_in
@@ -24,11 +25,11 @@ from metaeval.scoring.store import ScoreStore, pair_key
 
 @dataclass(frozen=True)
 class Planned:
-    """One metric's part of a run: its state, the job's unique pairs, how many are stored, and what the rest costs.
+    """One metric's part of a run: its state, the job's unique pairs, stored ones, and the cost of the others.
 
-    stored is None where it cannot be told (the checkpoint is not here); estimate is empty where it is only time.
-    blocks: those of the plan that lack a score. tokens: of the texts of what is left; four characters count as one.
-    time: what that takes, if it was measured here, and what the estimate rests on; empty for what costs more than time.
+    stored: None if unknown, for the checkpoint is not here. estimate: the cost; empty for metrics that only take time.
+    blocks: number of blocks of the plan that lack a score. tokens: of the unscored texts, at four characters each.
+    time: the expected time with its basis, if a pace was measured here; empty for metrics with a cost.
     """
 
     name: str
@@ -42,35 +43,35 @@ class Planned:
 
 
 def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
-    """What each metric of a run would still have to do; nothing is scored, fetched or asked.
+    """Yield what each metric of a run would still have to do, without scoring, downloading or requests.
 
-    tables: whether the data may be a table of pairs, as they may where pairs are scored and not evaluated. Raises
-    `UserError` for everything that the run itself would refuse before it scores.
+    tables: whether the data may be a table of pairs, which can be scored but not evaluated. Raises `UserError` for
+    everything that the run would refuse before it scores.
     """
     devices = len(devices_of(config.executor.devices))
-    found: dict[str, Planned] = {}  # of a table, its windows so far
+    planned: dict[str, Planned] = {}  # of a table, its windows so far
     for left in _left(config, tables):
         with plug_in(left.name):
             cost = left.metric.estimate(*left.texts)
             pace = None if left.stored is None or cost is not None else known_pace(left.metric)
-        before = found.get(left.name) or Planned(left.name, left.state, 0, 0, "", 0, 0, "")
+        before = planned.get(left.name) or Planned(left.name, left.state, 0, 0, "", 0, 0, "")
         stored = None if left.stored is None else left.stored + (before.stored or 0)
         blocks, tokens = before.blocks + left.blocks, before.tokens + tokens_of(*left.texts)
-        said, time = "" if cost is None else str(cost), ""
+        estimate, time = "" if cost is None else str(cost), ""
         if pace and blocks:
-            time = told(pace, tokens, blocks, config.executor, devices)
+            time = expected_time(pace, tokens, blocks, config.executor, devices)
         elif blocks and cost is None and not config.executor.alone:
             shipped = f"score some pairs first, as 'metaeval score -m {left.name}' does with the shipped corpus"
             time = f"not known here: {shipped}"
         pairs = before.pairs + left.pairs
-        found[left.name] = Planned(left.name, left.state, pairs, stored, said, blocks, tokens, time)
-    yield from found.values()
+        planned[left.name] = Planned(left.name, left.state, pairs, stored, estimate, blocks, tokens, time)
+    yield from planned.values()
 
 
-def told(pace: ScoringPace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:
-    """How long so many tokens take, what that rests on, and what it takes for granted of several workers.
+def expected_time(pace: ScoringPace, tokens: int, blocks: int, executor: ExecutorConfig, devices: int) -> str:
+    """Describe how long the tokens take, the basis of this estimate, and its assumption about workers.
 
-    devices: that the executor uses; 0 for one, or none.
+    devices: number of devices that the executor names; 0 for none.
     """
     seconds = tokens * pace.seconds / pace.tokens
     rests = (
@@ -85,7 +86,7 @@ def told(pace: ScoringPace, tokens: int, blocks: int, executor: ExecutorConfig, 
 
 
 def duration(seconds: float) -> str:
-    """A time in words, to two digits."""
+    """Return a time in words, with two digits."""
     for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 1.5 * size:
             return f"{seconds / size:.{0 if seconds >= 10 * size else 1}f} {unit}"
@@ -93,9 +94,9 @@ def duration(seconds: float) -> str:
 
 
 def requests_of(config: RunConfig, path: Path, tables: bool = False) -> str:
-    """Write the requests that the metrics of a run would send to a batch file; a sentence about it. Nothing is asked.
+    """Write the requests that a run's metrics would send to a batch file, without sending them; return a sentence.
 
-    tables: as of `plan`. Raises `UserError` as `plan` does, and where no metric asks for anything.
+    tables: as in `plan`. Raises `UserError` as `plan` does, and where no metric sends requests.
     """
     bodies: dict[str, bytes] = {}
     asking = []
@@ -111,10 +112,7 @@ def requests_of(config: RunConfig, path: Path, tables: bool = False) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Left:
-    """What one metric of a run has still to score. texts: the sources and the statements of its pairs.
-
-    blocks: of its plan that lack a score.
-    """
+    """What one metric of a run has still to score. texts: sources and statements. blocks: those that lack a score."""
 
     name: str
     metric: Metric
@@ -126,7 +124,7 @@ class _Left:
 
 
 def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
-    """What is left of each metric; of a table, for each window."""
+    """Yield what each metric has still to score; for a table, in each window."""
     metrics = named_metrics(config)
     table = pair_file(config) if tables else None
     if table:
@@ -146,7 +144,7 @@ def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
 
 
 def _left_of(name: str, metric: Metric, expected: Sequence[Texts], whole: Sequence[Texts], store: ScoreStore) -> _Left:
-    """What is left of a metric in one job. expected: the texts that it would read; whole: those of the job."""
+    """Return what a metric has still to score. expected: the texts that it would read; whole: those of the job."""
     state = readiness(name, metric)
     unique = {pair_key(*pair): pair for pair in expected}
     with plug_in(name):

@@ -1,6 +1,6 @@
-"""Evaluation: columns through protocols to results, tested against each other, beside what papers and theory say.
+"""Evaluation: score columns become results under protocols, with significance tests, ceilings and published values.
 
-Perfect detectors say how far the labels mean what they say; published values are what the authors of a data set report.
+Perfect detectors show how well the labels fit their definition; published values are those of a data set's authors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from metaeval.reading import read_yaml
 from metaeval.report import result as results
 from metaeval.report.measures import Reading, Readings
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
-from metaeval.runs.columns import Column
+from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.prepared_run import Frame, Job, RatedSet
 from metaeval.runs.significance import marked, significance
 from metaeval.scoring.controls import CHANCE_CONTROLS, GOLD_CONTROLS
@@ -38,39 +38,39 @@ Asked = tuple[Protocol, Mapping[str, str]]
 
 EXPECTED = "what random scores are expected to have, not one draw of them"
 
-# The choices that move numbers most and are not said elsewhere in the table.
+# The settings that change numbers most and that the table does not show elsewhere.
 _SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks", "over-limit", "window")
 
 
 def named_protocols(config: RunConfig) -> dict[str, Protocol]:
-    """The run's protocols by the names that it asks for them; `UserError` for a wrong name."""
+    """Return the run's protocols by name; raises `UserError` for a wrong name."""
     names: Sequence[str] = config.protocols
     if "all" in names:  # the base paper's protocols, and those that register themselves as usual
         every = registry.names("protocol")
         names = [name for name in every if getattr(registry.find("protocol", name), "usual", True)]
     if not names:
         raise UserError("No protocol is asked for: name at least one, or 'all'.")
-    found = {name: registry.find("protocol", name, code=True) for name in names}
-    for name, protocol in found.items():
+    protocols = {name: registry.find("protocol", name, code=True) for name in names}
+    for name, protocol in protocols.items():
         if not isinstance(protocol, Protocol):
             raise UserError(f"{name!r} is not a protocol: it should be an instance of protocols.contract.Protocol.")
-    return found
+    return protocols
 
 
 def readings_of(protocols: Iterable[Protocol]) -> Readings:
-    """How findings read the results of these protocols, from what the protocols declare."""
-    found = {}
+    """Return how findings read the results of these protocols, from the protocols' declarations."""
+    readings = {}
     for protocol in protocols:
-        abouts = {one.key: one.about for one in protocol.measures}
-        chances = {one.key: one.chance for one in protocol.measures if one.chance is not None}
-        abilities = {one.key: one.ability for one in protocol.measures if one.ability}
-        found[protocol.name] = Reading(protocol.headline, abouts, chances, abilities)
-    return Readings(found, GOLD_CONTROLS, CHANCE_CONTROLS)
+        abouts = {measure.key: measure.about for measure in protocol.measures}
+        chances = {measure.key: measure.chance for measure in protocol.measures if measure.chance is not None}
+        abilities = {measure.key: measure.ability for measure in protocol.measures if measure.ability}
+        readings[protocol.name] = Reading(protocol.headline, abouts, chances, abilities)
+    return Readings(readings, GOLD_CONTROLS, CHANCE_CONTROLS)
 
 
 def find_protocols(config: RunConfig) -> list[Asked]:
-    """The run's protocols with their options; `UserError` for a wrong name, option or value."""
-    found: list[Asked] = []
+    """Return the run's protocols with their options; raises `UserError` for a wrong name, option or value."""
+    choices: list[Asked] = []
     for protocol in named_protocols(config).values():
         options = config.protocol_options.get(protocol.name, {})
         for key, value in options.items():
@@ -78,15 +78,15 @@ def find_protocols(config: RunConfig) -> list[Asked]:
                 raise unknown(f"option of protocol {protocol.name}", key, protocol.options)
             if value not in (allowed := protocol.options[key].values):
                 raise UserError(f"Protocol {protocol.name}: {key} is {value!r}; allowed: {', '.join(allowed)}.")
-        found.append((protocol, {key: options.get(key, option.default) for key, option in protocol.options.items()}))
-    known = sorted({*registry.names("protocol"), *(protocol.name for protocol, _ in found)})
+        choices.append((protocol, {key: options.get(key, option.default) for key, option in protocol.options.items()}))
+    known = sorted({*registry.names("protocol"), *(protocol.name for protocol, _ in choices)})
     for owner in config.protocol_options.keys() - set(known):
         raise unknown("protocol in protocol_options", owner, known)
-    return found
+    return choices
 
 
 class Readable(NamedTuple):
-    """A run's protocols that distinguish metrics on the rows that they see; of each other one, why it does not."""
+    """A run's protocols that distinguish metrics on its data, each with its rows; and why the others do not."""
 
     framed: list[tuple[Asked, Frame]]
     left_out: dict[str, str]
@@ -98,40 +98,39 @@ class Readable(NamedTuple):
 
 
 def readable_protocols(protocols: Iterable[Asked], source: Job | RatedSet) -> Readable:
-    """Which of these protocols distinguish metrics on the data; `UserError` where none does."""
+    """Find the protocols that distinguish metrics on the data; raises `UserError` where none does."""
     config = source.config
-    found: list[tuple[Asked, Frame]] = []
+    framed: list[tuple[Asked, Frame]] = []
     left_out: dict[str, str] = {}
     for protocol, options in protocols:
         frame = source.frame(protocol)
         if protocol.uses_pool and frame.gold.min() < 0:
-            left_out[protocol.name] = f"a rating of {frame.gold.min():g} is no gain: gains are 0 or more."
+            left_out[protocol.name] = f"a rating of {frame.gold.min():g} cannot be a gain: gains are 0 or more."
         elif why := protocol.blind(frame.judgements(np.full(frame.gold.size, np.nan))):
             more = protocol.uses_pool and frame.unit == "chunk" and config.pool == "own"
             cure = " --pool bm25:20 adds candidates." if more else ""
             left_out[protocol.name] = f"{why}, so every metric has the same value there, or none.{cure}"
         else:
-            found.append(((protocol, options), frame))
-    if not found:
+            framed.append(((protocol, options), frame))
+    if not framed:
         reasons = " ".join(f"{name.capitalize()}: {reason}" for name, reason in left_out.items())
-        raise UserError(f"Nothing tells metrics apart on {frame.name}. {reasons}{frame.unknown_levels()}")
-    return Readable(found, left_out)
+        raise UserError(f"No protocol distinguishes metrics on {frame.name}. {reasons}{frame.unknown_levels()}")
+    return Readable(framed, left_out)
 
 
 def evaluate(
     frame: Frame,
-    columns: Sequence[Column],
+    columns: Sequence[AlignedColumn],
     protocol: Protocol,
     options: Mapping[str, str],
     config: RunConfig,
     tested: Collection[str] | None = None,
     tables: int = 1,
 ) -> results.Result:
-    """One protocol over all columns of a frame's data, with what was published beside it.
+    """Evaluate all columns of a frame under one protocol, with published values beside them.
 
-    tested: the metrics that are tested, against each other and the controls; None for all. tables: how many the suite
-    has, which `as_one_family` makes one family of. Of the run's settings only those of intervals and comparisons are
-    read here.
+    tested: names of the metrics that are compared with each other and with controls; None for all. tables: number of
+    tables of the suite. Only the run's settings of intervals and comparisons are used.
     """
     resampling = resampling_of(config)
     unscored = frame.judgements(np.full(frame.gold.size, np.nan))
@@ -143,53 +142,53 @@ def evaluate(
         else _without(blind, protocol.evaluate(judged[column], resampling, options))
         for column in columns
     }
-    beside = Beside()
+    published = PublishedValues()
     if frame.as_published:
-        beside = published_for(frame.name, frame.split, frame.unit, protocol.name)
+        published = published_for(frame.name, frame.split, frame.unit, protocol.name)
     resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method, resampling.fewest)
     compared = config.comparison.model_dump()
     signed = {"protocol": protocol.name, **options, **resampled, **compared, **versions("metaeval", "numpy", "scipy")}
-    rows = {column: _row(frame, column, outcomes[column], signed, beside) for column in columns}
-    # Ceilings are those of the column that has most rows: unscored rows take their gold with them.
+    rows = {column: _row(frame, column, outcomes[column], signed, published) for column in columns}
+    # Ceilings are those of the column with the most rows, for unscored rows are excluded together with their gold.
     most = max(outcomes.values(), key=lambda outcome: outcome.scored, default=None)
     keys = protocol.shown(unscored)
     shown = [measure for measure in protocol.measures if measure.key in keys]
     metrics = [column for column in columns if column.kind == "metric" and (tested is None or column.name in tested)]
-    found = significance(
-        *(protocol, options, resampling, config.comparison),
+    tests = significance(
+        protocol,
+        options,
+        resampling,
+        config.comparison,
         {column.name: (judged[column], outcomes[column]) for column in metrics},
         [measure.key for measure in shown if measure.key not in blind],
         {column.name: _rivals(column, judged, outcomes) for column in metrics},
         tables,
     )
     in_chunks = [column.name for column in columns if column.fields.get("reads") == "chunks"]
+    read_in_chunks = {"read in chunks by": " + ".join(in_chunks)} if in_chunks else {}
     return results.Result(
         protocol=protocol.name,
         title=frame.summary.wording(protocol.title),
         unit=frame.unit,
-        settings={
-            **said_settings(frame),
-            **({"read in chunks by": " + ".join(in_chunks)} if in_chunks else {}),
-            **options,
-        },
+        settings={**footer_settings(frame), **read_in_chunks, **options},
         data=frame.summary,
         interval=results.Interval(**config.interval.model_dump()),
         columns=[column_of(measure) for measure in shown],
-        rows=marked([_with_same(row, column, columns) for column, row in rows.items()], found),
+        rows=marked([_with_same(row, column, columns) for column, row in rows.items()], tests),
         ceilings={key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {},
         perfect=perfect(frame, protocol, options, resampling, [measure.key for measure in shown]),
-        significance=found,
-        published=beside.source if any(row.metric in beside.values for row in rows.values()) else "",
+        significance=tests,
+        published=published.source if any(row.metric in published.values for row in rows.values()) else "",
     )
 
 
-def said_settings(frame: Frame) -> dict[str, str]:
-    """What the footer of a table repeats of its signature."""
+def footer_settings(frame: Frame) -> dict[str, str]:
+    """Return the settings of the signature that a table's footer repeats."""
     return {key: str(frame.fields[key]) for key in _SETTINGS if key in frame.fields}
 
 
 def _without(blind: Mapping[str, str], outcome: Outcome) -> Outcome:
-    """The outcome, undefined under measures that give every metric one value; blind: key to reason."""
+    """Make the outcome undefined under measures that give every metric the same value. blind: reason by key."""
     constant = [key for key, estimate in outcome.estimates.items() if key in blind and estimate.value is not None]
     undefined = {key: Estimate(None, note=blind[key]) for key in constant}
     return replace(outcome, estimates={**outcome.estimates, **undefined})
@@ -202,12 +201,12 @@ def _expected(
     options: Mapping[str, str],
     blind: Mapping[str, str],
 ) -> Outcome:
-    """The outcome of random scores, with what they are expected to have in the place of what one draw has."""
+    """Evaluate random scores; known expected values replace those of the draw."""
     known = chance(protocol, judgements, options)
     drawn = protocol.evaluate(judgements, replace(resampling, n=0), options)
-    told = all(key in known and estimate.value is not None for key, estimate in drawn.estimates.items())
-    # What is known has no interval: the draw's is made only where a warning may come with it.
-    if not (told and resampling.studentised and not drawn.excluded and np.ptp(judgements.group)):
+    is_known = all(key in known and estimate.value is not None for key, estimate in drawn.estimates.items())
+    # Expected values have no interval; the draw's interval is computed only where it may give a warning.
+    if not (is_known and resampling.studentised and not drawn.excluded and np.ptp(judgements.group)):
         drawn = protocol.evaluate(judgements, resampling, options)
     outcome = _without(blind, drawn)
     estimates = {
@@ -218,11 +217,11 @@ def _expected(
 
 
 def _rivals(
-    column: Column, judged: Mapping[Column, Judgements], outcomes: Mapping[Column, Outcome]
+    column: AlignedColumn, judged: Mapping[AlignedColumn, Judgements], outcomes: Mapping[AlignedColumn, Outcome]
 ) -> dict[str, Tested | None]:
-    """The controls that a metric is held against: not those that see the gold, nor one that is the metric itself.
+    """Return the controls that a metric is compared with: neither oracle controls nor a control with its own scores.
 
-    `overlap` is a control too. None stands for the expectation of random scores.
+    None stands for the expected value of random scores.
     """
     return {
         other.name: None if other.is_random else (rows, outcomes[other])
@@ -231,30 +230,30 @@ def _rivals(
     }
 
 
-def _same_scores(column: Column, other: Column) -> bool:
-    """Whether two columns have the same score on every row: columns that order all rows alike have equal areas too."""
+def _same_scores(column: AlignedColumn, other: AlignedColumn) -> bool:
     return np.array_equal(column.score, other.score, equal_nan=True)
 
 
-def _with_same(row: results.Row, column: Column, columns: Sequence[Column]) -> results.Row:
-    """The row of a metric with the controls that have its scores."""
+def _with_same(row: results.Row, column: AlignedColumn, columns: Sequence[AlignedColumn]) -> results.Row:
     controls = [other for other in columns if other.kind == "control" and column.kind == "metric"]
     return row.model_copy(update={"same_scores": [other.name for other in controls if _same_scores(column, other)]})
 
 
 def column_of(measure: Measure) -> results.Column:
-    """The column of a measure in a table."""
+    """Return the table column of a measure."""
     return results.Column(key=measure.key, label=measure.label, scale=measure.scale, digits=measure.digits)
 
 
-def _row(frame: Frame, column: Column, outcome: Outcome, signed: Mapping[str, object], beside: Beside) -> results.Row:
+def _row(
+    frame: Frame, column: AlignedColumn, outcome: Outcome, signed: Mapping[str, object], published: PublishedValues
+) -> results.Row:
     statuses = Counter(str(column.statuses[frame.numbers[row]]) for row in outcome.unscored_rows)
-    published = beside.values.get(column.name, {}) if column.kind == "metric" else {}
+    values = published.values.get(column.name, {}) if column.kind == "metric" else {}
     return results.Row(
         metric=column.name,
         kind=column.kind,
         values={
-            key: results.Value(**vars(estimate), published=published.get(key))
+            key: results.Value(**vars(estimate), published=values.get(key))
             for key, estimate in outcome.estimates.items()
         },
         total=outcome.total + sum(frame.excluded.values()),
@@ -270,7 +269,7 @@ def _row(frame: Frame, column: Column, outcome: Outcome, signed: Mapping[str, ob
 
 
 def resampling_of(config: RunConfig) -> Resampling:
-    """How a run's intervals are made."""
+    """Return the resampling of a run's intervals."""
     interval = config.interval
     return Resampling(interval.resamples, interval.seed, interval.level, interval.method, interval.fewest)
 
@@ -280,35 +279,35 @@ DETECTORS: Mapping[str, Callable[[Floats, Floats], Floats]] = {
     ANY_SUPPORT: lambda gold, held: (gold > 0).astype(np.float64),
     EVIDENCE_SHARE: lambda gold, held: np.where(gold > 0, held, 0.0),
 }
-"""The score of each detector, from the levels (n,) and the shares of an evidence set that the rows hold (n,).
+"""The scores of each perfect detector, from the levels (n,) and the shares of an evidence set in the rows (n,).
 
-Full support in a text is a whole evidence set of a full citation, whatever level the rule for evidence gives its parts.
+A row has full support where it holds a whole evidence set of a citation with full support.
 """
 
 
 def perfect(
     frame: Frame, protocol: Protocol, options: Mapping[str, str], resampling: Resampling, keys: Sequence[str]
 ) -> Perfect | None:
-    """The values of perfect detectors under the measures `keys`, without intervals; undefined ones are left out.
+    """Return the defined values of perfect detectors under the measures `keys`, without intervals.
 
-    None where rows are not parts of what was judged: citations, rated texts, documents of one chunk, data without
-    evidence. There the labels are the annotators' own.
+    None where annotators judged the rows themselves: citations, rated texts, documents of one chunk, and data without
+    evidence.
     """
     if frame.held is None:
         return None
     values: dict[str, dict[str, float]] = {}
     for name, detector in DETECTORS.items():
         judged = frame.judgements(detector(frame.gold, frame.held))
-        found = protocol.evaluate(judged, replace(resampling, n=0), options).estimates
+        estimates = protocol.evaluate(judged, replace(resampling, n=0), options).estimates
         for key in keys:
-            if (value := found[key].value) is not None:
+            if (value := estimates[key].value) is not None:
                 values.setdefault(key, {})[name] = value
     full = frame.gold == 2
     return Perfect(values=values, full=int(full.sum()), incomplete=int((full & (frame.held < 1)).sum()))
 
 
 class PublishedTable(Strict):
-    """One table: for each metric, the printed value of each measure, `scale` times the raw one."""
+    """A published table: by metric and measure, the printed value, which is `scale` times the raw value."""
 
     values: dict[str, dict[str, float]]
     source: str = ""
@@ -316,21 +315,21 @@ class PublishedTable(Strict):
 
 
 class PublishedPaper(Strict):
-    """What one paper reports on one data set in one unit; split None: beside every split.
+    """The values that one paper reports on one data set in one unit; split None stands for every split.
 
-    One YAML file per paper in configs/published::
+    There is one YAML file per paper in configs/published::
 
         dataset: frank          the data set's name
-        split: all              optional: the only split that the values are for
+        split: all              optional: the split of the values
         unit: rating            chunk, citation or rating
         source: where the values are from
-        levels: {full: 10}      optional: counts to add to the source, where the paper's rows are no split of ours
+        levels: {full: 10}      optional: level counts to add to the source
         tables:
           correlation:          a protocol
             source: Table 3     optional, added to the source
-            scale: 100          optional: what the printed values were multiplied by
+            scale: 100          optional: factor of the printed values
             values:
-              BLEU: {partial_pearson: 0.10}      a metric's name in our tables, and the protocol's measures
+              BLEU: {partial_pearson: 0.10}      metric, and its value by measure
     """
 
     dataset: str
@@ -341,17 +340,17 @@ class PublishedPaper(Strict):
     levels: dict[str, int] = Field(default_factory=dict)
 
 
-class Beside(Strict):
-    """What to print beside a run's own values: where from, and metric to measure to value, in the run's raw units."""
+class PublishedValues(Strict):
+    """Published values to print beside a run's values: their source, and raw values by metric and measure."""
 
     source: str = ""
     values: dict[str, dict[str, float]] = Field(default_factory=dict)
 
 
-def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> Beside:
-    """The values published for this data and protocol; empty where there are none.
+def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> PublishedValues:
+    """Return the values published for this data and protocol; empty where there are none.
 
-    Raises `UserError` for a file in configs/published that cannot be used.
+    Raises `UserError` for an invalid file in configs/published.
     """
     for path in published_files():
         paper = read_published(path)
@@ -360,15 +359,15 @@ def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> Beside
             values = {metric: {key: v / table.scale for key, v in row.items()} for metric, row in table.values.items()}
             source = ", ".join(filter(None, (paper.source, table.source)))
             counts = " / ".join(f"{name} {count:,}" for name, count in paper.levels.items())
-            return Beside(source=f"{source} (on {counts})" if counts else source, values=values)
-    return Beside()
+            return PublishedValues(source=f"{source} (on {counts})" if counts else source, values=values)
+    return PublishedValues()
 
 
 def published_files() -> list[Path]:
-    """The YAML files of published values, the user's first; `UserError` where one has the name of a shipped one."""
+    """List the YAML files of published values, the user's first; raises `UserError` for the name of a shipped file."""
     return [path for name in variants("published") if (path := config_file("published", name))]
 
 
 def read_published(path: Path) -> PublishedPaper:
-    """Read one file; `UserError` names the setting that is wrong."""
+    """Read one file; raises `UserError` that names a wrong setting."""
     return validated(PublishedPaper, read_yaml(path), str(path))

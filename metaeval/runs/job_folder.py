@@ -1,4 +1,4 @@
-"""Job folders: each job's files and their manifest, in a folder that is named by what was done and a hash of how."""
+"""Job folders: the files of a job and their manifest, in a folder named by data, analysis and a hash of the job."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from metaeval.errors import UserError, unknown
 from metaeval.files import atomic_write, safe_name, sha256_file, sha256_json, write_text
 from metaeval.reading import json_objects, read_object
 from metaeval.report.result import Data
-from metaeval.runs.columns import FILE_PREFIX, Column
+from metaeval.runs.columns import FILE_PREFIX, AlignedColumn
 from metaeval.runs.prepared_run import Job, RatedSet
 from metaeval.scoring.contract import Status
 from metaeval.scoring.scorefile import manifest_path
@@ -43,7 +43,7 @@ _VERSIONED = (
 
 
 class Kept(StrEnum):
-    """What a manifest says of a file beside it."""
+    """The state of a file according to the manifest beside it."""
 
     SAME = "the file is as it was written"
     CHANGED = "the file has changed since it was written"
@@ -55,22 +55,24 @@ class Kept(StrEnum):
 
 @dataclass(frozen=True)
 class Command:
-    """A command that writes a job. name: as it is typed behind `metaeval`. options: its own that are set, by name."""
+    """A command that writes a job. name: as typed after `metaeval`. options: its own options that are set, by name."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def manifest(config: RunConfig, command: Command, data: Iterable[Data], written: Sequence[Path]) -> dict[str, Any]:
-    """What made these files, as JSON: settings, time, machine, versions, and the SHA-256 of all that went in and out.
+    """Return a manifest as JSON: settings, time, machine, versions, and the SHA-256 of input and output files.
 
-    analysis: the command, its own options that were set, and the run's settings that are no defaults. files: each
-    written file's hash, by its name in its folder. scores: that of every score file read, and of its own manifest, by
-    path. data: the content hash of what was judged. Result files hold none of this but the last.
+    analysis: the command, its own options that were set, and the run's settings that differ from their defaults. files:
+    hash of each written file, by name. scores: hashes of the score files that were read and of their manifests, by
+    path. data: content hashes of the judged data.
     """
     named = [Path(name.removeprefix(FILE_PREFIX)) for name in config.metrics if name.startswith(FILE_PREFIX)]
     read = [(file, manifest_path(file)) for file in named]
-    settings = {key: value for key, value in changed(config).items() if key != "trust_config"}  # nobody may hand it on
+    settings = {
+        key: value for key, value in changed(config).items() if key != "trust_config"
+    }  # a manifest must not pass it on
     return {
         "command": command.name,
         "analysis": {"name": command.name, "options": _plain(command.options), "settings": _plain(settings)},
@@ -78,8 +80,8 @@ def manifest(config: RunConfig, command: Command, data: Iterable[Data], written:
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": sys.version.split()[0],
         "machine": f"{platform.system()} {platform.machine()}",
-        "versions": {name: found for name in _VERSIONED if (found := installed(name))},
-        "data": {f"{one.name}/{one.split}": one.fingerprint for one in data},
+        "versions": {name: number for name in _VERSIONED if (number := installed(name))},
+        "data": {f"{summary.name}/{summary.split}": summary.fingerprint for summary in data},
         "scores": {str(path): sha256_file(path) for file in read for path in file if path.is_file()},
         "files": {path.name: sha256_file(path) for path in written},
     }
@@ -93,36 +95,36 @@ def write_manifests(
     read: Mapping[str, Any] | None = None,
     folder: Path | None = None,
 ) -> None:
-    """Write a manifest into each folder of the written files, and into the job's. read: what it says besides.
+    """Write a manifest into each folder of the written files, and into the job's. read: its further fields.
 
-    Files that an earlier run left in the folder stay listed, under `earlier`: their settings were others.
+    Files that an earlier run with other settings left in the folder stay listed, under `earlier`.
     """
     judged = list(data)
     for place in dict.fromkeys([*([folder] if folder else []), *(path.parent for path in written)]):
-        own = [path for path in written if path.parent == place]
-        made = {**manifest(config, command, judged, own), **(read or {})}
-        made["earlier"] = {
-            name: found
-            for name, found in listed_files(read_manifest(place)).items()
-            if name not in made["files"] and (place / name).is_file()
+        files = [path for path in written if path.parent == place]
+        content = {**manifest(config, command, judged, files), **(read or {})}
+        content["earlier"] = {
+            name: sha256
+            for name, sha256 in listed_files(read_manifest(place)).items()
+            if name not in content["files"] and (place / name).is_file()
         }
-        # Inside a field the order stays: that of a setting's own settings can stand in a signature.
-        write_text(place / NAME, json.dumps(dict(sorted(made.items())), indent=1) + "\n", update=True)
+        # Fields are sorted, their contents are not: the order of nested settings can be part of a signature.
+        write_text(place / NAME, json.dumps(dict(sorted(content.items())), indent=1) + "\n", update=True)
 
 
 def check(path: Path) -> Kept:
-    """Hold a written file against the manifest beside it."""
-    found = read_manifest(path.parent)
-    if not found:
+    """Compare a written file with the manifest beside it."""
+    content = read_manifest(path.parent)
+    if not content:
         return Kept.UNREADABLE if os.path.lexists(path.parent / NAME) else Kept.NO_MANIFEST
-    known = listed_files(found).get(path.name)
+    known = listed_files(content).get(path.name)
     if known is None:
         return Kept.UNLISTED
     return Kept.SAME if sha256_file(path) == known else Kept.CHANGED
 
 
 def read_manifest(folder: Path) -> Mapping[str, Any]:
-    """A folder's manifest, empty where there is none that can be read: a broken one must not stop the next run."""
+    """Return a folder's manifest; empty if it is missing or broken, which must not stop the next run."""
     try:
         return read_object(folder / NAME)
     except UserError:
@@ -130,46 +132,46 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
-    """The settings of the run that a folder's manifest describes, empty where it cannot be read."""
-    found = read_manifest(folder).get("config")
-    settings = dict(found) if isinstance(found, dict) else {}
+    """Return the settings of the run from a folder's manifest; empty if it cannot be read."""
+    config = read_manifest(folder).get("config")
+    settings = dict(config) if isinstance(config, dict) else {}
     if "evidence_threshold" in settings:  # of earlier versions, which had one rule for evidence
         settings["evidence"] = {"rule": "touched"}
     return settings
 
 
 def completed_run(settings: Mapping[str, Any], where: str, trust: bool) -> RunConfig:
-    """The configuration of a completed run, from its manifest. Its intervals are not computed again.
+    """Return the configuration of a completed run from its manifest.
 
-    So a method of intervals that earlier versions had is not refused.
+    Its intervals are not recomputed, so that their method may be one of earlier versions.
     """
     return validated(RunConfig, {**settings, "interval": {}, "trust_config": trust}, where)
 
 
 def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """The files' hashes by name, those of earlier runs and exported ones too; paths to other folders are left out."""
+    """Return the hashes of a manifest's files by name, with earlier and exported ones, without other folders."""
     listed = [manifest.get(key) for key in ("earlier", "exported", "files")]
-    named = [pair for found in listed if isinstance(found, dict) for pair in found.items()]
+    named = [pair for hashes in listed if isinstance(hashes, dict) for pair in hashes.items()]
     return {name: str(value) for name, value in named if Path(name).name == name}
 
 
 def written_files(folder: Path) -> list[Path]:
-    """The files of a job that are there, those in folders below too, as its manifests list them; sorted."""
-    made = [path.parent for path in folder.rglob(NAME)]
-    listed = [place / name for place in made for name in listed_files(read_manifest(place))]
+    """Return the existing files of a job and of its subfolders, as their manifests list them; sorted."""
+    folders = [path.parent for path in folder.rglob(NAME)]
+    listed = [place / name for place in folders for name in listed_files(read_manifest(place))]
     return sorted(path for path in listed if path.is_file())
 
 
 def list_exported(written: Iterable[Path]) -> None:
-    """List files that were made of a job's own in the manifests of their folders."""
+    """Add exported files to the manifests of their folders."""
     for path in written:
-        if made := {**read_manifest(path.parent)}:
-            made["exported"] = {**made.get("exported", {}), path.name: sha256_file(path)}
-            write_text(path.parent / NAME, json.dumps(made, indent=1, sort_keys=True) + "\n", update=True)
+        if content := {**read_manifest(path.parent)}:
+            content["exported"] = {**content.get("exported", {}), path.name: sha256_file(path)}
+            write_text(path.parent / NAME, json.dumps(content, indent=1, sort_keys=True) + "\n", update=True)
 
 
 def installed(package: str) -> str | None:
-    """The version of an installed package."""
+    """Return the version of a package; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -182,27 +184,28 @@ _HASH = re.compile(r"-[0-9a-f]{8}\Z")
 
 
 _ELSEWHERE = frozenset({"data", "results", "store", "budget", "executor"})
-"""Settings of a run on which no file of its job depends: the data's content stands in the signatures."""
+"""Settings on which no file of a job depends; the content of the data is in the signatures."""
 
-_BESIDE = frozenset(
+_OUTPUT_OPTIONS = frozenset(
     {"output", "full", "json", "junit", "markdown", "format", "trust_config"}
     | {"model", "record", "replay", "requests", "batch", "base_url", "ask_again"}
 )
-"""Options on which no file of a job depends: what is printed or also written, and where a chat model's replies are."""
+"""Options on which no file of a job depends: what is printed or exported, and the source of a chat model's replies."""
 
 
 def job_folder(
     parent: Path, parts: Iterable[str], signatures: Iterable[str], command: Command, *configs: RunConfig
 ) -> Path:
-    """PARENT/PART-...-HASH. No two jobs write to one folder: the hash is of all that their files depend on.
+    """Return PARENT/PART-...-HASH, whose hash covers everything on which the job's files depend.
 
-    That is the signatures, and of the command's options and of the runs' settings those that are no defaults, with the
-    content of the files that they name. Where all are defaults, it is of the signatures alone.
+    It covers the signatures, and the options and settings that differ from their defaults, with the content of the
+    files that they name; with defaults only, it covers the signatures alone.
     """
     name = "-".join(safe_name(part) for part in parts)
-    options = {key: value for key, value in command.options.items() if key not in _BESIDE}
+    options = {key: value for key, value in command.options.items() if key not in _OUTPUT_OPTIONS}
     settings = [
-        {key: value for key, value in changed(config).items() if key not in _ELSEWHERE | _BESIDE} for config in configs
+        {key: value for key, value in changed(config).items() if key not in _ELSEWHERE | _OUTPUT_OPTIONS}
+        for config in configs
     ]
     identity: object = sorted(set(signatures))
     if options or any(settings):
@@ -211,7 +214,7 @@ def job_folder(
 
 
 def changed(settings: BaseModel) -> dict[str, Any]:
-    """The settings that are not at their defaults, those too that a dump leaves out."""
+    """Return the settings that differ from their defaults, including those that a dump excludes."""
     return {
         name: changed(value) if isinstance(value, BaseModel) else value
         for name, value in settings
@@ -220,11 +223,11 @@ def changed(settings: BaseModel) -> dict[str, Any]:
 
 
 def _plain(value: Any, content: bool = False) -> Any:
-    """A value as JSON has it. content: files are named by their SHA-256, not by their path."""
+    """Convert a value to JSON types. content: replace paths of files by their SHA-256."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one, content) for key, one in value.items()}
+        return {str(key): _plain(element, content) for key, element in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one, content) for one in value]
+        return [_plain(element, content) for element in value]
     if content and isinstance(value, str) and value.startswith(FILE_PREFIX):
         return _plain(Path(value.removeprefix(FILE_PREFIX)), content)
     if isinstance(value, Path):
@@ -242,27 +245,27 @@ def close_job(
     written: Sequence[Path],
     read: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the manifest of the job's folder and of each other that was written to; point RESULTS/latest at the job's.
+    """Write the manifests of the job's folder and of other written folders, and point RESULTS/latest to the job's.
 
-    read: what the manifest says besides of what was read.
+    read: further fields of the manifest.
     """
     write_manifests(config, command, data, written, read, folder)
     pointer = config.results / LATEST
-    beside = pointer.with_name(f".{LATEST}.{os.getpid()}")
-    # A pointer is a convenience: where links cannot be made, and where a folder has its name, there is none.
+    link = pointer.with_name(f".{LATEST}.{os.getpid()}")
+    # The pointer is a convenience: it is omitted where links are impossible, and where a folder has its name.
     with contextlib.suppress(OSError):
-        beside.symlink_to(os.path.relpath(folder, config.results), target_is_directory=True)
+        link.symlink_to(os.path.relpath(folder, config.results), target_is_directory=True)
         try:
-            os.replace(beside, pointer)
+            os.replace(link, pointer)
         finally:
-            beside.unlink(missing_ok=True)
+            link.unlink(missing_ok=True)
 
 
-def write_pairs(source: Job | RatedSet, columns: Sequence[Column], path: Path) -> None:
-    """Write what was judged, with every score: a line about the job, then one a row in the order of ids.
+def write_pairs(source: Job | RatedSet, columns: Sequence[AlignedColumn], path: Path) -> None:
+    """Write the judged rows with every score as JSON lines: one line about the job, then rows in the order of ids.
 
-    A row has its ids (of statement, document and chunk; their texts are in the data that the first line names), its
-    level or rating, and of each column the score, or the status that says why there is none, and the tokens cut.
+    A row has its ids (of statement, document and chunks; the data of the first line hold the texts), its level or
+    rating, and for each column the score, or the status of an unscored row, and the number of tokens cut.
     """
     head: dict[str, object] = {"schema": PAIRS_SCHEMA, "columns": [column.name for column in columns]}
     head["controls"] = [column.name for column in columns if column.kind == "control"]
@@ -289,14 +292,14 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[Column], path: Path) -
 
 
 def _numerals(score: NDArray[np.float64]) -> list[str]:
-    """Scores as JSON, null where one is missing; -0.0 is 0.0. Each distinct score is written once."""
+    """Convert scores to JSON numerals, null for NaN and 0.0 for -0.0. Each distinct score is converted once."""
     distinct, place = np.unique(score + 0.0, return_inverse=True)
     texts = [repr(value) if value == value else "null" for value in distinct.tolist()]
     return [texts[number] for number in place.tolist()]
 
 
-def _remarks(columns: Sequence[Column], number: int) -> str:
-    """Why a row lacks scores, and what of it was cut, as further fields of its line."""
+def _remarks(columns: Sequence[AlignedColumn], number: int) -> str:
+    """Return further JSON fields of a row: why scores are missing, and how many tokens were cut."""
     statuses = {column.name: column.statuses[number] for column in columns}
     missing = {name: str(status) for name, status in statuses.items() if status is not Status.OK}
     cut = {column.name: column.cut[number] for column in columns if number in column.cut}
@@ -305,7 +308,7 @@ def _remarks(columns: Sequence[Column], number: int) -> str:
 
 
 def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any]]]:
-    """What `write_pairs` wrote: the line about the job, and the rows. `UserError` where it is not such a file."""
+    """Read a file of `write_pairs`: the line about the job, and the rows; raises `UserError` for another file."""
     lines = (value for _, value in json_objects(path, ""))
     head = next(lines, {})
     if head.get("schema") != PAIRS_SCHEMA:
@@ -313,9 +316,11 @@ def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any
     return head, lines
 
 
-def _rated_row(own: str, group: str, system: str, gold: float) -> str:
-    """The line of a rating without its end: the fields of a row are encoded one by one, which is faster."""
-    return f'{{"id": {_ENCODER.encode(own)}, "group": {_text(group)}, "system": {_text(system)}, "rating": {gold!r}'
+def _rated_row(rating_id: str, group: str, system: str, gold: float) -> str:
+    """Return the line of a rating without its end; encoding field by field is faster."""
+    return (
+        f'{{"id": {_ENCODER.encode(rating_id)}, "group": {_text(group)}, "system": {_text(system)}, "rating": {gold!r}'
+    )
 
 
 def _judged_row(job: Job, number: int) -> dict[str, object]:
@@ -340,7 +345,7 @@ _text = lru_cache(maxsize=BLOCK)(_ENCODER.encode)
 
 @dataclass(frozen=True)
 class DoneJob:
-    """A job folder, read back. name: below the results folder. kept: what its manifest says of its files."""
+    """A job folder as read back. name: path below the results folder. files: state of each file of the manifest."""
 
     name: str
     folder: Path
@@ -352,44 +357,46 @@ class DoneJob:
 
     @property
     def hash(self) -> str:
-        """The short hash of how it was done, with which its folder's name ends."""
+        """The short hash with which the folder's name ends."""
         return self.folder.name.rpartition("-")[2]
 
 
 def is_hash(text: str) -> bool:
-    """Whether this is meant as the hash of a job, or its beginning."""
+    """Return whether a text may be the hash of a job, or the beginning of one."""
     return re.fullmatch(r"[0-9a-f]{4,8}", text) is not None
 
 
 def done_jobs(results: Path) -> list[DoneJob]:
-    """Every job below a results folder, the newest first. Folders without a manifest are none."""
-    found = [
+    """Return every job below a results folder, the newest first; a job has a manifest."""
+    jobs = [
         _done(results, path.parent)
         for path in sorted(results.rglob(NAME))
         if _HASH.search(path.parent.name) and not path.is_symlink() and not path.parent.is_symlink()
     ]
-    return sorted(found, key=lambda job: job.finished, reverse=True)
+    return sorted(jobs, key=lambda job: job.finished, reverse=True)
 
 
 def _done(results: Path, folder: Path) -> DoneJob:
-    made = read_manifest(folder)
-    config, data = made.get("config"), made.get("data")
+    content = read_manifest(folder)
+    config, data = content.get("config"), content.get("data")
     metrics = config.get("metrics") if isinstance(config, dict) else None
     return DoneJob(
         name=folder.relative_to(results).as_posix(),
         folder=folder,
-        command=str(made.get("command", "run")),
+        command=str(content.get("command", "run")),
         data=[str(name) for name in data] if isinstance(data, dict) else [],
         metrics=[str(name) for name in metrics] if isinstance(metrics, list) else [],
-        finished=str(made.get("finished", "")),
-        files={name: check(folder / name) if (folder / name).is_file() else Kept.GONE for name in listed_files(made)},
+        finished=str(content.get("finished", "")),
+        files={
+            name: check(folder / name) if (folder / name).is_file() else Kept.GONE for name in listed_files(content)
+        },
     )
 
 
 def find_job(results: Path, name: str) -> DoneJob:
-    """The job of that name, of the one name that begins so or whose hash does, or the latest.
+    """Find a job by its name, the beginning of its name or of its hash, or `latest`.
 
-    Raises `UserError` that names those that are known.
+    Raises `UserError` that lists the known jobs.
     """
     jobs = done_jobs(results)
     if name == LATEST and jobs:
@@ -402,8 +409,7 @@ def find_job(results: Path, name: str) -> DoneJob:
         raise UserError(f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Write more of the name.")
     if not jobs:
         raise UserError(
-            f"There is no job in {results} yet: type 'metaeval run', or name its folder with --results (in Python: "
-            "results=)."
+            f"{results} has no job yet: type 'metaeval run', or name its folder with --results (in Python: results=)."
         )
     if not fitting:
         raise unknown("job", name, [job.name for job in jobs], f"Type 'metaeval results list --results {results}'.")
@@ -411,16 +417,15 @@ def find_job(results: Path, name: str) -> DoneJob:
 
 
 def remove_job(results: Path, job: DoneJob) -> int:
-    """Delete the files that a job wrote, and its folder; the number of files.
+    """Delete a job's folder, and return the number of deleted files.
 
-    Raises `UserError`, and deletes nothing, where the folder holds a file that the job did not write as it is.
+    Raises `UserError`, and deletes nothing, where the folder holds a file that the job did not write or that changed.
     """
     here = {path.relative_to(job.folder).as_posix() for path in job.folder.rglob("*") if not path.is_dir()}
-    made = [path.parent for path in job.folder.rglob(NAME)]
-    listed = [folder / name for folder in made for name in listed_files(read_manifest(folder))]
-    kept = [path for path in listed if path.name == NAME or (path.is_file() and check(path) is Kept.SAME)]
-    own = {path.relative_to(job.folder).as_posix() for path in (*(folder / NAME for folder in made), *kept)}
-    if strange := sorted(here - own):
+    manifests = job.folder.rglob(NAME)
+    unchanged = [path for path in written_files(job.folder) if path.name == NAME or check(path) is Kept.SAME]
+    written = {path.relative_to(job.folder).as_posix() for path in (*manifests, *unchanged)}
+    if strange := sorted(here - written):
         raise UserError(
             f"{job.folder} holds {strange[0]}, which the job did not write as it is now: move it away, or delete the "
             "folder yourself. Nothing was deleted."

@@ -1,4 +1,4 @@
-"""The metrics that are held against each other: their scores on the rows of one data set, and a sheet about them."""
+"""Panels: the scores of several metrics on the rows of one data set, and tables about them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,8 @@ from metaeval.report.cells import units
 from metaeval.report.notes import few_of, footer, made_of
 from metaeval.report.result import Data, Interval, IntervalMethod, Result
 from metaeval.report.table import Group, Note, Record, Scalar, Table, TableRow, blocks_of, place_of, table_of
-from metaeval.runs.columns import FILE_PREFIX, Column, named_metrics, rated_columns, scored_columns
-from metaeval.runs.evaluation import (
-    Asked,
-    Readable,
-    find_protocols,
-    readable_protocols,
-    resampling_of,
-    said_settings,
-)
+from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, named_metrics, rated_columns, scored_columns
+from metaeval.runs.evaluation import Asked, Readable, find_protocols, footer_settings, readable_protocols, resampling_of
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress
 from metaeval.runs.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.scoring.scorefile import SUFFIXES
@@ -33,36 +26,33 @@ from protocols.contract import Judgements, Measure, Protocol, Resampling
 
 @dataclass(frozen=True)
 class Panel:
-    """Metrics in the order asked for, and what they were asked about: pairs, or rated texts.
-
-    protocols: those of the run.
-    """
+    """The scores of the run's metrics, in the run's order, on pairs or rated texts. protocols: those of the run."""
 
     config: RunConfig
     source: Job | RatedSet
-    columns: list[Column]
+    columns: list[AlignedColumn]
     protocols: Sequence[Asked]
 
     @property
     def resampling(self) -> Resampling:
-        """How the run's intervals are made."""
+        """The resampling of the run's intervals."""
         return resampling_of(self.config)
 
     @cached_property
     def readable(self) -> Readable:
-        """The run's protocols that distinguish metrics on the data; `UserError` where none does."""
+        """The run's protocols that distinguish metrics on the data; raises `UserError` where none does."""
         return readable_protocols(self.protocols, self.source)
 
 
 def as_metrics(names: Sequence[str]) -> list[str]:
-    """Metrics as a run names them: a path to scores gets its prefix, everything else is a name already."""
+    """Prefix the paths of score files as a run names them; leave names of metrics as they are."""
     ends = (*SUFFIXES, *TABLES)
     return [f"{FILE_PREFIX}{name}" if name.endswith(ends) and ":" not in name else name for name in names]
 
 
 def load_panel(
     config: RunConfig,
-    asked: bool,
+    named: bool,
     least: int = 2,
     progress: MetricProgress | None = None,
     ratings: Ratings | None = None,
@@ -70,37 +60,34 @@ def load_panel(
 ) -> Panel:
     """Score the data with the run's metrics; on a rated set, take their published scores.
 
-    asked: the metrics were named; else all those of a rated set are taken. least: how many there must be. ratings: in
-    place of the run's data set. metrics: those of the run, where they are loaded already.
-
-    Raises `UserError` for a wrong setting, a metric named twice, and fewer metrics than `least`, before anything is
-    scored.
+    named: whether the user named the metrics; otherwise all those of a rated set are taken. least: minimum number of
+    metrics. ratings: replaces the run's data set. metrics: those of the run, if they are loaded already. Raises
+    `UserError` for a wrong setting, a metric named twice, and too few metrics, before anything is scored.
     """
     protocols = find_protocols(config)
     rated = ratings is not None or find_dataset(config.dataset, config)[0].kind == "ratings"
-    names = config.metrics if asked or not rated else ()
+    names = config.metrics if named or not rated else ()
     files = any(name.startswith(FILE_PREFIX) for name in names)  # one file may hold several metrics
-    if asked or not rated:
+    if named or not rated:
         _check_number(names, 1 if files else least)
     if rated:
-        source = prepare_ratings(config, ratings)
-        columns = rated_columns(source, names)
-        _check_number([column.name for column in columns], least)
-        return Panel(config, source, columns, protocols)
-    metrics = metrics or named_metrics(config)
-    job = prepare(config)
-    columns = scored_columns(job, metrics, progress)
-    _check_number([column.name for column in columns], least)
-    return Panel(config, job, columns, protocols)
+        rated_set = prepare_ratings(config, ratings)
+        panel = Panel(config, rated_set, rated_columns(rated_set, names), protocols)
+    else:
+        metrics = metrics or named_metrics(config)
+        job = prepare(config)
+        panel = Panel(config, job, scored_columns(job, metrics, progress), protocols)
+    _check_number([column.name for column in panel.columns], least)
+    return panel
 
 
-def judged(frame: Frame, column: Column) -> Judgements:
-    """A metric's scores beside the gold."""
+def judged(frame: Frame, column: AlignedColumn) -> Judgements:
+    """Return a metric's scores with the gold of the same rows."""
     return frame.judgements(column.score[frame.numbers])
 
 
-def headline(protocol: Protocol, frame: Frame, column: Column) -> Measure:
-    """The measure that the protocol's metrics are ranked by on these rows: its usual one, or the first of its table."""
+def headline(protocol: Protocol, frame: Frame, column: AlignedColumn) -> Measure:
+    """Return the measure by which the protocol ranks metrics on these rows."""
     return protocol.measure(protocol.ranked_by(protocol.shown(judged(frame, column))))
 
 
@@ -129,26 +116,26 @@ def make_sheet(
     intervals: bool = True,
     method: IntervalMethod | None = None,
 ) -> Table:
-    """A sheet about a panel.
+    """Make a table about a panel's metrics, with the standard notes and one signature per metric.
 
-    chosen: the analysis's own settings, which go into its signatures. table: heading of the names, headings of the
-    columns, lines. groups: headings over those. notes: those that say nothing are left out. data: what was judged,
-    where that is more than the frame. intervals: the numbers depend on resampling. method: of the intervals, where it
-    is not the run's.
+    chosen: the analysis's own settings, which enter the signatures. table: the heading of the names, the headings of
+    the columns, and the rows. groups: headings above these. notes: empty ones are left out. data: summary of the data
+    (None: of the frame). intervals: whether the numbers depend on resampling. method: of the intervals (None: the
+    run's).
     """
     data, method = data or frame.summary, method or panel.config.interval.method
     settings: dict[str, Scalar] = {**{key: str(value) for key, value in frame.fields.items()}, **chosen}
-    made: dict[str, object] = {**chosen}
+    signed: dict[str, object] = {**chosen}
     if intervals:
         interval = panel.config.interval
         settings |= interval.drawn() | {"method": method}
-        made |= resampled_fields(interval.level, interval.resamples, interval.seed, method, interval.fewest)
-    made |= versions("metaeval", "numpy", "scipy")
+        signed |= resampled_fields(interval.level, interval.resamples, interval.seed, method, interval.fewest)
+    signed |= versions("metaeval", "numpy", "scipy")
     stub, headings, rows = table
     footer = [note for note in (*notes, *_standard(panel, frame, data, intervals, method)) if note.text or note.items]
     return table_of(
         *(name, title, data, (stub, headings, blocks_of(rows)), records, footer),
-        (signature({**frame.fields, **column.fields, **made}) for column in panel.columns),
+        (signature({**frame.fields, **column.fields, **signed}) for column in panel.columns),
         unit=frame.unit,
         settings=settings,
         subtitle=place_of(data, units(frame.unit)),
@@ -158,21 +145,14 @@ def make_sheet(
 
 
 def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool, method: IntervalMethod) -> tuple[Note, ...]:
-    """The report's own lines on data, settings and resampling."""
-    made = Interval(**{**panel.config.interval.model_dump(), "method": method})
-    labels = ("data", "settings")
-    said = Result(
-        protocol="",
-        title="",
-        unit=frame.unit,
-        settings=said_settings(frame),
-        data=data,
-        interval=made,
-        columns=[],
-        rows=[],
+    """Return the report's notes on data, settings and resampling."""
+    interval = Interval(**{**panel.config.interval.model_dump(), "method": method})
+    settings = footer_settings(frame)
+    result = Result(
+        protocol="", title="", unit=frame.unit, settings=settings, data=data, interval=interval, columns=[], rows=[]
     )
-    notes = tuple(note for note in footer(said) if note.label in labels)
+    notes = tuple(note for note in footer(result) if note.label in ("data", "settings"))
     if not intervals:
         return notes
-    uncertain = Note("uncertainty", made_of(made, data.groups)), Note("few groups", few_of(made, data.groups))
+    uncertain = Note("uncertainty", made_of(interval, data.groups)), Note("few groups", few_of(interval, data.groups))
     return (*notes, *uncertain)

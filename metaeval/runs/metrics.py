@@ -1,4 +1,4 @@
-"""Metrics by name: found, checked before any work; where a run scores; and a job scored with several."""
+"""Load metrics by name, choose the processes that score, and score a job with several metrics."""
 
 from __future__ import annotations
 
@@ -39,12 +39,11 @@ _VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
 
 @contextmanager
 def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
-    """The processes in which the run scores, started when they are needed; None where this one does."""
+    """Yield the processes that score, which start when they are first needed; None where this process scores."""
     if config.executor.name == "ray":
         from metaeval.scoring.executors.ray import RayPool
 
-        asked = config.executor
-        with closing(RayPool(asked.address, asked.workers, asked.most)) as actors:
+        with closing(RayPool(config.executor.address, config.executor.workers, config.executor.most)) as actors:
             yield actors
         return
     if config.executor.alone:
@@ -63,27 +62,27 @@ def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
 
 
 def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute:
-    """Where metrics that share a job are scored: in the pool, but for a metric that one process alone may run.
+    """Return the function that scores metrics which share a job: in the pool, or here for a metric of the driver.
 
-    How fast they are is kept.
+    Its pace is stored.
     """
     if pool is None or any(metric.where == "driver" for metric in metrics):
         return timed(Work(metrics).run, metrics)
-    asked = partial(pool.run, recipe_of(names, metrics, config))
+    execute = partial(pool.run, recipe_of(names, metrics, config))
     if config.executor.name == "ray":  # its workers may be on other machines
-        return asked
-    return timed(asked, metrics, pool.size, pool.size if config.executor.devices else 1)
+        return execute
+    return timed(execute, metrics, pool.size, pool.size if config.executor.devices else 1)
 
 
 def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> WorkerRecipe:
-    """What another process makes these metrics from."""
+    """Return the recipe from which another process makes these metrics."""
     settings = config.model_dump(mode="json", include={"metric_options", "budget"})
     identities = tuple(sha256_json(metric.identity()) for metric in metrics)
     return WorkerRecipe(tuple(names), {**settings, "trust_config": config.trust_config}, identities, package_versions())
 
 
 def package_versions() -> Mapping[str, str]:
-    """The versions of the packages that scores depend on."""
+    """Return the versions of the packages that scores depend on."""
     return {name: version(name) if importlib.util.find_spec(name) else "none" for name in _VERSIONED}
 
 
@@ -91,12 +90,11 @@ _log = logging.getLogger("metaeval")
 
 
 def load_metric(name: str, config: RunConfig | None) -> Metric:
-    """A metric by its registered name, a variant's, 'name:argument' or 'module:Class', with the run's options.
+    """Load a metric by its registered name, a variant's name, 'name:argument' or 'module:Class'.
 
-    config: the run that asks for it. None: the name stands in data (a signature, a file of another folder), which
-    load nothing but what is registered.
-
-    Raises `UserError` for a wrong name, option or value, and for code that is not to be run.
+    config: the run, whose options the metric takes. None: the name was read from data (a signature, a file of another
+    folder), so that only registered metrics are loaded. Raises `UserError` for a wrong name, option or value, and for
+    code that is not trusted.
     """
     path = variant_path("metric", name)
     variant = metric_variant(path) if path else _by_argument(name) or MetricVariant(metric=name)
@@ -110,23 +108,22 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
     _check_class(name, kind)
     owners = [name] if path else dict.fromkeys((variant.metric, name))  # options of `nli` hold for every `nli:MODEL_ID`
     options = {**variant.options}
-    if config.budget is not None and "budget" in kind.Options.model_fields:
-        options["budget"] = config.budget
-    if config.batch is not None and "batch" in kind.Options.model_fields:
-        options["batch"] = config.batch
+    for setting in ("budget", "batch"):
+        if getattr(config, setting) is not None and setting in kind.Options.model_fields:
+            options[setting] = getattr(config, setting)
     for owner in owners:
         options.update(config.metric_options.get(owner, {}))
     with plug_in(name):
         metric: Metric = kind(validated(kind.Options, options, f"the options of metric {name!r}"))
     if variant.metric not in registry.names("metric"):
-        # Where its code stands, and its hash: edited code is never served what it scored before.
+        # The hash of its code: scores of an earlier version of the code are not reused.
         file = inspect.getsourcefile(kind)
         metric.origin = f"{variant.metric}@sha256:{sha256_file(Path(file))[:12]}" if file else variant.metric
     return metric
 
 
 def _by_argument(name: str) -> MetricVariant | None:
-    """A registered metric with what follows the colon as one of its options: `nli:MODEL_ID`."""
+    """Read `nli:MODEL_ID`: a registered metric, and the value of the option that its card declares as its argument."""
     base, colon, argument = name.partition(":")
     if not colon or base not in registry.names("metric"):
         return None
@@ -135,7 +132,7 @@ def _by_argument(name: str) -> MetricVariant | None:
 
 
 def _check_class(name: str, kind: Any) -> None:
-    """Refuse what is no metric, or is not finished."""
+    """Reject what is not a metric class, and a class without a card or a method."""
     if not (isinstance(kind, type) and issubclass(kind, Metric)):
         raise UserError(f"{name!r} is not a metric: it should be a subclass of metaeval.scoring.contract.Metric.")
     if inspect.isabstract(kind):
@@ -147,12 +144,12 @@ def _check_class(name: str, kind: Any) -> None:
 
 @contextmanager
 def plug_in(name: str) -> Iterator[None]:
-    """Say in one sentence what a plug-in's own code stopped with, and where."""
+    """Turn an exception in a metric's own code into a `UserError` that names its type and place."""
     try:
         yield
-    except (UserError, BrokenPipeError):  # a broken pipe is of who reads the progress
+    except (UserError, BrokenPipeError):  # the reader of the progress closes the pipe
         raise
-    except Exception as error:  # code of others raises what it will
+    except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{Path(frame.filename).name}, line {frame.lineno}"
         raise UserError(
@@ -166,12 +163,12 @@ def _missing(card: MetricCard) -> list[str]:
 
 
 def able_defaults(config: RunConfig) -> RunConfig:
-    """The run; where it names no metric itself, without those whose packages are not installed, which is said."""
+    """Drop default metrics whose packages are not installed, with a message; metrics that the run names stay."""
     if "metrics" in config.model_fields_set:
         return config
     lacking = {name: card for name in config.metrics if _missing(card := registry.find("metric", name).card)}
-    extras = ",".join(dict.fromkeys(card.extra for card in lacking.values()))
     if lacking:
+        extras = ",".join(dict.fromkeys(card.extra for card in lacking.values()))
         _log.warning("Not run: %s. To add them, type %s.", ", ".join(lacking), install_extra(extras))
     able = tuple(name for name in config.metrics if name not in lacking)
     return config.model_copy(update={"metrics": able})
@@ -182,11 +179,10 @@ NOT_ASKING = "None of {} asks a chat model: {} is for judges (llm-discrete)."
 
 @dataclass(frozen=True, eq=False)
 class LoadedMetrics:
-    """The metrics of a run and those that they combine, each found and checked once, before anything is scored.
+    """The metrics of a run and those that they combine, each loaded and checked once, before anything is scored.
 
-    They say what they are, and hold no model: what scores is made afresh of each, and let go of when it has scored.
-    names: the metrics asked for, each once. by_name: these and the members of combinations. files: what the score files
-    hold that stand among the run's metrics, by the names that they are asked for under.
+    They hold no model: `fresh` makes the metric that scores. names: the run's metrics, each once. by_name: these and
+    the members of combinations. files: the contents of the score files among the run's metrics, by name.
     """
 
     config: RunConfig
@@ -198,22 +194,22 @@ class LoadedMetrics:
         return self.by_name[name]
 
     def only(self, names: Iterable[str]) -> LoadedMetrics:
-        """Some of the metrics."""
+        """Return the same metrics, restricted to these names."""
         return replace(self, names=tuple(names))
 
     @property
     def combinations(self) -> dict[str, Combination]:
-        """Those asked for that combine others."""
+        """The named metrics that combine others."""
         return {name: metric for name in self.names if isinstance(metric := self[name], Combination)}
 
     @property
     def single(self) -> list[str]:
-        """The names of metrics that read texts: those asked for, and members of combinations."""
+        """The names of metrics that read texts: named ones, and members of combinations."""
         members = [member for metric in self.combinations.values() for member in metric.members]
         return [name for name in dict.fromkeys([*self.names, *members]) if name not in self.combinations]
 
     def fresh(self, name: str) -> Metric:
-        """A metric with the options of this one, to be prepared: its model goes with it."""
+        """Make a metric with the same options, to be prepared; it holds the model."""
         loaded = self[name]
         with plug_in(name):
             metric = type(loaded)(loaded.options)
@@ -221,23 +217,23 @@ class LoadedMetrics:
         return metric
 
     def groups(self) -> list[list[str]]:
-        """The single metrics in groups that share an observation; most are alone in theirs."""
+        """Group the single metrics that share an observation; most groups have one metric."""
         groups: dict[str, list[str]] = {}
         for name in self.single:
             metric = self[name]
             with plug_in(name):
-                identity = metric.identity()
-                key = canonical_json(metric.observed() if isinstance(metric, TwoStepMetric) else {name: identity})
-            groups.setdefault(key, []).append(name)
+                identity = metric.identity()  # finds or fetches the checkpoint
+                shared = metric.observed() if isinstance(metric, TwoStepMetric) else {name: identity}
+            groups.setdefault(canonical_json(shared), []).append(name)
         return list(groups.values())
 
     def check_asking(self, option: str) -> None:
-        """Refuse an option of batches where none of these metrics, nor of those they combine, asks a chat model."""
+        """Refuse an option of batches where none of these metrics, nor of their members, asks a chat model."""
         if not any("batch" in metric.Options.model_fields for metric in self.by_name.values()):
             raise UserError(NOT_ASKING.format(", ".join(self.names), option))
 
     def check_windows(self, table: PairFile) -> None:
-        """Refuse metrics whose scores, or whose cost, depend on the job as a whole, where it is cut into windows."""
+        """Refuse metrics whose scores or cost depend on the whole job, where the table is cut into windows."""
         if len(table.starts) < 2:
             return
         for name in self.names:
@@ -257,7 +253,7 @@ class LoadedMetrics:
 
 
 def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
-    """Load metrics of a run, and those that they combine.
+    """Load a run's metrics and the members of combinations.
 
     Raises `UserError` for a wrong name, option or value, missing packages, and a combination of combinations.
     """
@@ -289,7 +285,7 @@ def check_modules(name: str, card: MetricCard) -> None:
 
 
 MetricProgress = Callable[[str, int, int], None]
-"""Called with (metric, pairs done, pairs in all)."""
+"""Called with the metric's name, the number of scored pairs, and the number of all pairs."""
 
 
 def score_metrics(
@@ -299,10 +295,10 @@ def score_metrics(
     store: ScoreStore | None = None,
     progress: MetricProgress | None = None,
 ) -> Iterator[tuple[str, Metric, Scored]]:
-    """Score (source, statement) texts with each metric, in an order of its own.
+    """Score (source, statement) texts with each metric; yields each as soon as it has scored, combinations last.
 
-    Every metric's checkpoint is found (or fetched) before the first of them scores. A group's models are let go
-    before the next group's are loaded.
+    Every checkpoint is found (or fetched) before the first metric scores. The models of one group are released before
+    those of the next are loaded.
     """
     with worker_pool(config) as pool:
         yield from score_in(pool, texts, load_metrics(names, config), store, progress)
@@ -315,19 +311,19 @@ def score_in(
     store: ScoreStore | None,
     progress: MetricProgress | None,
 ) -> Iterator[tuple[str, Metric, Scored]]:
-    """Do as `score_metrics`, with workers that are there already: a command has one pool, however often it scores."""
+    """Score as `score_metrics` does, with the workers of a pool that the command started (None: here)."""
     combinations = metrics.combinations
     members = {member for metric in combinations.values() for member in metric.members}
-    found: dict[str, tuple[int, Scored]] = {}
+    member_scores: dict[str, tuple[int, Scored]] = {}
     for group in metrics.groups():
         for name, metric, scored in _score_group(group, texts, metrics, store, progress, pool):
             if name in members:
-                found[name] = metric.card.direction, scored
+                member_scores[name] = metric.card.direction, scored
             if name in metrics.names:
                 yield name, metric, scored
         del metric
     for name, combination in combinations.items():
-        parts = [found[member] for member in combination.members]
+        parts = [member_scores[member] for member in combination.members]
         yield name, combination, _combine(name, combination, parts, texts)
 
 
@@ -351,7 +347,7 @@ def _score_group(
 
 
 def _combine(name: str, metric: Combination, parts: Sequence[tuple[int, Scored]], texts: Sequence[Texts]) -> Scored:
-    # Unique pairs only: a pair that the job holds twice would weigh twice in the scale.
+    # Unique pairs only: a pair that occurs twice in the job would count twice in the scale.
     first = {pair: number for number, pair in reversed(list(enumerate(texts)))}
     numbers = sorted(first.values())
     answers = [[scored.answers[number].oriented(direction) for number in numbers] for direction, scored in parts]

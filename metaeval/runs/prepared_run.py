@@ -1,4 +1,4 @@
-"""What is judged in one run: the pairs to score and the rows to judge, and the frame of rows that one protocol sees."""
+"""The data of one run: the pairs to score, the rows to judge, and the frame of rows that a protocol sees."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from protocols.contract import Judgements, Protocol
 
 @dataclass(frozen=True)
 class Job:
-    """What is judged in one run. `name` and `split` say where the corpus is from."""
+    """The corpus of one run with its pairs and rows. name, split: where the corpus is from."""
 
     config: RunConfig
     name: str
@@ -47,7 +47,7 @@ class Job:
 
     @cached_property
     def in_chunks(self) -> Job:
-        """The rows of unit page for a metric that cannot read a page: over the chunks of each document."""
+        """The rows of unit page over the chunks of each document, for a metric that cannot read a page."""
         config = self.config.model_copy(update={"unit": "citation"})
         return _job(config, self.name, self.split, self.corpus)
 
@@ -62,7 +62,7 @@ class Job:
         return [(pair.source, pair.statement) for pair in self.pairs]
 
     def frame(self, protocol: Protocol) -> Frame:
-        """Cited rows, and pool rows if the protocol uses them; `UserError` where the level of none is known."""
+        """Return cited rows, and pool rows if the protocol uses them; raises `UserError` if no level is known."""
         if protocol.uses_pool not in self._frames:
             self._frames[protocol.uses_pool] = _frame(self, protocol.uses_pool)
         return self._frames[protocol.uses_pool]
@@ -73,14 +73,13 @@ class Job:
 
     @cached_property
     def fields(self) -> Mapping[str, object]:
-        """The signature fields that say which rows were judged."""
+        """The signature fields of the data."""
         config = self.config
-        documents = list(self.corpus.documents.values())
         fields: dict[str, object] = {
             "data": f"{self.name}/{self.split}@{self.corpus.fingerprint[:12]}",
             "unit": config.unit,
             "chunks": self.table.chunking,
-            "sentences": splitter_name(documents),
+            "sentences": splitter_name(list(self.corpus.documents.values())),
             "evidence": f"{config.evidence.rule},jaccard-{config.evidence.threshold}",
             "pool": config.pool,
         }
@@ -94,9 +93,9 @@ class Job:
 
 
 def variant_path(kind: Literal["metric", "dataset"], name: str) -> Path | None:
-    """The YAML file behind a variant's name; None for a registered name and for 'module:attribute'.
+    """Return the YAML file of a variant; None for a registered name and for 'module:attribute'.
 
-    Raises `UserError` for a name that is neither, and for one that is both: it would mean two things.
+    Raises `UserError` for an unknown name, and for a variant with the name of a registered metric or data set.
     """
     folder, registered = f"{kind}s", registry.names(kind)
     path = config_file(folder, name)
@@ -108,9 +107,9 @@ def variant_path(kind: Literal["metric", "dataset"], name: str) -> Path | None:
 
 
 def find_dataset(name: str, config: RunConfig | None = None) -> tuple[Dataset, str | None, Mapping[str, str]]:
-    """A data set by its registered name or a variant's, with the variant's split and options.
+    """Load a data set by its registered name or a variant's, with the variant's split and options.
 
-    config: the run that asks for it; None where the name stands in data, which load nothing but what is registered.
+    config: the run; None if the name was read from data, so that only registered data sets are loaded.
     """
     path = variant_path("dataset", name)
     variant = dataset_variant(path) if path else DatasetVariant(dataset=name)
@@ -124,9 +123,9 @@ def find_dataset(name: str, config: RunConfig | None = None) -> tuple[Dataset, s
 
 
 def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
-    """The run's corpus, the name to report it under, and the split that it came from.
+    """Return the run's corpus, its name in reports, and its split.
 
-    The name is the data set's; where nothing was published (a file of the user's own), the one the file gives itself.
+    The name is the data set's; for a user's file, it is the name in the file.
     """
     loaded, name, chosen = _load(config, "corpus")
     if not isinstance(loaded, Corpus):
@@ -138,37 +137,37 @@ def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
 
 
 def load_ratings(config: RunConfig) -> tuple[Ratings, str, str]:
-    """The run's rated set, named as `load_corpus` names a corpus, and the split that it came from."""
+    """Return the run's rated set, its name (as in `load_corpus`), and its split."""
     loaded, name, chosen = _load(config, "ratings")
     if not isinstance(loaded, Ratings):
-        raise UserError(f"{config.dataset} is no rated set: it has documents, statements and citations.")
+        raise UserError(f"{config.dataset} is not a rated set: it has documents, statements and citations.")
     return loaded, name, chosen
 
 
 def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, str]:
-    """The run's data, or None where the data set is of another kind."""
+    """Return the run's data, or None where the data set is of another kind."""
     dataset, split, options = find_dataset(config.dataset, config)
     if dataset.kind != kind:
         return None, "", ""
     chosen = config.split or split or dataset.default_split
-    own = {} if dataset.files.get(chosen) else _own_columns(dataset, config)
-    loaded = load_dataset(dataset, chosen, config.data, {**options, **own, **config.dataset_options})
+    mapped = {} if dataset.files.get(chosen) else _own_columns(dataset, config)
+    loaded = load_dataset(dataset, chosen, config.data, {**options, **mapped, **config.dataset_options})
     return loaded, config.dataset if dataset.files[chosen] else loaded.name, chosen
 
 
 def _own_columns(dataset: Dataset, config: RunConfig) -> dict[str, str]:
-    """Of the columns that are mapped those that a file of the user's own has; the rest are of score files."""
+    """Return the mapped columns that belong to the data; the others belong to score files."""
     return {role: heading for role, heading in config.columns.items() if role in dataset.options}
 
 
-def ratings_in(given: Any, config: RunConfig) -> Ratings:
-    """The rated set in a data frame or mappings, with the run's columns and options."""
+def ratings_in(ratings: Any, config: RunConfig) -> Ratings:
+    """Read a rated set from a data frame or mappings, with the run's columns and options."""
     options = {**_own_columns(OWN_RATINGS, config), **config.dataset_options}
-    return ratings_of(table_of("ratings", given), check_options(OWN_RATINGS, options))
+    return ratings_of(table_of("ratings", ratings), check_options(OWN_RATINGS, options))
 
 
 def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
-    """Load the data (or take `corpus`), cut the chunks, place the evidence, pair, add the pool, and name the rows."""
+    """Prepare a job: load the data (or take `corpus`), cut chunks, place evidence, and make pairs, pool and rows."""
     corpus, name, split = (corpus, corpus.name, "given") if corpus else load_corpus(config)
     return _job(config, name, split, corpus)
 
@@ -186,7 +185,7 @@ def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
 
 
 def unplaced_labels(config: RunConfig) -> tuple[int, int]:
-    """Citations of the run's data whose label belongs to no chunk, since no evidence says to which; and all of them."""
+    """Count the citations whose label belongs to no chunk, for lack of evidence, and all citations."""
     pairs = [pair for pair in prepare(config).pairs if pair.cited]
     placed = {pair.citation_id for pair in pairs if pair.held is not None}
     cited = {pair.citation_id for pair in pairs}
@@ -195,7 +194,7 @@ def unplaced_labels(config: RunConfig) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class RatedSet:
-    """What is judged in one run without pairs: rated texts, and where they are from."""
+    """The rated texts of a run without pairs. name, split: where they are from."""
 
     config: RunConfig
     name: str
@@ -204,12 +203,12 @@ class RatedSet:
 
     @property
     def fields(self) -> dict[str, object]:
-        """The fields of a signature that say what was judged."""
+        """The signature fields of the data."""
         data = f"{self.name}/{self.split}@{self.ratings.fingerprint[:12]}"
         return {"data": data, "unit": "rating", **self.config.dataset_options}
 
     def frame(self, _: Protocol | None = None) -> Frame:
-        """The rows that every protocol sees."""
+        """Return all rows, which every protocol sees."""
         return self._frame
 
     @cached_property
@@ -249,37 +248,37 @@ class RatedSet:
 
 
 def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedSet:
-    """Load the run's rated set (or take `ratings`); `UserError` for settings that only pairs can have."""
+    """Load the run's rated set (or take `ratings`); raises `UserError` for settings that only pairs can have."""
     check_rated(config)
     ratings, name, split = (ratings, ratings.name, "given") if ratings else load_ratings(config)
     return RatedSet(config, name, split, ratings)
 
 
 def check_rated(config: RunConfig) -> None:
-    """Refuse settings that only cited documents can have."""
-    for setting, given, default in (("unit", config.unit, "chunk"), ("pool", config.pool, "own")):
-        if given != default:
-            raise UserError(f"{setting}={given} is about cited documents, and a rated set has none: leave it out.")
+    """Reject settings that only cited documents can have."""
+    for setting, value, default in (("unit", config.unit, "chunk"), ("pool", config.pool, "own")):
+        if value != default:
+            raise UserError(f"{setting}={value} is about cited documents, and a rated set has none: leave it out.")
 
 
 def pair_file(config: RunConfig) -> PairFile | None:
-    """The run's table of pairs; None where its data are of another kind.
+    """Return the run's table of pairs; None where its data are of another kind.
 
-    Raises `UserError` for a file of another kind, and as `read_pair_file`.
+    Raises `UserError` for a missing file, one that is not a table, and as `read_pair_file` does.
     """
     path = config.data
     if config.dataset != "ratings":
         return None
     check_rated(config)
     if path is None or not path.is_file():
-        lacking = "none is given" if path is None else f"there is no file {path}"
+        lacking = "none is given" if path is None else f"{path} does not exist"
         raise UserError(
             f"Ratings are scored from a table with the columns source and statement, and {lacking}: "
             "add --data TABLE (in Python: data=TABLE)."
         )
     if path.suffix.lower() not in (*TABLES, ".parquet"):
         raise UserError(
-            f"{path}: pairs to score stand in a table (.parquet, .csv, .tsv or .xlsx) with the columns source and "
+            f"{path}: pairs to score have to be in a table (.parquet, .csv, .tsv or .xlsx) with the columns source and "
             "statement."
         )
     dataset, _, _ = find_dataset(config.dataset, config)
@@ -292,14 +291,13 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """n rows of a known level in the order of their ids, and what the result says of them.
+    """n rows of a known level in the order of their ids, with the facts about the data that results report.
 
-    numbers: (n,) the row's number in every column. gold: (n,) float64; group, pool: (n,) codes from 0. system: (n,)
-    codes from 0, None where some row names none. excluded: rows left out here, by reason. fields: the signature's, for
-    the data. as_published: nothing was chosen that the published files do not hold by themselves. held: (n,) share of
-    an evidence set that each row holds, 0 where none is known; None where no row is a part of what was judged.
-    warnings: what every metric's row says of the data.
-    levels: the gold is on the three-level scale.
+    numbers: (n,) the row's number in every column. gold: (n,) float64. group, pool: (n,) codes from 0. system: (n,)
+    codes from 0; None where a row names no system. excluded: number of excluded rows by reason. fields: those of
+    the signature about the data. as_published: whether published values are about these rows. held: (n,) share of an
+    evidence set that each row holds, 0 where unknown; None where no row is part of a larger judged text. warnings:
+    about the data, shown for every metric. levels: whether the gold is on the three-level scale.
     """
 
     name: str
@@ -319,19 +317,19 @@ class Frame:
     levels: bool = True
 
     def unknown_levels(self) -> str:
-        """How many chunks have no known level, and the unit that has, as a sentence after another; empty for none."""
+        """Return a sentence that counts the chunks without a known level and names another unit; empty for none."""
         count = sum(self.excluded.values()) if self.unit == "chunk" else 0
         return f" {count:,} chunks have no known level: try --unit citation." if count else ""
 
     def judgements(self, score: NDArray[np.float64]) -> Judgements:
-        """Scores (n,) beside the gold."""
+        """Return the scores (n,) with the gold of the same rows."""
         return Judgements(self.gold, score, self.group, self.pool, self.system, levels=self.levels)
 
 
 def _frame(job: Job, uses_pool: bool) -> Frame:
     seen = [number for number, row in enumerate(job.rows) if row.cited or uses_pool]
     known = [number for number in seen if job.rows[number].level is not None]
-    # In the order of ids: sums of floats then end in the same digit whatever the order of the file.
+    # In the order of ids, so that sums of floats do not depend on the order of the file.
     numbers = np.array(sorted(known, key=lambda number: job.rows[number].id), dtype=np.intp)
     rows = [job.rows[number] for number in numbers]
     if not rows:
@@ -375,7 +373,7 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
         as_published=not job.config.dataset_options
         and (job.config.unit == "citation" or job.config.evidence.rule == "touched"),
         held=np.array([row.held or 0.0 for row in rows]) if any(0 < (row.held or 0) < 1 for row in job.rows) else None,
-        warnings=_language(one.text for one in job.corpus.statements.values()),
+        warnings=_language(statement.text for statement in job.corpus.statements.values()),
     )
 
 

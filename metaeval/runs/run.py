@@ -1,4 +1,4 @@
-"""A run: from settings to results, their files and their page; pairs and scores as files."""
+"""A run: it scores and evaluates the data of its settings, and writes results, their page, pairs and scores."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ from metaeval.report.html_report import Picture, explorer_line, judged, page
 from metaeval.report.measures import metrics_of
 from metaeval.report.result import Result, save_result
 from metaeval.report.table import plain
+from metaeval.runs.answers import answer_rows, reading
 from metaeval.runs.columns import (
-    Column,
-    answer_rows,
+    AlignedColumn,
     control_columns,
     named_metrics,
     rated_columns,
-    reading,
     scored_columns,
     unscored_metrics,
 )
@@ -61,10 +60,10 @@ def write_report(
     pairs: bool = False,
     bars: bool = False,
 ) -> Path:
-    """Write the page of results into their folder; its path.
+    """Write the HTML page of results into their folder, and return its path.
 
-    protocols: by name. pairs: the folder is a job's, whose pairs the explorer can show. bars: with the bars that
-    protocols declare, where matplotlib, which takes its time, is installed.
+    protocols: by name. pairs: whether the folder holds pairs that the explorer can show. bars: draw the bars that
+    protocols declare, if matplotlib is installed.
     """
     pictures = {}
     try:
@@ -80,28 +79,28 @@ def write_report(
 
 
 def pictures_of(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> dict[str, list[Picture]]:
-    """What protocols draw of results, by data set as a page names it."""
+    """Draw the bars that protocols declare, by the page's names of the data sets."""
     from metaeval.report.figures.bars import measure_bars
     from metaeval.report.figures.drawing import image
 
-    found: dict[str, list[Picture]] = {}
+    pictures: dict[str, list[Picture]] = {}
     looks = metric_looks(results)
     for protocol, result in drawn(results, protocols):
         ties = " Bars are expectations over the orders of tied scores." if protocol.tie_orders else ""
         drawing = image(measure_bars(result, looks), "svg").decode("utf-8")
-        found.setdefault(judged(result), []).append(Picture(f"{plain(result.title)}.{ties}", drawing))
-    return found
+        pictures.setdefault(judged(result), []).append(Picture(f"{plain(result.title)}.{ties}", drawing))
+    return pictures
 
 
 def metric_looks(results: Sequence[Result]) -> dict[str, Look]:
-    """How each metric of the results looks, in all of their figures."""
+    """Return how each metric of the results looks in all figures."""
     from metaeval.report.figures.drawing import looks_of
 
     return looks_of(row.metric for result in results for row in metrics_of(result))
 
 
 def drawn(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> Iterator[tuple[Protocol, Result]]:
-    """The results that their protocols draw."""
+    """Yield the results for which their protocols declare a figure."""
     for result in results:
         protocol = protocols.get(result.protocol)
         if protocol and protocol.figure and metrics_of(result):
@@ -109,25 +108,24 @@ def drawn(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> Itera
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluated:
-    """One result a protocol, of columns over the rows of a job or of a rated set.
+class EvaluatedRun:
+    """The results of a run, one per protocol. protocols: those of the run, by name.
 
-    protocols: those of the run, by name. left_out: of each protocol that tells no metrics apart there, why.
+    left_out: the protocols that do not distinguish metrics on the data, each with the reason.
     """
 
     source: Job | RatedSet
-    columns: Sequence[Column]
+    columns: Sequence[AlignedColumn]
     results: list[Result]
     protocols: Mapping[str, Protocol]
     left_out: Mapping[str, str]
 
 
-def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpus | None = None) -> Evaluated:
-    """Score the data with every metric and evaluate it under every protocol; nothing is written but the score store.
+def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpus | None = None) -> EvaluatedRun:
+    """Score the data with every metric and evaluate it under every protocol; only the score store is written.
 
-    corpus: judged data to take in place of the run's data set.
-
-    Raises `UserError` for anything wrong in the settings or the data, before any scoring where that can be told.
+    corpus: judged data that replaces the run's data set. Raises `UserError` for wrong settings or data, before any
+    scoring where possible.
     """
     protocols = _checked_protocols(config)
     metrics = named_metrics(config)
@@ -137,21 +135,23 @@ def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpu
     return evaluate_columns(job, scored_columns(job, metrics, progress), protocols)
 
 
-def run_scores(config: RunConfig, progress: MetricProgress | None = None, ratings: Ratings | None = None) -> Evaluated:
-    """Evaluate the run's score files; on a rated set, beside the scores that were published with it.
+def run_scores(
+    config: RunConfig, progress: MetricProgress | None = None, ratings: Ratings | None = None
+) -> EvaluatedRun:
+    """Evaluate the run's score files, and on a rated set also its published scores.
 
-    ratings: in place of the run's data set. Raises `UserError` as `run` does.
+    ratings: replaces the run's data set. Raises `UserError` as `run` does.
     """
     if ratings is None and find_dataset(config.dataset, config)[0].kind == "corpus":
         return run(config, progress)
     protocols = _checked_protocols(config)
     rated = prepare_ratings(config, ratings)
     names = [*rated.ratings.scores, *dict.fromkeys(config.metrics)]
-    return evaluate_rated(rated, rated_columns(rated, names), protocols)
+    return evaluate_columns(rated, rated_columns(rated, names), protocols)
 
 
 def _checked_protocols(config: RunConfig) -> list[Asked]:
-    """The run's protocols; refuses what can be refused before hours of scoring, and a certificate that cannot be."""
+    """Return the run's protocols; raises `UserError` for wrong ones and for an impossible certificate."""
     protocols = find_protocols(config)
     if config.interval.certify:
         from metaeval.runs.certifying import check_certificate
@@ -162,16 +162,21 @@ def _checked_protocols(config: RunConfig) -> list[Asked]:
 
 def evaluate_columns(
     source: Job | RatedSet,
-    columns: Sequence[Column],
+    columns: Sequence[AlignedColumn],
     protocols: Sequence[Asked] = (),
     tested: Collection[str] | None = None,
-) -> Evaluated:
-    """Evaluate columns, and the controls if the run wants them, under every protocol that distinguishes them.
+) -> EvaluatedRun:
+    """Evaluate columns, and the run's controls, under every protocol that distinguishes metrics.
 
-    protocols: those of the run, where they are known already. tested: the metrics that are tested against each other;
-    None for all. Raises `UserError` where no protocol distinguishes metrics.
+    protocols: those of the run, if they are loaded already. tested: names of the metrics that are compared with each
+    other; None for all. Raises `UserError` for a rated set without columns, and if no protocol distinguishes metrics.
     """
     config = source.config
+    if isinstance(source, RatedSet) and not columns:
+        hint = ", or the table a column of numbers for each metric" if config.dataset == "ratings" else ""
+        raise UserError(
+            f"{source.name} comes without published scores: give a score file, with its ratings' ids{hint}."
+        )
     protocols = protocols or _checked_protocols(config)
     whole = [*columns, *control_columns(source, columns)] if config.controls else columns
     readable, left_out = readable_protocols(protocols, source)
@@ -181,35 +186,23 @@ def evaluate_columns(
     if config.interval.certify:
         from metaeval.runs.certifying import certified
 
-        made = zip(results, readable, strict=True)
-        results = [certified(result, protocol, frame, whole, config) for result, (protocol, frame) in made]
-    return Evaluated(source, whole, results, {protocol.name: protocol for protocol, _ in protocols}, left_out)
+        results = [certified(result, *row, whole, config) for result, row in zip(results, readable, strict=True)]
+    return EvaluatedRun(source, whole, results, {protocol.name: protocol for protocol, _ in protocols}, left_out)
 
 
-def evaluate_rated(
-    rated: RatedSet, columns: Sequence[Column], protocols: Sequence[Asked] = (), tested: Collection[str] | None = None
-) -> Evaluated:
-    """Evaluate columns of a rated set, and its controls, as `evaluate_columns`; `UserError` for no column."""
-    if not columns:
-        own = ", or the table a column of numbers for each metric" if rated.config.dataset == "ratings" else ""
-        raise UserError(f"{rated.name} comes without published scores: give a score file, with its ratings' ids{own}.")
-    return evaluate_columns(rated, columns, protocols, tested=tested)
-
-
-def are_decided(found: Evaluated) -> bool:
-    """Whether the scores of every metric are levels, 0, 1 and 2."""
-    scores = [column.score[~np.isnan(column.score)] for column in found.columns if column.kind == "metric"]
+def are_decided(evaluation: EvaluatedRun) -> bool:
+    """Return whether the scores of every metric are the levels 0, 1 and 2."""
+    scores = [column.score[~np.isnan(column.score)] for column in evaluation.columns if column.kind == "metric"]
     return all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)
 
 
 def write_run(
-    config: RunConfig, run: Evaluated, command: str = "run", more: Mapping[str, Any] | None = None
+    config: RunConfig, run: EvaluatedRun, command: str = "run", more: Mapping[str, Any] | None = None
 ) -> list[Path]:
-    """Write each result as JSON, their page, the judged rows, and a manifest; the paths.
+    """Write each result as JSON, their page, the judged rows and a manifest; return the paths.
 
-    They stand in RESULTS/DATASET-SPLIT-UNIT-HASH, with the pool before the hash where it is not `own`; the hash is of
-    all signatures. The files hold no time and no machine: the same run gives the same bytes. The manifest holds both.
-    more: what the manifest says besides.
+    The folder is RESULTS/DATASET-SPLIT-UNIT-HASH, with the pool before the hash where it is not `own`. Only the
+    manifest names time and machine, so that the same run writes the same bytes. more: further fields of the manifest.
     """
     folder = run_folder(config, run.results)
     written = []
@@ -226,7 +219,7 @@ def write_run(
 
 
 def run_folder(config: RunConfig, results: Sequence[Result]) -> Path:
-    """The folder of a run's results."""
+    """Return the folder of a run's results."""
     first = results[0]
     parts = [first.data.name, first.data.split, first.unit, *([config.pool] if config.pool != "own" else [])]
     signatures = [row.signature for result in results for row in result.rows]
@@ -234,13 +227,13 @@ def run_folder(config: RunConfig, results: Sequence[Result]) -> Path:
 
 
 def _check_batch(metrics: LoadedMetrics) -> None:
-    """Refuse a batch's output that no metric of the run takes."""
+    """Refuse a batch's replies where no metric of the run asks a chat model."""
     if metrics.config.batch is not None:
         metrics.check_asking("--replies")
 
 
 def check_pair_file(path: Path) -> None:
-    """Refuse a file that pairs cannot be written to."""
+    """Refuse a file of a type in which pairs cannot be written."""
     if path.suffix not in (".jsonl", ".parquet"):
         raise UserError(f"Pairs are written as .jsonl or .parquet; {path.name!r} is neither.")
     if path.suffix == ".parquet":
@@ -264,7 +257,7 @@ def write_pair_file(pairs: Iterable[Pair], path: Path) -> None:
 
 @dataclass(frozen=True)
 class ScoreFileWritten:
-    """A score file of one metric: the number of its pairs, and of those without a score."""
+    """A written score file of one metric, with the numbers of its pairs and of unscored ones."""
 
     metric: str
     path: Path
@@ -278,7 +271,7 @@ class ScoreFileWritten:
 def export_scores(
     config: RunConfig, folder: Path, suffix: str, progress: MetricProgress | None = None
 ) -> Iterator[ScoreFileWritten]:
-    """Score the job with each metric of the run and write FOLDER/METRIC.suffix; yields what was written of each."""
+    """Score the job with each metric of the run, and write FOLDER/METRIC.suffix; yields one record per file."""
     metrics = unscored_metrics(config)
     _check_batch(metrics)
     if suffix == "parquet":
@@ -289,16 +282,16 @@ def export_scores(
     declare("output", *(_score_path(folder, name, suffix) for name in metrics.names))
     job = prepare(config)
     with ScoreStore(config.store_path) as store:
-        for name, metric, found in answer_rows(job, metrics, store, progress):
+        for name, metric, scored in answer_rows(job, metrics, store, progress):
             path = _score_path(folder, name, suffix)
-            # Rows, where they hold what the scores of the job's pairs do not: joined chunks, or chunks of a page.
-            by_row = found.joined is not None or reading(job, name, metrics) is not job
+            # Rows are written where the job's pairs lack their scores: for joined chunks, and chunks of a page.
+            by_row = scored.joined is not None or reading(job, name, metrics) is not job
             ids = [row.id for row in job.rows] if by_row else [pair.pair_id for pair in job.pairs]
-            answers = found.rows if by_row else found.pairs
+            answers = scored.rows if by_row else scored.pairs
             manifest = {
                 "metric": name,
                 "direction": 1 if by_row else metric.card.direction,
-                "identity": found.identity,
+                "identity": scored.identity,
                 "pairs": len(ids),
                 "job": {key: str(value) for key, value in job.fields.items()},
             }
@@ -314,7 +307,7 @@ def _score_path(folder: Path, name: str, suffix: str) -> Path:
 def _export_table(
     table: PairFile, metrics: LoadedMetrics, folder: Path, suffix: str, progress: MetricProgress | None
 ) -> Iterator[ScoreFileWritten]:
-    """Score a table window by window into score files, which appear when all of it is scored."""
+    """Score a table window by window into score files, which are complete when they appear."""
     metrics.check_windows(table)
     config = metrics.config
     paths = {name: _score_path(folder, name, suffix) for name in metrics.names}

@@ -17,8 +17,8 @@ PROTOCOL = "metaeval-worker/1"
 
 
 def serve(name: str, config: RunConfig) -> None:
-    """Score what standard input asks for until it ends; an error's sentence is sent too, and raised."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # what a model's packages print is no answer
+    """Score the pairs of standard input until it ends; an error is sent and raised."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # output of a model's packages must not mix with answers
 
     def send(*lines: dict[str, Any]) -> None:
         answers.writelines(json.dumps(fields) + "\n" for fields in lines)

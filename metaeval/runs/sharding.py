@@ -1,4 +1,4 @@
-"""A job cut into shards: tasks that share nothing but a folder score every n-th block; and its Slurm batch file."""
+"""Shards: tasks that share only a folder score every n-th block of a job; and Slurm batch files for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from metaeval.config_files import check_file
 from metaeval.errors import UserError
 from metaeval.files import sha256_json
 from metaeval.reading import parquet_library
-from metaeval.runs.columns import reading, unscored_metrics
+from metaeval.runs.answers import reading
+from metaeval.runs.columns import unscored_metrics
 from metaeval.runs.metrics import (
     LoadedMetrics,
     MetricProgress,
@@ -50,15 +51,12 @@ from metaeval.scoring.shards import (
 from metaeval.scoring.store import pair_key
 
 TOLERANCE = 1e-5
-"""Largest difference of a score that another model of device may give."""
+"""Largest allowed difference of scores between device models."""
 
 
 @dataclass(frozen=True)
 class _Sharded:
-    """A job of metrics that share it, as tasks see it: their identities, unique pairs by key, and the plan.
-
-    window: of a table of several.
-    """
+    """A job of one or more metrics: their identities, unique pairs by key, and the plan. window: of a large table."""
 
     identities: Sequence[Mapping[str, Any]]
     unique: Mapping[bytes, Texts]
@@ -71,7 +69,7 @@ class _Sharded:
 
 @dataclass(frozen=True)
 class ShardWritten:
-    """A shard of one metric's plan, in its folder: the number of its blocks, and of all. window: of a table."""
+    """A written shard of one metric's plan: its folder, its number of blocks, and that of the plan."""
 
     metric: str
     path: Path
@@ -89,10 +87,10 @@ class ShardWritten:
 def export_shard(
     config: RunConfig, shard: Shard, folder: Path, progress: MetricProgress | None = None
 ) -> Iterator[ShardWritten]:
-    """Score a shard of the run's blocks with each metric, into parts; yields what was written of each metric.
+    """Score a shard of the run's blocks with each metric and write parts; yields one record per metric.
 
-    Blocks that a part in the folder has are not scored again. An interrupted task keeps every finished block. Raises
-    `UserError` for a metric that cannot be sharded, before anything is scored, and `EndedError` where SIGTERM came.
+    Blocks in existing parts are not scored again, and an interrupted task keeps its finished blocks. Raises `UserError`
+    for a metric that cannot be sharded, before anything is scored, and `EndedError` after SIGTERM.
     """
     parquet_library()
     metrics = shardable(config)
@@ -109,7 +107,7 @@ def export_shard(
 
 @dataclass(frozen=True)
 class _Part:
-    """What is planned as one job: the whole of a run, or (texts) a table of pairs, or a window of it."""
+    """The data that are planned as one job: those of a run, or (texts) a table of pairs or one of its windows."""
 
     whole: Job | None
     texts: Sequence[Texts] = ()
@@ -117,7 +115,7 @@ class _Part:
     progress: MetricProgress | None = None
 
     def job(self, group: Sequence[str], loaded: LoadedMetrics, metrics: Sequence[Metric]) -> _Sharded:
-        """The pairs that these metrics score. group: their names among those that are loaded."""
+        """Return the job of the metrics of a group. group: their names among the loaded ones."""
         read = reading(self.whole, group[0], loaded).texts if self.whole else self.texts
         unique = {pair_key(*pair): pair for pair in read}
         identities = [job_identity(metric, unique.values()) for metric in metrics]
@@ -140,7 +138,7 @@ def _parts(metrics: LoadedMetrics, progress: MetricProgress | None = None) -> It
 
 
 def shardable(config: RunConfig) -> LoadedMetrics:
-    """The run's metrics; `UserError` for one that cannot be scored in shards."""
+    """Load the run's metrics; raises `UserError` for one that cannot be scored in shards."""
     metrics = unscored_metrics(config)
     for name in metrics.names:
         metric = metrics[name]
@@ -149,7 +147,7 @@ def shardable(config: RunConfig) -> LoadedMetrics:
             raise UserError(f"{what}: score these in shards, merge them, and run it with that store.")
         if "budget" in metric.Options.model_fields:
             raise UserError(
-                f"{name!r} asks a chat model, and each task would spend the budget anew: score it in one process, "
+                f"{name!r} asks a chat model, and each task would spend the whole budget: score it in one process, "
                 "which keeps many requests in flight."
             )
     return metrics
@@ -168,9 +166,9 @@ def _export_group(
     metrics = [loaded.fresh(name) for name in group]
     with plug_in(label):
         job = part.job(group, loaded, metrics)
-        own, device = shard.blocks(job.plan), device_of(metrics[0])
+        blocks, device = shard.blocks(job.plan), device_of(metrics[0])
         places = [plan_folder(folder, identity, job.plan) for identity in job.identities]
-        lacking: dict[int, list[int]] = {block.number: [] for block in own}
+        lacking: dict[int, list[int]] = {block.number: [] for block in blocks}
         for number, (name, place, identity) in enumerate(zip(group, places, job.identities, strict=True)):
             planned = PlanNote(
                 metric=name,
@@ -187,8 +185,8 @@ def _export_group(
             done = {block.number for note in part_notes(place).values() for block in note.blocks}
             for block in lacking.keys() - done:
                 lacking[block].append(number)
-        left = [block for block in own if lacking[block.number]]
-        total = sum(len(block.keys) for block in own)
+        left = [block for block in blocks if lacking[block.number]]
+        total = sum(len(block.keys) for block in blocks)
         scored = total - sum(len(block.keys) for block in left)
         if progress:
             progress(label, scored, total)
@@ -209,20 +207,21 @@ def _export_group(
             tasks = (job.task(block, lacking[block.number]) for block in left)
             for task, answers in execute(context_of(job.unique.values()), notice.until(tasks)):
                 with notice.writing(task):
-                    for number, found in zip(task.wanted, answers, strict=True):
-                        writers[number].add(job.plan.blocks[task.block], found)
+                    for number, answer in zip(task.wanted, answers, strict=True):
+                        writers[number].add(job.plan.blocks[task.block], answer)
                 scored += len(task.keys)
                 if progress:
                     progress(label, scored, total)
     for name, place in zip(group, places, strict=True) if not notice.given else ():
-        yield ShardWritten(name, place, shard, len(own), len(job.plan.blocks), job.window)
+        yield ShardWritten(name, place, shard, len(blocks), len(job.plan.blocks), job.window)
 
 
 @dataclass(frozen=True)
 class VerifiedShards:
-    """Blocks of a plan that were scored again here. differing: pairs; largest: difference of their scores.
+    """Blocks of a plan that were scored again here.
 
-    same_device: whether a part was computed by the model of device that is here: then no digit may differ.
+    differing: number of pairs whose scores differ; largest: largest difference. same_device: whether the parts were
+    computed on the same device model; then scores must be equal.
     """
 
     metric: str
@@ -234,17 +233,17 @@ class VerifiedShards:
 
     @property
     def agrees(self) -> bool:
-        """Whether the scores are what they should be."""
+        """Whether the scores agree within the tolerance of the device."""
         return not self.differing if self.same_device else self.largest <= TOLERANCE
 
 
 def verify_shards(
     folder: Path, settings: Mapping[str, Any], count: int, seed: int, progress: MetricProgress | None = None
 ) -> Iterator[VerifiedShards]:
-    """Score `count` random blocks of each plan again, and hold them against the parts. A table is read once a metric.
+    """Score `count` random blocks of each plan again, and compare them with the parts.
 
-    settings: in place of those that plan.json holds. Where the tasks were executed is not taken from it. Raises
-    `UserError` where the data, the metric or the plan are not to be had here as they were.
+    settings: replace those of plan.json, whose executor is ignored. Raises `UserError` where the data, the metric or
+    the plan differ here.
     """
     if count < 1:
         raise UserError(f"blocks is {count}; it should be 1 or more.")
@@ -266,10 +265,10 @@ def verify_shards(
                     yield _verify_plan(place, note, part, metrics, count, seed, progress)
             del part  # before the next window is read
         for place, note in notes.items():
-            raise _made_of_others(place, note)
+            raise _differs_here(place, note)
 
 
-def _made_of_others(place: Path, note: PlanNote) -> UserError:
+def _differs_here(place: Path, note: PlanNote) -> UserError:
     return UserError(
         f"{place} is not what this machine makes of {note.metric!r}: the data, the code or the model's files are "
         "others here."
@@ -289,7 +288,7 @@ def _verify_plan(
     with plug_in(note.metric):
         job, device = part.job([note.metric], loaded, [metric]), device_of(metric)
     if plan_folder(place.parents[1], job.identities[0], job.plan) != place:
-        raise _made_of_others(place, note)
+        raise _differs_here(place, note)
     ids = {block.number: block.id for block in job.plan.blocks}
     known = {}
     if not (parts := part_notes(place)):
@@ -332,11 +331,10 @@ def batch_file(
     time: str,
     ray: bool = False,
 ) -> str:
-    """A Slurm batch file; `UserError` as `export_shard` before it scores.
+    """Return a Slurm batch file; raises `UserError` as `export_shard` does before it scores.
 
-    One task of an array for each shard; with `ray`, one allocation of so many nodes, and a cluster of Ray on them that
-    scores the whole plan. words: what was typed for the run's settings. gpus: of a task, each with a process of its own
-    where there are several.
+    The file has one task of an array for each shard; with `ray`, it allocates `tasks` nodes, on which a Ray cluster
+    scores the whole plan. words: the command line of the run's settings. gpus: number per task, with one process each.
     """
     for name, value, least in (("tasks", tasks, 1), ("cpus", cpus, 1), ("gpus", gpus, 0)):
         if value < least:
@@ -346,46 +344,32 @@ def batch_file(
     if ray and config.executor != ExecutorConfig():
         raise UserError("ray sets the executor by itself: leave the settings of the executor out.")
     shardable(config)
-    if ray:
-        more = ["--executor", "ray", "--set", "executor.address=auto"]
-    else:
-        more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
+    more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
+    more = ["--executor", "ray", "--set", "executor.address=auto"] if ray else more
     command = shlex.join(["metaeval", "score", *words, *more, "--output", str(folder)])
     where = [f"--nodes={tasks}", "--ntasks-per-node=1"] if ray else [f"--array=0-{tasks - 1}"]
-    asked = [
-        "--job-name=metaeval",
-        *where,
-        f"--cpus-per-task={cpus}",
-        *([f"--gpus-per-task={gpus}"] if gpus else []),
-        f"--time={time}",
-        "--signal=B:TERM@120",
-        "--requeue",
-    ]
+    directives = ["--job-name=metaeval", *where, f"--cpus-per-task={cpus}"]
+    directives += [f"--gpus-per-task={gpus}"] if gpus else []
+    directives += [f"--time={time}", "--signal=B:TERM@120", "--requeue"]
     shards = shlex.quote(str(folder))
-    return "".join(
-        f"{line}\n"
-        for line in (
-            "#!/bin/bash",
-            *(f"#SBATCH {one}" for one in asked),
-            "",
-            "# Whole blocks are written into the folder of shards, and what is there is skipped when this runs again.",
-            f"# What is left:   metaeval shards status {shards}",
-            f"# When all is:    metaeval shards merge {shards}",
-            *(
-                _on_ray(command, tasks, cpus, gpus)
-                if ray
-                else [f'exec {command} --shard "$SLURM_ARRAY_TASK_ID/{tasks}"']
-            ),
-        )
-    )
+    lines = [
+        "#!/bin/bash",
+        *(f"#SBATCH {directive}" for directive in directives),
+        "",
+        "# Whole blocks are written into the folder of shards, and what is there is skipped when this runs again.",
+        f"# What is left:   metaeval shards status {shards}",
+        f"# When all is:    metaeval shards merge {shards}",
+    ]
+    lines += _on_ray(command, tasks, cpus, gpus) if ray else [f'exec {command} --shard "$SLURM_ARRAY_TASK_ID/{tasks}"']
+    return "\n".join([*lines, ""])
 
 
 def _on_ray(command: str, nodes: int, cpus: int, gpus: int) -> list[str]:
-    """Start Ray on every node, run the command on the first, and let it alone have the signal before the end.
+    """Return lines that start Ray on every node and run the command on the first, which alone gets the signal.
 
-    The file of the command's process id stands on the first node, which is where the batch file runs.
+    The file of the command's process id is on the first node, where the batch file runs.
     """
-    given = f"--min-nodes {nodes} --num-cpus {cpus}" + (f" --num-gpus {gpus}" if gpus else "")
+    resources = f"--min-nodes {nodes} --num-cpus {cpus}" + (f" --num-gpus {gpus}" if gpus else "")
     return [
         "export RAY_USAGE_STATS_ENABLED=0 RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT=300",
         "# Whoever reaches a cluster runs code on it: this one is for processes of this job alone.",
@@ -394,7 +378,7 @@ def _on_ray(command: str, nodes: int, cpus: int, gpus: int) -> list[str]:
         'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
         "process=$(mktemp)",
         """trap 'kill -TERM "$(cat "$process")"' TERM""",
-        f'srun --nodes={nodes} --ntasks={nodes} ray symmetric-run --address "$head:6379" {given} -- \\',
+        f'srun --nodes={nodes} --ntasks={nodes} ray symmetric-run --address "$head:6379" {resources} -- \\',
         f'  bash -c \'echo $$ > "$0"; exec "$@"\' "$process" {command} --shard 0/1 &',
         "wait $!",
         "wait $!  # a signal has ended the first one; the status is the command's",

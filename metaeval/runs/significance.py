@@ -1,9 +1,9 @@
-"""The tests of a table: every two metrics, and every metric against each control; families, clusters and flags.
+"""The significance tests of a table: each pair of metrics, and each metric against each control.
 
-Two metrics are compared by exchanging their scores group by group. A control costs nothing and is met by every metric,
-so that exchanges would be most of the work: there the difference is held against its own cluster standard error, as
-its interval is. Pairs of metrics are a family, and tests against controls another: which metrics differ does not depend
-on which controls there are. Each is adjusted by Holm's method.
+Two metrics are compared by a paired permutation test that exchanges their scores group by group. Every metric is also
+compared with every control; there permutations would be most of the work, so the difference is divided by its cluster
+standard error, as for its interval. Pairs of metrics are one family of tests, and comparisons with controls another, so
+that which metrics differ does not depend on the controls. Each family is adjusted by Holm's method.
 """
 
 from __future__ import annotations
@@ -34,31 +34,33 @@ def significance(
     against: Mapping[str, Mapping[str, Tested | None]] | None = None,
     tables: int = 1,
 ) -> Significance | None:
-    """Compare every two metrics (by name, with their judgements and outcomes) under the measures `keys`.
+    """Compare each pair of metrics (by name, with their judgements and outcomes) under the measures `keys`.
 
-    against: of each metric, the controls that it is held against under every measure of the table; None in the place
-    of a control: what random scores are expected to have. tables: of the suite.
-
-    None without anything to compare, or without permutations. Where Holm's adjustment over a family could not reach
-    `alpha` with the smallest p that the permutations allow, more of them are made.
+    against: for each metric, the controls that it is compared with; None in place of a control stands for the expected
+    value of random scores. tables: number of tables of the suite. Returns None without anything to compare, or without
+    permutations. More permutations are made where Holm's adjustment could not reach `alpha` otherwise.
     """
     pairs = list(combinations(tested, 2))
-    held = sum(map(len, (against or {}).values()))
-    if (not pairs and not held) or not settings.permutations:
+    against_controls = sum(map(len, (against or {}).values()))
+    if not (pairs or against_controls) or not settings.permutations:
         return None
     within = {"column": 1, "table": len(keys), "suite": len(keys) * tables}[settings.family]
     permutations, resamples = (
-        max(settings.permutations, ceil(2 * tests * within / settings.alpha)) for tests in (len(pairs), held)
+        max(settings.permutations, ceil(2 * tests * within / settings.alpha))
+        for tests in (len(pairs), against_controls)
     )
     normal = [key for key in keys if protocol.measure(key).normal]
-    found = {}
+    differences = {}
     for pair in pairs:
-        (one, of_one), (other, of_other) = (tested[name] for name in pair)
-        found[pair] = compare(protocol, (one, other), (of_one, of_other), resampling, permutations, options, normal)
-    comparisons = [_comparison(key, pair, found[pair][key]) for key in normal for pair in pairs]
-    beaten = tested_against(protocol, options, resampling, tested, against or {}, keys, resamples)
-    controls = [_comparison(key, pair, told[key]) for key in keys for pair, told in beaten.items() if key in told]
-    whole = Significance(
+        (first, first_outcome), (second, second_outcome) = (tested[name] for name in pair)
+        outcomes = first_outcome, second_outcome
+        differences[pair] = compare(protocol, (first, second), outcomes, resampling, permutations, options, normal)
+    comparisons = [_comparison(key, pair, differences[pair][key]) for key in normal for pair in pairs]
+    by_control = tested_against(protocol, options, resampling, tested, against or {}, keys, resamples)
+    controls = [
+        _comparison(key, pair, by_key[key]) for key in keys for pair, by_key in by_control.items() if key in by_key
+    ]
+    table = Significance(
         permutations=permutations,
         seed=resampling.seed,
         alpha=settings.alpha,
@@ -67,36 +69,26 @@ def significance(
         family=settings.family,
         separate_controls=True,
     )
-    return adjusted([whole], None if settings.family == "table" else lambda one: one.measure)[0]
+    return adjusted([table], None if settings.family == "table" else lambda test: test.measure)[0]
 
 
-def _comparison(key: str, pair: tuple[str, str], told: Difference) -> Comparison:
-    return Comparison(
-        measure=key,
-        one=pair[0],
-        other=pair[1],
-        rows=told.rows,
-        difference=told.value,
-        low=told.low,
-        high=told.high,
-        p=told.p,
-        note=told.note,
-    )
+def _comparison(key: str, pair: tuple[str, str], difference: Difference) -> Comparison:
+    copied = {name: getattr(difference, name) for name in ("rows", "low", "high", "p", "note")}
+    return Comparison(measure=key, one=pair[0], other=pair[1], difference=difference.value, **copied)
 
 
 def as_one_family(tables: Sequence[Result]) -> list[Result]:
-    """The results of a suite, with the p-values of all their tests adjusted together."""
-    tested = [result.significance for result in tables if result.significance]
-    of_tables = iter(adjusted(tested, None))
-    found = [next(of_tables) if result.significance else None for result in tables]
+    """Return the results of a suite with the p-values of all their tests adjusted as one family."""
+    together = iter(adjusted([result.significance for result in tables if result.significance], None))
+    significances = [next(together) if result.significance else None for result in tables]
     return [
-        result.model_copy(update={"significance": own, "rows": marked(result.rows, own)})
-        for result, own in zip(tables, found, strict=True)
+        result.model_copy(update={"significance": tests, "rows": marked(result.rows, tests)})
+        for result, tests in zip(tables, significances, strict=True)
     ]
 
 
 def adjusted(tables: Sequence[Significance], family: Callable[[Comparison], Hashable] | None) -> list[Significance]:
-    """Adjust p within each family of pairs, and of tests against controls; one family where no function says which."""
+    """Adjust the p-values within each family of pairs, and of comparisons with controls; None: one family each."""
     pairs, most = _in_families([table.comparisons for table in tables], family, lambda _, p: holm(p))
     controls, _ = _in_families([table.controls or [] for table in tables], family, _against_controls)
     return [
@@ -106,7 +98,7 @@ def adjusted(tables: Sequence[Significance], family: Callable[[Comparison], Hash
 
 
 Tests = Sequence[tuple[int, Comparison]]
-"""Tests, each with the number of its table."""
+"""Tests with the number of their table."""
 
 
 def _in_families(
@@ -114,7 +106,7 @@ def _in_families(
     family: Callable[[Comparison], Hashable] | None,
     adjust: Callable[[Tests, Floats], Floats],
 ) -> tuple[list[list[Comparison]], int]:
-    """The tests of each table, adjusted within each family, and how many tests the largest family has."""
+    """Return the tests of each table, adjusted within each family, and the size of the largest family."""
     tests = [(number, test) for number, table in enumerate(tables) for test in table]
     names = [family(test) if family else None for _, test in tests]
     p = np.array([np.nan if test.p is None else test.p for _, test in tests])
@@ -125,14 +117,14 @@ def _in_families(
         by_bh[places] = benjamini_hochberg(p[places])
         most = max(most, int(np.count_nonzero(~np.isnan(p[places]))))
     in_order = (
-        test.model_copy(update={"holm": known(one), "bh": known(other)})
-        for (_, test), one, other in zip(tests, by_holm, by_bh, strict=True)
+        test.model_copy(update={"holm": known(holm_p), "bh": known(bh_p)})
+        for (_, test), holm_p, bh_p in zip(tests, by_holm, by_bh, strict=True)
     )
     return [[next(in_order) for _ in table] for table in tables], most
 
 
 def _against_controls(tests: Tests, p: Floats) -> Floats:
-    """Adjusted p of tests against controls; a metric under another measure or in another table counts as another."""
+    """Adjust the p-values of comparisons with controls; a metric counts once per measure and table."""
     metrics = [(number, test.measure, test.one) for number, test in tests]
     controls = [test.other for _, test in tests]
     rows, columns = ({name: at for at, name in enumerate(dict.fromkeys(names))} for names in (metrics, controls))
@@ -142,36 +134,35 @@ def _against_controls(tests: Tests, p: Floats) -> Floats:
     return np.asarray(holm_against(whole, difference)[places])
 
 
-def clusters(found: Significance, values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, int]]:
-    """Significance cluster of each metric under each measure, 1 the best; values: metric -> measure -> value."""
+def clusters(tests: Significance, values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, int]]:
+    """Return the significance cluster of each metric by measure, 1 the best. values: by metric and measure."""
     names = list(values)
     placed: dict[str, dict[str, int]] = {name: {} for name in names}
-    for key in dict.fromkeys(one.measure for one in found.comparisons if one.p is not None):
+    for key in dict.fromkeys(test.measure for test in tests.comparisons if test.p is not None):
         differ = np.zeros((len(names), len(names)), dtype=np.bool_)
-        for one in found.comparisons:
-            if one.measure == key and one.holm is not None and one.holm <= found.alpha:
-                a, b = names.index(one.one), names.index(one.other)
+        for test in tests.comparisons:
+            if test.measure == key and test.holm is not None and test.holm <= tests.alpha:
+                a, b = names.index(test.one), names.index(test.other)
                 differ[a, b] = differ[b, a] = True
-        given = [values[name][key].value for name in names]
-        value = np.array([np.nan if one is None else one for one in given])
+        value = np.array([values[name][key].value for name in names], dtype=np.float64)  # None is NaN
         for name, cluster in zip(names, significance_clusters(value, differ).tolist(), strict=True):
             if cluster:
                 placed[name][key] = cluster
     return placed
 
 
-def marked(rows: Sequence[Row], found: Significance | None) -> list[Row]:
-    """The rows with each metric's clusters, and for each measure the controls that it was not shown to be above."""
-    if found is None:
+def marked(rows: Sequence[Row], tests: Significance | None) -> list[Row]:
+    """Return the rows with each metric's clusters and the controls that it is not significantly better than."""
+    if tests is None:
         return list(rows)
-    compared = {name for one in found.comparisons for name in (one.one, one.other)}
+    compared = {name for test in tests.comparisons for name in (test.one, test.other)}
     placed = clusters(
-        found, {row.metric: row.values for row in rows if row.metric in compared and row.kind == "metric"}
+        tests, {row.metric: row.values for row in rows if row.metric in compared and row.kind == "metric"}
     )
     not_above: dict[str, dict[str, list[str]]] = {}
-    for one in found.controls or []:
-        if one.p is not None and not above(one, found.alpha):
-            not_above.setdefault(one.one, {}).setdefault(one.measure, []).append(one.other)
+    for test in tests.controls or []:
+        if test.p is not None and not above(test, tests.alpha):
+            not_above.setdefault(test.one, {}).setdefault(test.measure, []).append(test.other)
     return [
         row
         if row.kind == "control"

@@ -1,4 +1,4 @@
-"""Verify a metric here; official packages: an environment of its own for each, and how options are said to it."""
+"""Verify a metric on this machine, also with an official package in an environment of its own."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from metaeval.scoring.canaries import OfficialComparison, Verified, compared, ve
 from metaeval.scoring.contract import Combination, Metric
 
 Say = Callable[[str], None]
-"""Told what is being done, in a few words."""
+"""Called with a few words about the current step."""
 
 
 def verify(name: str, config: RunConfig) -> Verified:
     """Score the canary pairs with a metric, together and one by one.
 
-    Raises `UserError` for what the metric itself refuses: a wrong option, a missing package, a model not to be had.
+    Raises `UserError` for a wrong option, a missing package, and a model that cannot be loaded.
     """
     metric = load_metrics([name], config)[name]
     if isinstance(metric, Combination):
@@ -39,17 +39,16 @@ def verify(name: str, config: RunConfig) -> Verified:
 
 
 def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
-    """The official package's scorer for a metric with the run's options; its environment is made if need be.
+    """Return the official package's scorer for a metric with the run's options; builds its environment if necessary.
 
-    Raises `UserError` for a metric without an official package that can be installed, and for options that the
-    package does not have.
+    Raises `UserError` for a metric without an installable official package, and for options that the package lacks.
     """
     metric = load_metrics([name], config)[name]
     with plug_in(name):
         recipe = RECIPES.get(metric.card.name)
         if recipe is None or not isinstance(metric, ModelMetric):
             raise UserError(
-                f"There is no official package for {name!r} that can be installed here: --official compares "
+                f"{name!r} has no official package that can be installed here: --official compares "
                 f"{', '.join(RECIPES)}. Leave it out for the other checks."
             )
         if metric.options.dtype != "float32":
@@ -61,17 +60,17 @@ def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
         return load_metric("worker", RunConfig(metric_options={"worker": {"command": command, "timeout": 3600}}))
 
 
-def compare(found: Verified, official: Metric) -> OfficialComparison:
+def compare(checked: Verified, official: Metric) -> OfficialComparison:
     """Score the canary pairs with the official package."""
-    return compared(found, official, RECIPES[found.metric.card.name].title)
+    return compared(checked, official, RECIPES[checked.metric.card.name].title)
 
 
 @dataclass(frozen=True)
 class Environment:
-    """A package and what it needs, both pinned exactly.
+    """A package and its requirements, pinned exactly.
 
-    The package itself is installed without its own list of needs: that of summac asks for a huggingface-hub (<= 0.17)
-    which no transformers of the last years runs with.
+    The package is installed without its declared requirements, for summac requires a huggingface-hub (<= 0.17) that no
+    recent transformers supports.
     """
 
     package: str
@@ -79,17 +78,17 @@ class Environment:
 
     @property
     def folder(self) -> Path:
-        """Where it lies: named after the package, with a hash of all pins and of the Python."""
+        """The folder, named after the package, with a hash of all pins and of the Python version."""
         pins = sha256_json([self.package, self.needs, sys.version_info[:2]])[:12]
         return cache_folder() / "official" / f"{self.package.replace('==', '-')}-{pins}"
 
     @property
     def python(self) -> Path:
-        """Its interpreter."""
+        """The interpreter."""
         return _python(self.folder)
 
     def build(self, say: Say) -> None:
-        """Make it, if it is not there. Raises `UserError` when it cannot be made; nothing half made is left."""
+        """Build the environment if it is missing; raises `UserError` on failure, without leaving a partial one."""
         if (self.folder / _MARK).is_file() and self.python.exists():
             return
         building = self.folder.with_name(f".{self.folder.name}.{os.getpid()}")
@@ -97,8 +96,8 @@ class Environment:
             building.parent.mkdir(parents=True, exist_ok=True)
             say(f"Making an environment for {self.package} in {self.folder}")
             say("(once; it takes minutes, and 1 GB or more) ...")
-            made, installed = f"The environment for {self.package}", f"The official package {self.package}"
-            _step([sys.executable, "-m", "venv", str(building)], made, _NO_VENV)
+            environment, installed = f"The environment for {self.package}", f"The official package {self.package}"
+            _step([sys.executable, "-m", "venv", str(building)], environment, _NO_VENV)
             pip = [str(_python(building)), "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
             for what in (self.needs, ("--no-deps", self.package)):
                 _step([*pip, *what], installed, _NO_INSTALL)
@@ -127,13 +126,13 @@ def _step(command: Sequence[str], what: str, advice: str) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, check=False)
     if done.returncode:
-        said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        errors = [line for line in said if line.startswith("ERROR")] or said
+        lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith("ERROR")] or lines
         reason = errors[-1][:300] if errors else f"exit code {done.returncode}"
         raise UserError(f"{what} could not be installed ({reason.rstrip('.')}). {advice}.")
 
 
-# The newest transformers that summac runs on, and what goes with it on Python 3.11 to 3.13.
+# The newest transformers that summac runs on, with fitting packages for Python 3.11 to 3.13.
 _STACK = (
     "torch==2.13.0",
     "transformers==4.51.3",
@@ -151,14 +150,14 @@ _BERTSCORE = Environment(
 
 
 class OfficialRecipe(NamedTuple):
-    """An official package for a metric: its environment, and the worker's arguments for a metric's options."""
+    """An official package for a metric: its environment, and the worker's arguments from the metric's options."""
 
     environment: Environment
     settings: Callable[[ModelMetric], Mapping[str, Any]]
 
     @property
     def title(self) -> str:
-        """The package, and the transformers that it runs on."""
+        """The package, and its transformers version."""
         return f"{self.environment.package} on {self.environment.needs[1]}"
 
 
@@ -186,8 +185,8 @@ def _summac(metric: ModelMetric, kind: str, names: tuple[str, ...]) -> dict[str,
 def _summac_conv(metric: ModelMetric) -> dict[str, Any]:
     settings = _summac(metric, "conv", ("granularity", "nli_labels", "bins", "agg"))
     sha256 = metric.convolution.sha256  # type: ignore[attr-defined]
-    given = metric.options.conv_weights or next((cache_folder() / "files" / sha256[:16]).iterdir())
-    settings["options"]["start_file"] = str(given.resolve())
+    weights = metric.options.conv_weights or next((cache_folder() / "files" / sha256[:16]).iterdir())
+    settings["options"]["start_file"] = str(weights.resolve())
     return settings
 
 

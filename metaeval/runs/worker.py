@@ -1,7 +1,7 @@
-"""A worker: a program that scores blocks for another process of metaeval, and opens no store.
+"""A worker: a program that scores blocks for another process of metaeval, without a store.
 
-It reads JSON lines from its standard input: a job (recipe and texts), then blocks of it as numbers of these texts, each
-answered with the scores in one line of its standard output. It ends at once when its input does.
+It reads JSON lines from standard input: a job (recipe and texts), then blocks of it as numbers of these texts. It
+writes the scores of each block as one line to standard output, and ends when its input ends.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from metaeval.scoring.executors.contract import Context, Task, Work, WorkerRecip
 
 
 def main() -> None:
-    """Answer one line after the other; an error's sentence goes back as an answer."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to a whole job: the process that asks decides what is finished
+    """Answer one line after the other; an error is an answer too."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to a whole job: the calling process decides what to finish
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a model's packages print is no answer
+    os.dup2(2, 1)  # output of a model's packages must not mix with answers
     lines: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_read, args=(sys.stdin.buffer, lines), daemon=True).start()
     scorer = Scorer()
@@ -42,34 +42,34 @@ def main() -> None:
 def _read(pipe: IO[bytes], lines: SimpleQueue[bytes]) -> None:
     for line in pipe:
         lines.put(line)
-    os._exit(0)  # nobody is left to whom a score could be told
+    os._exit(0)  # the calling process has ended
 
 
 class Scorer:
-    """What a worker does with its lines."""
+    """The state of a worker: its job's metrics and texts."""
 
     def __init__(self) -> None:
         self._recipe: Any = None
         self._label, self._context, self._work = "", Context((), ()), Work(())
-        self._said = BufferingHandler(sys.maxsize)  # what is warned of, for the process that asks
-        self._said.setLevel(logging.WARNING)
-        logging.getLogger("metaeval").addHandler(self._said)
+        self._warnings = BufferingHandler(sys.maxsize)  # warnings for the calling process
+        self._warnings.setLevel(logging.WARNING)
+        logging.getLogger("metaeval").addHandler(self._warnings)
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to a job, or to a block of it, with the warnings on the way; a `UserError`'s sentence is one."""
+        """Answer a job or one of its blocks, with warnings; a `UserError` is answered as a sentence."""
         try:
-            found = self.begin(message) if "recipe" in message else self.score(message)
+            answer = self.begin(message) if "recipe" in message else self.score(message)
         except UserError as error:
-            found = {"error": str(error)}
-        said = [record.getMessage() for record in self._said.buffer]
-        self._said.flush()
-        return {**found, "said": said} if said else found
+            answer = {"error": str(error)}
+        warnings = [record.getMessage() for record in self._warnings.buffer]
+        self._warnings.flush()
+        return {**answer, "said": warnings} if warnings else answer
 
     def begin(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Make a job's metrics, and prepare them for its texts; what was there before is let go first."""
+        """Make a job's metrics and prepare them for its texts; those of an earlier job are released first."""
         if message["recipe"] != self._recipe:
             self._recipe, self._work = None, Work(())
-            # As the other process found its modules; what is installed here stays in front.
+            # Modules are found as in the calling process; packages that are installed here come first.
             sys.path += [folder for folder in message["path"] if folder not in sys.path]
             recipe = WorkerRecipe(**message["recipe"])
             self._label = " + ".join(recipe.names)
@@ -81,7 +81,7 @@ class Scorer:
         return {"ready": True}
 
     def score(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The answers to a block, for each metric that is wanted."""
+        """Score a block with each wanted metric."""
         sources, statements = self._context.sources, self._context.statements
         pairs = [(sources[source], statements[statement]) for source, statement in message["pairs"]]
         with plug_in(self._label):
@@ -90,9 +90,11 @@ class Scorer:
 
 
 def job_metrics(recipe: WorkerRecipe) -> list[Metric]:
-    """The metrics of a recipe; `UserError` where they would not score here as they do where it was written."""
-    if (own := package_versions()) != recipe.versions:
-        other = ", ".join(f"{key} {one}, here {own[key]}" for key, one in recipe.versions.items() if own[key] != one)
+    """Make the metrics of a recipe; raises `UserError` where their scores could differ from the calling process."""
+    if (here := package_versions()) != recipe.versions:
+        other = ", ".join(
+            f"{key} {number}, here {here[key]}" for key, number in recipe.versions.items() if here[key] != number
+        )
         raise UserError(f"A worker has other packages than the process that asks it ({other}): install the same.")
     config = RunConfig.model_validate(recipe.settings)
     metrics = [load_metric(name, config) for name in recipe.names]

@@ -283,7 +283,7 @@ def test_one_level_leaves_nothing_to_compare_and_says_so(refused, write_corpus, 
     write_corpus([row | ({"level": "none"} if row["type"] == "citation" else {}) for row in small_rows])
     data = ("-d", "jsonl", "--data", "small.jsonl", "--set", "chunk.size=7")
 
-    said = "Nothing tells metrics apart on small. "
+    said = "No protocol distinguishes metrics on small. "
     assert said in refused("compare", "overlap", "rouge", *data, *QUICK)
     assert said in refused("compare", "overlap", "rouge", *data, "--bias", *QUICK)
     said = refused("plan", "overlap", "rouge", *data, *QUICK)

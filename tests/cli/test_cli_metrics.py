@@ -131,7 +131,7 @@ def test_verify_ends_with_1_where_a_score_moves(cli, tmp_path):
         (["verify", "factcc", "--set", "folder=/no/such"], "/no/such"),
         (["verify", "factcc", "--set", "foldr=x"], "Did you mean 'folder'?"),
         (["verify", "overlap", "--set", "folder"], "--set takes key=value"),
-        (["verify", "overlap", "--official"], "There is no official package for 'overlap'"),
+        (["verify", "overlap", "--official"], "'overlap' has no official package"),
         (["verify", "ensemble"], "verify these, overlap, rouge"),
         (["verify", "worker:no-such-program"], "cannot be started (No such file or directory)"),
         (["show", "worker:"], "needs a program"),

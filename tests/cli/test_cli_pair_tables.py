@@ -278,7 +278,7 @@ def test_a_wrong_table_is_refused_before_anything_is_scored(message, cli):
     ("words", "why"),
     [
         ([], "none is given"),
-        (["--data", "no.csv"], "there is no file no.csv"),
+        (["--data", "no.csv"], "no.csv does not exist"),
         (["--data", "pairs.parquet", "--split", "dev"], "Unknown split of ratings 'dev'"),
     ],
 )

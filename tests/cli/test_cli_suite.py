@@ -272,7 +272,7 @@ def test_without_matplotlib_the_multiverse_says_so_in_one_line_and_writes_the_re
         (("run", "-d", "mini,wice"), "Several data sets (mini, wice) are for --suite: add it, or name one."),
         (("run", "-c", "offline"), "type 'metaeval run --suite -c offline'"),
         (("run", "-d", ""), "Unknown dataset ''"),
-        (("results", "figures", "nobody"), "There is no job in results yet"),
+        (("results", "figures", "nobody"), "results has no job yet"),
         (("results", "figures", "--parser", "small"), "--parser is for --sentence"),
         (("results", "figures", "latest", "--sentence", "A cup [1]."), "leave out one of the two"),
         (("results", "figures", "--cost", "--sentence", "A cup [1]."), "leave out one of the two"),

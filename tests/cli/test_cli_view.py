@@ -534,4 +534,4 @@ def test_what_was_cut_or_has_no_score_is_shown_of_a_metric_of_ones_own(open_page
 
 
 def test_a_job_that_cannot_be_shown_is_refused(cli, refused, tmp_path):
-    assert refused("view").startswith("There is no job in results yet: type 'metaeval run'")
+    assert refused("view").startswith("results has no job yet: type 'metaeval run'")

@@ -201,7 +201,7 @@ def test_options_of_a_metric_that_the_run_does_without_are_ignored_and_that_is_s
 
     assert ended.code == 0
     for name in ("rouge", "rouge-1", "nli:org/model"):
-        assert f"The options of {name} are ignored: it is no metric of this run.\n" in caplog.text
+        assert f"The options of {name} are ignored: it is not a metric of this run.\n" in caplog.text
     assert "The options of overlap" not in caplog.text
 
 

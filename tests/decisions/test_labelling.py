@@ -127,7 +127,7 @@ def test_whole_answers_are_seen_and_recall_is_told():
 def test_recall_is_not_told_where_statements_are_labelled_in_part():
     rows = [{**row, "statement": f"s{number // 2}", "answer_id": "a"} for number, row in enumerate(citations(80, 40))]
     found = estimate(rows, drawn(rows, 30), "metric")
-    assert "recall" not in [one.measure for one in found.found]
+    assert "recall" not in [one.measure for one in found.estimates]
     assert any(label == "recall" and "not told" in text for label, text in found.notes)
 
 
@@ -149,7 +149,7 @@ def test_statements_without_a_citation_count_in_the_recall_and_in_its_difference
     other = replace(items_of([{**row, "id": f"b{row['id']}"} for row in rows]), name="y")
     labels = drawn(rows, 60)
     found = estimate(one, labels | {f"b{key}": level for key, level in labels.items()}, "metric", other, estimand)
-    first, second = (found_ for found_ in found.found if found_.measure == "recall")
+    first, second = (found_ for found_ in found.estimates if found_.measure == "recall")
     assert first.value == pytest.approx(second.value * 160 / 200)
     (recall,) = [found_ for found_ in found.differences if found_.measure == "recall"]
     assert recall.value == pytest.approx(first.value - second.value)
@@ -164,10 +164,10 @@ def items(rows, name):
 def test_labels_that_are_no_sample_are_refused_with_the_reason():
     rows = citations(200, 200)
     first = {row["id"]: row["truth"] for row in rows[:50]}
-    with pytest.raises(UserError, match=r"no random sample of the 200: their mean place in the file"):
+    with pytest.raises(UserError, match=r"not a random sample of the 200: their mean place in the file"):
         estimate(rows, first, "metric")
     worst = {row["id"]: row["truth"] for row in sorted(rows, key=lambda row: row["metric"])[:50]}
-    with pytest.raises(UserError, match=r"no random sample of the 200: their mean score of metric"):
+    with pytest.raises(UserError, match=r"not a random sample of the 200: their mean score of metric"):
         estimate(rows, worst, "metric")
     assert estimate(rows, first, "metric", assume_sample=True)["full"].labels == 50
 
@@ -197,15 +197,13 @@ BAD = {
     "id,level\nc1,full\nc999,none\n": r"line 3, column \"id\" names item \"c999\", which is not in .*: mend it",
     "id,level\nc1,full\nc1,none\n": r"says \"none\", and .*line 2.* says full of the same item \"c1\": keep one",
     "id,level\nc1,full\nc2,2\n": r"line 3.* is the number 2, and other cells hold words \(full\)",
-    "id,level\nc1,3\nc2,2\n": r"is 3, which is no level: write full, partial or none",
-    "id,level\nc1,perhaps\nc2,full\n": r"line 2.* is \"perhaps\", which is no level",
+    "id,level\nc1,3\nc2,2\n": r"is 3, which is not a level: write full, partial or none",
+    "id,level\nc1,perhaps\nc2,full\n": r"line 2.* is \"perhaps\", which is not a level",
     "id,level\nItem,Label\nc1,full\n": r"line 2 looks like a second header row",
     "id,level\nc1,\nc2,\n": r"is blank in every row",
     "id,level,probability\nc1,full,0\n": r"line 2.* is \"0\": write the probability of being drawn, a number above 0",
-    "id,level,probability\nc1,full,75%\n": r"line 2.* is \"75%\": write the probability",
     "id,level,probability\nc1,full,\n": r"line 2, column \"probability\" is blank: write the probability",
-    "id,level\nc1,full?\nc2,none\n": r"line 2.* is \"full\?\", which is no level",
-    "id,level\nc1,full\nTotal,full\n": r"line 3.* names item \"Total\"",
+    "id,level\nc1,full?\nc2,none\n": r"line 2.* is \"full\?\", which is not a level",
     "id,level\nc1,full\nc11x,none\n": r"delete the row\. Did you mean 'c11'\?$",
     "id,what\nc1,full\n": r"no column for the level",
     "id,level\nc1,full\n": r"labels one item only",

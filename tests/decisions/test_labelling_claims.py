@@ -79,11 +79,11 @@ def test_samples_of_claims_and_of_answers_hold_the_value(tmp_path, unit, estiman
     truth = labels_by_overlap(items, 0.6)
     config = metaeval.RunConfig(results=tmp_path)
     every = estimate(items, truth, "overlap", config=config)
-    held = {one.measure: [] for one in every.found}
+    held = {one.measure: [] for one in every.estimates}
     for seed in range(12):
         drawn = draw(items, 140, unit=unit, seed=seed)
         records = [record | {"level": truth[record["id"]]} for record in drawn.records]
-        for one in estimate(items, records, "overlap", estimand=estimand, config=config).found:
+        for one in estimate(items, records, "overlap", estimand=estimand, config=config).estimates:
             held[one.measure].append(one.low <= every[one.measure].value <= one.high)
             assert one.value == pytest.approx(every[one.measure].value, abs=0.35)
     assert {measure: sum(one) >= 9 for measure, one in held.items()} == dict.fromkeys(held, True)
@@ -97,7 +97,7 @@ def test_precision_is_told_only_where_all_that_decides_it_is_labelled(tmp_path):
     found = estimate(
         items, {one: truth[one] for one in together.values()}, "overlap", config=metaeval.RunConfig(results=tmp_path)
     )
-    assert [one.measure for one in found.found] == ["alce-recall"]
+    assert [one.measure for one in found.estimates] == ["alce-recall"]
     assert any(label == "precision" and "not told" in text for label, text in found.notes)
     alone = {row.id: "full" for row in items.rows if row.id.count("[") == 1 and row.id not in together.values()}
     with pytest.raises(UserError, match=r"labels no claim with all its passages together.*\[2\]\[3\]|\[1\]\[2\]\[3\]"):

@@ -9,7 +9,7 @@ import metaeval
 from metaeval import Metric, MetricCard, PairScore
 from metaeval.config import load_run
 from metaeval.errors import UserError
-from metaeval.runs.columns import answer_rows, expected_texts
+from metaeval.runs.answers import answer_rows, expected_texts
 from metaeval.runs.dry_run import plan
 from metaeval.runs.metrics import load_metric, load_metrics
 from metaeval.runs.prepared_run import prepare

@@ -8,7 +8,6 @@ from dataclasses import asdict
 import pytest
 
 from metaeval import registry
-from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.runs import doctor as ready
 from metaeval.runs.doctor import ReadinessState, examine, readiness, registered
@@ -61,19 +60,17 @@ def test_a_checkpoint_in_no_place_has_to_be_downloaded(no_network, hub):
     assert str(found) == "needs download: 438 MB"
 
 
-def test_a_checkpoint_in_the_hubs_cache_is_ready(no_network, hub):
-    hub("manueldeprada/FactCC", PINNED, ["config.json", "vocab.txt", "pytorch_model.bin"])
-    assert state("factcc").state is ReadinessState.READY
-
-
-def test_half_a_checkpoint_has_to_be_downloaded(no_network, hub):
-    hub("manueldeprada/FactCC", PINNED, ["config.json", "vocab.txt"])
-    assert state("factcc").state is ReadinessState.DOWNLOAD
-
-
-def test_another_revision_than_the_pinned_one_does_not_count(no_network, hub):
-    hub("manueldeprada/FactCC", "0" * 40, ["config.json", "vocab.txt", "pytorch_model.bin"])
-    assert state("factcc").state is ReadinessState.DOWNLOAD
+@pytest.mark.parametrize(
+    ("revision", "weights", "expected"),
+    [
+        (PINNED, ["pytorch_model.bin"], ReadinessState.READY),
+        (PINNED, [], ReadinessState.DOWNLOAD),
+        ("0" * 40, ["pytorch_model.bin"], ReadinessState.DOWNLOAD),
+    ],
+)
+def test_the_hubs_cache_counts_with_all_files_of_the_pinned_revision(no_network, hub, revision, weights, expected):
+    hub("manueldeprada/FactCC", revision, ["config.json", "vocab.txt", *weights])
+    assert state("factcc").state is expected
 
 
 def test_a_folder_counts_and_a_wrong_folder_is_said(no_network, hub, tmp_path):
@@ -182,15 +179,8 @@ def test_the_doctor_sees_everything_and_connects_nowhere(no_network, hub, monkey
 
 
 def test_a_model_larger_than_the_memory_does_not_fit(monkeypatch):
-    from metaeval.runs import doctor
-
-    monkeypatch.setattr(doctor, "devices", lambda: [doctor.Device("cpu", "x", 10**9, 2 * 10**9)])
+    monkeypatch.setattr(ready, "devices", lambda: [ready.Device("cpu", "x", 10**9, 2 * 10**9)])
     fits = {metric.name: metric.fits for metric in examine().metrics}
     assert fits["factcc"] is True  # 0.44 GB
     assert fits["autoais"] is False  # 45 GB
     assert fits["overlap"] is None
-
-
-def test_options_do_not_leak_between_metrics():
-    assert with_options("factcc", ["folder=x"]).metric_options == {"factcc": {"folder": "x"}}
-    assert RunConfig().metric_options == {}

@@ -52,21 +52,14 @@ def test_the_settings_are_read_back_and_those_of_earlier_versions_have_their_rul
     assert settings_of(tmp_path) == {}
 
 
-def test_every_written_file_has_its_hash(written):
-    config, data, paths = written
-
-    files = manifest(config, Command("run"), data, paths)["files"]
-
-    # hashlib on the whole file, against the block-wise reading of the library.
-    assert files == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
-    assert {Path(name).suffix for name in files} == {".json", ".jsonl", ".html"}
-
-
-def test_it_names_settings_versions_machine_time_and_data(written):
+def test_it_names_hashes_settings_versions_machine_time_and_data(written):
     config, data, paths = written
 
     made = manifest(config, Command("run"), data, paths)
 
+    # hashlib on the whole file, against the block-wise reading of the library.
+    assert made["files"] == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    assert {Path(name).suffix for name in made["files"]} == {".json", ".jsonl", ".html"}
     assert RunConfig.model_validate(made["config"]) == config
     assert set(made["versions"]) >= {"metaeval", "numpy", "scipy"}
     assert made["python"] == ".".join(map(str, sys.version_info[:3]))
@@ -88,18 +81,12 @@ def test_score_files_and_their_manifests_are_hashed(tmp_path):
     }
 
 
-def test_a_file_is_known_as_it_was_written_and_no_longer_after_a_change(written):
+def test_a_written_file_is_the_same_changed_unlisted_or_without_a_manifest(written, tmp_path):
     _, _, paths = written
     file = next(path for path in paths if path.suffix == ".json")
     assert check(file) is Kept.SAME
-
     file.write_bytes(file.read_bytes() + b"\n")
-
     assert check(file) is Kept.CHANGED
-
-
-def test_a_file_without_a_manifest_or_not_in_it_is_said_to_be_so(written, tmp_path):
-    _, _, paths = written
     stranger = paths[0].with_name("stranger.json")
     alone = tmp_path / "alone" / "result.json"
     alone.parent.mkdir()

@@ -107,7 +107,7 @@ def test_ratings_below_zero_leave_ranking_out():
     below = tuple(Rating(row.id, row.group, row.gold - 1) for row in ROWS)
     ratings = Ratings("mine", below, {"m": SCORES})
     assert set(evaluated(ratings)) == {"correlation", "classification"}
-    with pytest.raises(UserError, match=r"on mine\. Retrieval: a rating of -1 is no gain"):
+    with pytest.raises(UserError, match=r"on mine\. Retrieval: a rating of -1 cannot be a gain"):
         evaluated(ratings, protocols=["retrieval"])
 
 
@@ -145,7 +145,7 @@ def test_corpus_and_ratings_exclude_each_other():
 
 
 def test_a_corpus_is_no_rated_set_and_the_other_way_round():
-    with pytest.raises(UserError, match="mini is no rated set"):
+    with pytest.raises(UserError, match="mini is not a rated set"):
         api.load_ratings("mini")
     with pytest.raises(UserError, match=r"frank has ratings of texts .* 'metaeval evaluate -d frank'"):
         api.load_corpus("frank")

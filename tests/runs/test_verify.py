@@ -51,9 +51,8 @@ def odd(tmp_path, monkeypatch):
 def test_canaries_cover_what_metrics_trip_over():
     names = [canary.name for canary in CANARIES]
     assert len(set(names)) == len(names) >= 12
-    assert {"supported", "contradicted", "unrelated", "partial", "negation", "numbers", "unicode", "short"} <= set(
-        names
-    )
+    kinds = {"supported", "contradicted", "unrelated", "partial", "negation", "numbers", "unicode", "short"}
+    assert kinds <= set(names)
     assert max(len(canary.source.split()) for canary in CANARIES) > 512
     assert all(canary.statement.strip() and canary.source.strip() for canary in CANARIES)
 
@@ -158,7 +157,7 @@ def test_nothing_compared_is_no_agreement():
 
 
 def test_only_what_can_be_installed_has_an_official_package():
-    with pytest.raises(UserError, match=r"no official package for 'rouge-1'.*bertscore, summac-conv, summac-zs"):
+    with pytest.raises(UserError, match=r"'rouge-1' has no official package.*bertscore, summac-conv, summac-zs"):
         official_metric("rouge-1", RunConfig(), print)
 
 

@@ -14,13 +14,14 @@ from metaeval.errors import UserError
 from metaeval.files import write_text
 from metaeval.reading import read_json
 from metaeval.report.result import Result
-from metaeval.runs.columns import FILE_PREFIX, answer_rows, named_metrics, reading
+from metaeval.runs.answers import answer_rows, reading
+from metaeval.runs.columns import FILE_PREFIX, named_metrics
 from metaeval.runs.doctor import ReadinessState, readiness
 from metaeval.runs.evaluation import find_protocols, named_protocols, readable_protocols
 from metaeval.runs.job_folder import Command, job_folder
 from metaeval.runs.metrics import MetricProgress, load_metrics, plug_in
 from metaeval.runs.prepared_run import Job, prepare
-from metaeval.runs.run import Evaluated, run, run_folder
+from metaeval.runs.run import EvaluatedRun, run, run_folder
 from metaeval.scoring.engine import job_identity
 from metaeval.scoring.store import ScoreStore, pair_key
 from protocols.contract import Protocol
@@ -39,7 +40,7 @@ class Omission:
     protocol: str = ""
 
 
-def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple[Evaluated | None, list[Omission]]:
+def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple[EvaluatedRun | None, list[Omission]]:
     """Run every metric that can be run; return the evaluation (None where no metric is left) and the omissions.
 
     A metric is left out when it is wrong or incomplete here, when its weights can neither be found nor fetched, and
@@ -131,7 +132,7 @@ class Suite:
 class Part:
     """One data set of a suite: its evaluation (None where nothing could be run), and what was left out."""
 
-    evaluated: Evaluated | None
+    evaluated: EvaluatedRun | None
     left_out: list[Omission]
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done
-from metaeval.decisions.analyses.items import Answers, Columns, ItemOptions, Labels, MetricName, PipelineName
+from metaeval.decisions.analyses.items import AnswersFile, Columns, ItemOptions, LabelsFile, MetricName, PipelineName
 from metaeval.declared import Flag
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ class EstimateOptions(ItemOptions):
 
     untyped = ItemOptions.untyped | {"assume_sample"}
 
-    answers: Answers
+    answers: AnswersFile
     """Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table."""
-    labels: Labels = None
+    labels: LabelsFile = None
     """People's labels of some items: .csv, .tsv, .xlsx or .jsonl (in Python also levels by id)."""
     metric: MetricName = "overlap"
     """Metric, score file, or column of the answers' file."""
-    other: Annotated[Answers, Flag("[OTHER]", argument=True)] = None
+    other: Annotated[AnswersFile, Flag("[OTHER]", argument=True)] = None
     """Answers of another system: differences too."""
     estimand: Annotated[Literal["set", "process"], Flag("NAME")] = "set"
     """What the shares are of: set (these answers) or process (what makes such answers)."""

@@ -1,9 +1,10 @@
-"""Release gates: fit one on labels, check a release, and write the workflow that does so on every push."""
+"""Release gates: fit a gate on labels, check a release, and write a workflow that checks releases on every push."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,7 +13,7 @@ from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrObject
 from metaeval.config import Names
-from metaeval.decisions.analyses.items import Answers, Columns, ItemOptions, Labels, Target, column_words
+from metaeval.decisions.analyses.items import AnswersFile, Columns, ItemOptions, LabelsFile, TargetLevel, column_words
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 
@@ -22,34 +23,34 @@ if TYPE_CHECKING:
     from metaeval.runs.metrics import MetricProgress
 
 NEXT = 40
-"""Citations that are drawn where a gate takes more labels."""
+"""Number of citations to label next where a gate needs more labels."""
 
-Share = Annotated[float, Flag("SHARE")]
+ShareOption = Annotated[float, Flag("SHARE")]
 
 
 class FitOptions(ItemOptions):
     """Options of `gate fit`."""
 
-    answers: Answers
+    answers: AnswersFile
     """Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table."""
-    labels: Labels = None
+    labels: LabelsFile = None
     """People's labels of some items: .csv, .tsv, .xlsx or .jsonl (in Python also levels by id)."""
     metrics: Annotated[Names, Flag("NAMES", "-m", earlier="metric")] = ("overlap", "support-mini", "minilm-bertscore")
     """Metrics, the cheapest first, with commas."""
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = None
     """The gate's file."""
-    max_missed: Share = 0.1
-    """Most unsupported citations that may be missed: the promise."""
-    max_flagged: Share = 0.5
-    """Most supported citations that may be flagged."""
-    max_unsupported: Share = 0.2
-    """Most unsupported citations that a release may have."""
-    alpha: Share = 0.05
-    """Chance at which the promise may fail."""
-    target: Target = "partial"
+    max_missed: ShareOption = 0.1
+    """Largest share of unsupported citations that are missed: the promise."""
+    max_flagged: ShareOption = 0.5
+    """Largest share of supported citations that are flagged."""
+    max_unsupported: ShareOption = 0.2
+    """Largest unsupported share of a release."""
+    alpha: ShareOption = 0.05
+    """Probability with which the promise may fail."""
+    target: TargetLevel = "partial"
     """Lowest human level that counts as supported: full or partial."""
     promise: Annotated[Literal["confidence", "mean"], Flag("NAME")] = "confidence"
-    """What is promised: confidence, or mean, which is kept on average only, of one metric."""
+    """Kind of promise: confidence, or mean, which holds on average and for one metric only."""
     columns: Columns = Field(default_factory=dict)
 
 
@@ -60,14 +61,7 @@ def _fit(options: FitOptions, progress: MetricProgress | None) -> Done:
 
     metrics = as_metrics(options.metrics)
     run = options.run(metrics=tuple(metrics))
-    terms = Terms(
-        max_missed=options.max_missed,
-        max_flagged=options.max_flagged,
-        max_unsupported=options.max_unsupported,
-        alpha=options.alpha,
-        target=options.target,
-        promise=options.promise,
-    )
+    terms = Terms(**{term.name: getattr(options, term.name) for term in fields(Terms)})
     fitted = fit(options.answers, options.labels, metrics, terms, options.columns, run, progress)
     gate, output = fitted.gate, options.output
     warnings: list[str] = []
@@ -138,14 +132,14 @@ next are drawn.""",
 class CheckOptions(ItemOptions):
     """Options of `gate check`."""
 
-    answers: Answers
+    answers: AnswersFile
     """Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table."""
     gate: Annotated[FileOrObject, Flag("GATE", argument=True)]
-    """Gate that was fitted: its file (in Python also the gate)."""
+    """Fitted gate: its file (in Python also the gate)."""
     max_unsupported: Annotated[float | None, Flag("SHARE")] = None
-    """Most unsupported citations, in place of the gate's."""
+    """Largest unsupported share, in place of the gate's."""
     fail_on_drift: Annotated[bool, Flag()] = False
-    """Fail where the release does not look like the fitting set."""
+    """Fail where the release differs from the fitting set."""
     junit: Annotated[Path | None, Flag("FILE", output=True)] = None
     """JUnit XML file to write."""
     markdown: Annotated[Path | None, Flag("FILE", output=True)] = None
@@ -178,11 +172,7 @@ def _check(options: CheckOptions, progress: MetricProgress | None) -> Done:
         sheets=[sheet],
         outputs=outputs,
         verdict=[verdict],
-        warnings=[
-            f"Drift: {drift.what}: median {drift.here:.3g}, at fitting {drift.fitted:.3g} (p {drift.p:.2g})."
-            for drift in checked.drift
-            if drift.drifted
-        ],
+        warnings=[f"Drift: {drift.what}: {drift}." for drift in checked.drift if drift.drifted],
         value=checked,
         exit_code=int(not checked.passed or (checked.drifted and options.fail_on_drift)),
     )
@@ -208,7 +198,7 @@ class ActionOptions(DeclaredOptions):
     answers: Annotated[str, Flag("FILE", argument=True)]
     """Release that the workflow checks."""
     gate: Annotated[Path, Flag("GATE", argument=True)]
-    """Gate that was fitted."""
+    """Fitted gate."""
     install: Annotated[str, Flag("ADDRESS")]
     """Where to install metaeval from: an address that pip takes, or a path in the repository."""
     columns: Columns = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Options of analyses of citations that people label: the answers, the columns of tables, and how they are scored."""
+"""The options that analyses of labelled citations share: answers, labels, columns of tables and scoring."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def _columns(value: Any) -> Any:
         return read_mapping(value, dict.fromkeys((*ROLES, "text", *LABEL_ROLES)))
 
 
-Answers = Annotated[FileOrObject, Flag("FILE", argument=True)]
-Labels = Annotated[FileOrObject, Flag("FILE", "-l")]
+AnswersFile = Annotated[FileOrObject, Flag("FILE", argument=True)]
+LabelsFile = Annotated[FileOrObject, Flag("FILE", "-l")]
 MetricName = Annotated[str, AfterValidator(_score_file), Flag("NAME", "-m")]
 PipelineName = Annotated[Literal["", "alce", "aliice"], Flag("NAME")]
 Columns = Annotated[
@@ -46,9 +46,9 @@ Columns = Annotated[
     Flag("ROLE=COLUMN", name="map", multiple=True),
     Field(description="Column of a role, where its heading does not say it. Repeatable."),
 ]
-Target = Annotated[Literal["partial", "full"], Flag("LEVEL")]
+TargetLevel = Annotated[Literal["partial", "full"], Flag("LEVEL")]
 
 
 def column_words(columns: Mapping[str, str]) -> list[str]:
-    """The words of a command that name the columns."""
+    """Return the words of a command that name the columns."""
     return [word for role, column in columns.items() for word in ("--map", f"{role}={column}")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, FileOrObject
-from metaeval.decisions.analyses.items import Answers, Columns, ItemOptions, MetricName, PipelineName, column_words
+from metaeval.decisions.analyses.items import AnswersFile, Columns, ItemOptions, MetricName, PipelineName, column_words
 from metaeval.declared import Flag
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ class LabelOptions(ItemOptions):
 
     untyped = ItemOptions.untyped | {"seed"}
 
-    answers: Answers
+    answers: AnswersFile
     """Answers with citations: JSON(L), a corpus, a job's pairs.jsonl, or a table."""
     n: Annotated[int, Flag("NUMBER", "-n")] = 60
     """Number of citations to label."""
     design: Annotated[str, Flag("NAME")] = "random"
     """Design of the sample: random, stratified (by the metric's scores) or uncertain (more of the middle)."""
     sampling_unit: Annotated[str, Flag("NAME", "-u", earlier="unit")] = "item"
-    """Sampling unit: item (a citation) or answer (all citations of it)."""
+    """Sampling unit: item (a citation) or answer (all its citations)."""
     metric: MetricName = "overlap"
     """Metric of the designs that look at scores."""
     seed: Annotated[int, Flag("NUMBER")] = 0

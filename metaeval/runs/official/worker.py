@@ -20,9 +20,9 @@ Score = Callable[[list[str], list[str]], list[float]]
 
 
 def bert_score(settings: dict[str, Any]) -> Score:
-    """The official scorer, on the files in `folder`."""
+    """Return the official scorer for the files in `folder`."""
     package: Any = importlib.import_module("bert_score")
-    # The package reads the kind of model out of its name; in the folder itself the name is a dot, and says nothing.
+    # The package infers the kind of model from its name; the name "." in the model's folder avoids this.
     os.chdir(settings["folder"])
     baseline: dict[str, Any] = {}
     if settings["baseline"]:
@@ -30,19 +30,19 @@ def bert_score(settings: dict[str, Any]) -> Score:
         path = str(folder / f"{settings['baseline']}.tsv")
         baseline = {"lang": "en", "rescale_with_baseline": True, "baseline_path": path}
     scorer = package.BERTScorer(model_type=".", num_layers=settings["layer"], device=settings["device"], **baseline)
-    # Transformers once knew this limit by the model's hub id; without one nothing would be cut.
+    # Earlier transformers knew this limit by the model's hub id; without one, inputs would not be truncated.
     scorer._tokenizer.model_max_length = min(scorer._tokenizer.model_max_length, 512)
     return lambda sources, statements: list(scorer.score(cands=statements, refs=sources)[settings["measure"]].tolist())
 
 
 def summac(settings: dict[str, Any]) -> Score:
-    """The official scorer, on the files in `folder`: the package's own table is told where they lie."""
+    """Return the official scorer for the files in `folder`, which is written into the package's table of models."""
     nltk: Any = importlib.import_module("nltk")
     nltk.data.path[:0] = settings["nltk_data"]
     package: Any = importlib.import_module("summac.model_summac")
     name, options = settings["model"], settings["options"]
     package.model_map[name]["model_card"] = settings["folder"]
-    # The package would look for a cache of its author's.
+    # The package would look for its author's cache.
     shared = {**options, "device": settings["device"], "imager_load_cache": False}
     if settings["kind"] == "zs":
         scorer = package.SummaCZS(model_name=name, **shared)
@@ -72,8 +72,8 @@ def main() -> None:
     say(protocol="metaeval-worker/1", name=name, version=version, identity=identity)
     while block := [json.loads(line) for line in takewhile(str.strip, sys.stdin)]:
         sources, statements = ([pair[side] for pair in block] for side in ("source", "statement"))
-        for pair, found in zip(block, score(sources, statements), strict=True):
-            say(id=pair["id"], score=found)
+        for pair, value in zip(block, score(sources, statements), strict=True):
+            say(id=pair["id"], score=value)
 
 
 if __name__ == "__main__":

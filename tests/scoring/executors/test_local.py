@@ -17,7 +17,7 @@ import pytest
 from metaeval.config import ExecutorConfig, RunConfig, load_run
 from metaeval.errors import UserError
 from metaeval.runs import metrics
-from metaeval.runs.columns import answer_rows
+from metaeval.runs.answers import answer_rows
 from metaeval.runs.metrics import load_metrics, score_metrics
 from metaeval.runs.prepared_run import prepare
 from metaeval.scoring.contract import Status

@@ -56,7 +56,7 @@ from metaeval.report.table import count
 from metaeval.runs.columns import column_of
 from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.prepared_run import RatedSet
-from metaeval.runs.run import evaluate_rated
+from metaeval.runs.run import evaluate_columns
 
 RATINGS = "ratings.jsonl"
 """The ratings and every measure's scores, which `metaeval evaluate -d ratings --data FILE` reads."""
@@ -228,7 +228,7 @@ def _results(read: ToMeasure, level: Level, measured: Sequence[Measurement]) -> 
         for one in measured
         if one.name in level.values
     ]
-    results = evaluate_rated(rated, columns, tested=tested).results
+    results = evaluate_columns(rated, columns, tested=tested).results
     # What people gave here is ratings, in no levels.
     return [one.model_copy(update={"title": one.title.replace("human levels", "human ratings")}) for one in results]
 

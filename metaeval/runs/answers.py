@@ -1,0 +1,114 @@
+"""A metric's answers to the rows of a job: what it reads, one answer per row, and joined chunks scored again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from metaeval.corpus.units import Aggregation, UnitRow, read_aggregation
+from metaeval.runs.metrics import LoadedMetrics, MetricProgress, executed, plug_in, score_in, worker_pool
+from metaeval.runs.prepared_run import Job
+from metaeval.scoring.contract import Combination, Metric, PairScore
+from metaeval.scoring.engine import Scored, aggregate, best_members, score_pairs
+from metaeval.scoring.executors.pool import Pool
+from metaeval.scoring.plan import Texts
+from metaeval.scoring.store import ScoreStore
+
+
+@dataclass(frozen=True)
+class JobAnswers:
+    """A metric's answers to a job.
+
+    rows: one answer per row; a higher score is more support. read: the answer to each unique (source, statement) that
+    was scored. pairs: the answers to the pairs of the job, as the metric gave them. identity: the metric's identity for
+    these pairs. joined: its identity for the joined chunks of a union; None where nothing was joined.
+    """
+
+    rows: list[PairScore]
+    read: Collection[PairScore]
+    pairs: list[PairScore]
+    identity: Mapping[str, Any]
+    joined: Mapping[str, Any] | None
+
+
+def reading(job: Job, name: str, metrics: LoadedMetrics) -> Job:
+    """Return the job as a metric reads it: a page is cut into chunks for a metric with an input limit."""
+    if job.config.unit != "page" or job.config.over_limit == "cut":
+        return job
+    metric = metrics[name]
+    # The members of a combination answer the same texts.
+    readers = [metrics[member] for member in metric.members] if isinstance(metric, Combination) else [metric]
+    return job if all(reader.card.input_limit is None for reader in readers) else job.in_chunks
+
+
+def answer_rows(
+    job: Job, metrics: LoadedMetrics, store: ScoreStore | None = None, progress: MetricProgress | None = None
+) -> Iterator[tuple[str, Metric, JobAnswers]]:
+    """Yield each metric with its answers to the rows of a job, in the order in which the metrics are scored."""
+    in_chunks = [name for name in metrics.names if reading(job, name, metrics) is not job]
+    as_is = [name for name in metrics.names if name not in in_chunks]
+    with worker_pool(metrics.config) as pool:
+        for over, names in ((job, as_is), *([(job.in_chunks, in_chunks)] if in_chunks else [])):
+            for name, metric, scored in score_in(pool, over.texts, metrics.only(names), store, progress):
+                rescore = partial(_rescore, pool, name, metric, metrics, store, progress)
+                yield name, metric, job_answers(over, scored, metric.card.direction, rescore)
+
+
+def _rescore(
+    pool: Pool | None,
+    name: str,
+    metric: Metric,
+    metrics: LoadedMetrics,
+    store: ScoreStore | None,
+    progress: MetricProgress | None,
+    texts: Sequence[Texts],
+) -> Scored:
+    if isinstance(metric, Combination):
+        ((_, _, scored),) = score_in(pool, texts, metrics.only([name]), store, progress)
+        return scored
+    report = partial(progress, f"{name}, joined chunks") if progress else None
+    with plug_in(name):
+        return score_pairs(metric, texts, store, report, executed(pool, [name], [metric], metrics.config))
+
+
+def job_answers(
+    job: Job, scored: Scored, direction: Literal[1, -1], rescore: Callable[[Sequence[Texts]], Scored]
+) -> JobAnswers:
+    """Aggregate the answers to a job's pairs to one answer per row. rescore: scores the joined chunks of a union."""
+    how = read_aggregation(job.config.aggregate)
+    rows = aggregate(scored.answers, job.rows, how, direction)
+    read = dict(zip(job.texts, scored.answers, strict=True))
+    if not joins(job, how):
+        return JobAnswers(rows, read.values(), scored.answers, scored.identity, None)
+    joined = {
+        number: _join(job, row, best_members(scored.answers, row.members, how.most, direction))
+        for number, row in enumerate(job.rows)
+        if rows[number].score is not None
+    }
+    rescored = rescore(list(joined.values()))
+    read |= zip(joined.values(), rescored.answers, strict=True)
+    for number, answer in zip(joined, rescored.answers, strict=True):
+        rows[number] = answer.oriented(direction)
+    return JobAnswers(rows, read.values(), scored.answers, scored.identity, rescored.identity)
+
+
+def joins(job: Job, how: Aggregation) -> bool:
+    """Return whether chunks of the job are joined and scored again."""
+    return how.kind == "union" and any(len(row.members) > 1 for row in job.rows)
+
+
+def _join(job: Job, row: UnitRow, members: Sequence[int]) -> Texts:
+    """Join the sources of some of a row's pairs, in the order of the page; return them with the row's statement."""
+    return " ".join(job.pairs[number].source for number in members), row.statement
+
+
+def expected_texts(job: Job, name: str, metrics: LoadedMetrics) -> list[Texts]:
+    """Return the texts that a metric would read.
+
+    Which chunks a union joins depends on scores; the first chunks of each row stand for them.
+    """
+    over, how = reading(job, name, metrics), read_aggregation(job.config.aggregate)
+    joined = [_join(over, row, row.members[: how.most]) for row in over.rows] if joins(over, how) else []
+    return [*over.texts, *joined]
