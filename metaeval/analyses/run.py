@@ -156,8 +156,8 @@ def next_step(options: AnalysisOptions, config: RunConfig, found: Evaluated, rea
     import shlex
 
     from metaeval.analyses.words import words_of
-    from metaeval.report.findings import top
     from metaeval.report.measures import headlines
+    from metaeval.report.verdicts import top
     from metaeval.runs.columns import FILE_PREFIX
     from metaeval.runs.run import are_decided
 

@@ -8,14 +8,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from metaeval.errors import UserError
-from metaeval.report.findings import best_control
 from metaeval.report.measures import LEVELS, Headline, Readings, headlines, metrics_of, untested
 from metaeval.report.notes import (
     LEVEL,
     TIED,
     UNSCORED,
     asides,
-    differs,
     footer,
     footnotes,
     in_blocks,
@@ -46,6 +44,7 @@ from metaeval.report.table import (
     short,
     value_of,
 )
+from metaeval.report.verdicts import best_control, differs
 
 THREE = Column(key="", label="")
 """How a number without a measure of its own is printed: three decimals."""

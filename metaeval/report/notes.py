@@ -25,6 +25,7 @@ from metaeval.report.result import (
     Value,
 )
 from metaeval.report.table import Note, chance, count, grouped, numeral, place_of, plain, share, short, span, value_of
+from metaeval.report.verdicts import differs
 
 LEVEL = "†"
 TIED = "‡"
@@ -293,28 +294,6 @@ def _grouped(said: Iterable[tuple[str, Row]]) -> dict[str, list[str]]:
 
 # Above this many metrics the pairs are too many for a note, and the clusters are listed.
 _PAIRWISE = 6
-
-
-def differs(comparison: Comparison, alpha: float) -> bool:
-    """Return whether a pair differs significantly; False if p is undefined."""
-    return comparison.holm is not None and comparison.holm <= alpha
-
-
-def above(comparison: Comparison, alpha: float) -> bool:
-    """Return whether the first of a pair is significantly better: what a mark and a sentence both follow from."""
-    return differs(comparison, alpha) and (comparison.difference or 0.0) > 0
-
-
-def below(comparison: Comparison, alpha: float) -> bool:
-    """Return whether the first of a pair is significantly worse."""
-    return differs(comparison, alpha) and (comparison.difference or 0.0) < 0
-
-
-def control_tests(result: Result, column: Column, row: Row) -> dict[str, Comparison]:
-    """The tests of a metric under a measure, by the control that it was compared with; without those of no p."""
-    tests = (result.significance.controls or []) if result.significance else []
-    of_row = (one for one in tests if (one.measure, one.one) == (column.key, row.metric))
-    return {one.other: one for one in of_row if one.p is not None}
 
 
 def settings(tested: Significance) -> str:

@@ -9,9 +9,10 @@ import pytest
 
 from benchmarks import reference, which_metric
 from metaeval import registry
-from metaeval.report.findings import above_every_control, best_control, findings
+from metaeval.report.findings import findings
 from metaeval.report.measures import headlines
 from metaeval.report.result import Comparison, load_result
+from metaeval.report.verdicts import above_every_control, best_control
 from metaeval.runs.evaluation import readings_of
 from metaeval.scoring.controls import GOLD_CONTROLS
 

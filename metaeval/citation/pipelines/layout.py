@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from metaeval.report.cells import cell, lay_out, rank
-from metaeval.report.notes import above, control_tests, differs, settings, standing
+from metaeval.report.notes import settings, standing
 from metaeval.report.result import Column, Comparison, Result
 from metaeval.report.table import (
     Block,
@@ -26,6 +26,7 @@ from metaeval.report.table import (
     grouped,
     plain,
 )
+from metaeval.report.verdicts import above, control_tests, differs
 
 Ends = tuple[float | None, float | None, float | None]
 """A value and the ends of its interval; None where undefined."""
