@@ -28,7 +28,7 @@ from metaeval.report.audit import (
     EvidenceSets,
     Giveaway,
     RuleLabels,
-    Votes,
+    VoteAgreement,
     WholeSets,
     as_json,
     grids,
@@ -187,13 +187,13 @@ def _words_of(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _votes(citations: Collection[Citation]) -> Votes | None:
+def _votes(citations: Collection[Citation]) -> VoteAgreement | None:
     """The agreement of the votes that stand in the citations' meta; units with one vote say nothing."""
     units = [unit for one in citations for unit in _units(one) if len(unit) > 1]
     if not units:
         return None
     ratings = np.array([*zip_longest(*units, fillvalue=np.nan)], dtype=np.float64).T
-    return Votes(
+    return VoteAgreement(
         units=len(units),
         votes=sum(map(len, units)),
         unanimous=sum(len(Counter(unit)) == 1 for unit in units),

@@ -73,7 +73,7 @@ def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done |
 
     tables: the data may be a table of pairs, which is scored and not evaluated.
     """
-    from metaeval.report.notebook import Records, Text
+    from metaeval.report.notebook import NotebookText, Records
     from metaeval.runs.dry_run import plan, requests_of
     from metaeval.runs.metrics import able_defaults
 
@@ -84,7 +84,7 @@ def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done |
     run = able_defaults(options.run())
     if options.requests is not None:
         sentence = requests_of(run, options.requests, tables)
-        return run, Done(config=run, shown=(), verdict=[sentence], value=Text(sentence))
+        return run, Done(config=run, shown=(), verdict=[sentence], value=NotebookText(sentence))
     if not options.dry_run:
         return run, None
     parts = list(plan(run, tables))

@@ -1,13 +1,13 @@
 """The findings of a run: templates of sentences, and the rules that choose one from its adjusted tests.
 
 No number is estimated here. A sentence claims a difference only where an adjusted test shows it, as the marks of the
-tables do. It says "not" where the test does not show it, and there is no sentence where nothing was tested.
+tables do. It says "not" where the test does not show it, and makes no claim where nothing was tested.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from metaeval.report import verdicts
@@ -269,7 +269,7 @@ class _Tested(NamedTuple):
 
     headline: Headline
     best: Row
-    better: dict[str, bool]
+    better: Mapping[str, bool]
 
 
 def _controls(shown: Sequence[Headline], aside: Collection[str]) -> str:
@@ -277,7 +277,9 @@ def _controls(shown: Sequence[Headline], aside: Collection[str]) -> str:
     best_of = [(headline, best) for headline in shown if (best := verdicts.best_control(headline, aside))]
     tested = []
     for headline, best in best_of:
-        known = {plain(row.metric): verdicts.above_every_control(headline, row, aside) for row in headline.metrics}
+        known: dict[str, bool | None] = {
+            plain(row.metric): verdicts.above_every_control(headline, row, aside) for row in headline.metrics
+        }
         if better := {name: verdict for name, verdict in known.items() if verdict is not None}:
             tested.append(_Tested(headline, best, better))
     if not tested:

@@ -21,7 +21,7 @@ from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
 from metaeval.reading import read_yaml
 from metaeval.report import result as results
-from metaeval.report.measures import Reading, Readings
+from metaeval.report.measures import ProtocolReading, Readings
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
 from metaeval.runs.columns import Column
 from metaeval.runs.prepared_run import Frame, Job, RatedSet
@@ -64,7 +64,7 @@ def readings_of(protocols: Iterable[Protocol]) -> Readings:
         abouts = {one.key: one.about for one in protocol.measures}
         chances = {one.key: one.chance for one in protocol.measures if one.chance is not None}
         abilities = {one.key: one.ability for one in protocol.measures if one.ability}
-        found[protocol.name] = Reading(protocol.headline, abouts, chances, abilities)
+        found[protocol.name] = ProtocolReading(protocol.headline, abouts, chances, abilities)
     return Readings(found, GOLD_CONTROLS, CHANCE_CONTROLS)
 
 

@@ -106,7 +106,7 @@ def test_no_sentence_contradicts_a_mark(name):
             # Without a verdict a metric has no mark: it is a control itself, or was not tested.
             assert (above is False) == bool(row.not_above.get(one.column.key))
         last = findings([result], READINGS)[-1]
-        (worse,) = re.findall(r"; ([^;]*?) (?:is|are) worse than it", last) or [""]
+        (worse,) = re.findall(r"; ([^;]*?) (?:is|are) significantly worse than it", last) or [""]
         for row in one.metrics:
             if re.search(rf"(^|[ ,]){re.escape(row.metric)}([ ,]|$)", worse):
                 assert best_control(one, GOLD_CONTROLS).metric in row.not_above[one.column.key]
