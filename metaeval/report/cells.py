@@ -8,23 +8,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from metaeval.errors import UserError
+from metaeval.report import notes
 from metaeval.report.measures import LEVELS, Headline, Readings, headlines, metrics_of, untested
-from metaeval.report.notes import (
-    LEVEL,
-    TIED,
-    UNSCORED,
-    asides,
-    footer,
-    footnotes,
-    in_blocks,
-    letters,
-    marks,
-    not_above,
-    plural,
-    reason_of,
-    settings,
-    tests_controls,
-)
 from metaeval.report.result import Column, Comparison, Data, Result, Row, Significance, Unit, Value, records
 from metaeval.report.table import (
     CONTROLS,
@@ -55,12 +40,12 @@ def lay_out(result: Result) -> Table:
 
     It has a record for each metric and measure.
     """
-    rows, columns, metrics = in_blocks(result.rows), result.columns, metrics_of(result)
-    reasons = letters(value_of(row, column) for row in rows for column in columns)
+    rows, columns, metrics = notes.in_blocks(result.rows), result.columns, metrics_of(result)
+    reasons = notes.letters(value_of(row, column) for row in rows for column in columns)
     heads = [_head(column, metrics, rows) for column in columns]
     titles = {"metric": "", "control": CONTROLS}
     lines = ((titles[row.kind], row.metric, [_cell(row, head, reasons) for head in heads]) for row in rows)
-    level = not_above(tests_controls(result)) + untested([(result, column) for column in columns])
+    level = notes.not_above(notes.tests_controls(result)) + untested([(result, column) for column in columns])
     data = result.data
     return Table(
         key=(result.protocol, data.name, data.split, result.unit),
@@ -69,8 +54,8 @@ def lay_out(result: Result) -> Table:
         headings=tuple(plain(column.label) for column in columns),
         blocks=blocks_of(lines),
         legend=legend(head.ranks for head in heads),
-        footnotes=footnotes(rows, columns, reasons, plural(result.unit), level),
-        footer=footer(result),
+        footnotes=notes.footnotes(rows, columns, reasons, notes.plural(result.unit), level),
+        footer=notes.footer(result),
         signatures=tuple(row.signature for row in metrics or rows),
         name=result.protocol,
         data=data,
@@ -81,7 +66,7 @@ def lay_out(result: Result) -> Table:
 
 def units(unit: Unit) -> str:
     """The name of the rows of the judged table: chunk pairs, citation pairs, ratings."""
-    return plural(unit) if unit == "rating" else f"{unit} {plural(unit)}"
+    return notes.plural(unit) if unit == "rating" else f"{unit} {notes.plural(unit)}"
 
 
 class _PrintedColumn(NamedTuple):
@@ -103,7 +88,7 @@ def _cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> Cell:
     column, value = head.column, value_of(row, head.column)
     plain_cell = cell(value.value, value.low, value.high, column, spelt=head.spelt)
     ranked = head.ranks.get(plain_cell.number, "") if row.kind == "metric" else ""
-    return replace(plain_cell, rank=ranked, marks=marks(row, column, reasons), asides=asides(row, column))
+    return replace(plain_cell, rank=ranked, marks=notes.marks(row, column, reasons), asides=notes.asides(row, column))
 
 
 def cell(
@@ -159,7 +144,7 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
             f"The {result.protocol} result of {data.name!r} has no pairs of metrics: they need two metrics in one run, "
             "and resampling."
         )
-    reasons = letters(_reason(pair) for pair in tested.comparisons if pair.p is None)
+    reasons = notes.letters(_reason(pair) for pair in tested.comparisons if pair.p is None)
     # One number of rows is said once; several are a column.
     rows = {pair.rows for pair in tested.comparisons}
     apart = len(rows) > 1
@@ -171,7 +156,7 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
     ):
         cells: list[Cell | str] = [
             cell(pair.difference, pair.low, pair.high, column, signed=True),
-            Cell(chance(pair.p), marks=(reasons[reason_of(_reason(pair))],) if pair.p is None else ()),
+            Cell(chance(pair.p), marks=(reasons[notes.reason_of(_reason(pair))],) if pair.p is None else ()),
             *(chance(pair.holm), chance(pair.bh), *([f"{pair.rows:,}"] if apart else [])),
         ]
         name = f"{plain(pair.one)} {_order_sign(pair, tested.alpha)} {plain(pair.other)}"
@@ -185,9 +170,9 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
         footnotes=tuple(Note(letter, reason) for reason, letter in reasons.items()),
         footer=(
             Note("reading", _reading(tested)),
-            Note("test", settings(tested) + f", seed {tested.seed}; BH: Benjamini-Hochberg"),
+            Note("test", notes.settings(tested) + f", seed {tested.seed}; BH: Benjamini-Hochberg"),
             Note("rows", "those that both metrics scored" if apart else f"{rows.pop():,}, scored by both metrics"),
-            *(note for note in footer(result) if note.label in ("data", "settings", "uncertainty")),
+            *(note for note in notes.footer(result) if note.label in ("data", "settings", "uncertainty")),
         ),
         signatures=tuple(row.signature for row in metrics_of(result)),
         stub="pair",
@@ -310,7 +295,9 @@ def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
 def _filled(grid: Table, shown: Sequence[Headline], most: int, readings: Readings, intervals: bool) -> Table:
     names, left = _names(shown, most)
     rows = [{row.metric: row for row in metrics_of(headline.result)} for headline in shown]
-    reasons = letters(headline.value(row) for headline, of in zip(shown, rows, strict=True) for row in of.values())
+    reasons = notes.letters(
+        headline.value(row) for headline, of in zip(shown, rows, strict=True) for row in of.values()
+    )
     heads = [
         _head(headline.column, headline.metrics, (row for row in headline.metrics if row.metric in names))
         for headline in shown
@@ -346,7 +333,7 @@ def _brief(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals
         number=short(full.number),
         interval=(" to " if head.spelt else "–").join(map(short, full.ends or ())) if intervals else "",
         ends=full.ends if intervals else None,
-        marks=marks(row, head.column, reasons if row.kind == "metric" else {}, but=(TIED,)),
+        marks=notes.marks(row, head.column, reasons if row.kind == "metric" else {}, but=(notes.TIED,)),
         asides=(),
     )
 
@@ -354,11 +341,13 @@ def _brief(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals
 def _notes(grid: Table, shown: Sequence[Headline], reasons: Mapping[str, str], left: int) -> tuple[Note, ...]:
     used = {mark for line in grid.lines for cell in line.cells for mark in cell.marks}
     clusters = any(mark.isdigit() for mark in used)
-    notes = (
+    below = (
         Note("1", "same number in a column: not significantly different" if clusters else ""),
-        Note(LEVEL, f"not significantly better than every control{untested(shown)}" if LEVEL in used else ""),
-        Note(UNSCORED, "rows without a score could move the value" if UNSCORED in used else ""),
+        Note(
+            notes.LEVEL, f"not significantly better than every control{untested(shown)}" if notes.LEVEL in used else ""
+        ),
+        Note(notes.UNSCORED, "rows without a score could move the value" if notes.UNSCORED in used else ""),
         *(Note(letter, reason) for reason, letter in reasons.items() if letter in used),
         Note("", f"{count(left, 'more metric')}: --full" if left else ""),
     )
-    return tuple(note for note in notes if note.text)
+    return tuple(note for note in below if note.text)

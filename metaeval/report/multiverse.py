@@ -141,9 +141,7 @@ def influences(outlooks: Sequence[Outlook]) -> list[RankInfluence]:
 
 def swaps(outlooks: Sequence[Outlook]) -> list[Swap]:
     """The pairs of metrics of which each is above the other somewhere, the most even first."""
-    known = grouped(
-        (outlook.metric, (specification(outlook), outlook.value)) for outlook in outlooks if outlook.value is not None
-    )
+    known = grouped((o.metric, (specification(o), o.value)) for o in outlooks if o.value is not None)
     values = {metric: dict(of_metric) for metric, of_metric in known.items()}
     swapped = []
     for first, other in combinations(values, 2):
@@ -213,20 +211,15 @@ def multiverse_tables(multiverse: Multiverse) -> list[Table]:
 
     What holds of all of them stands below the last. The first holds every outlook as a record.
     """
-    tables = [
-        grid
-        for protocol, of_protocol in by_protocol(multiverse.outlooks)
-        for grid in _grids(multiverse, protocol, of_protocol)
-    ]
+    tables: list[Table] = []
+    for protocol, outlooks in by_protocol(multiverse.outlooks):
+        tables += _grids(multiverse, protocol, outlooks)
     notes = [
         Note("held", f"{axis} at {value}: these data {_HELD.get(axis, 'do not depend on it')}")
         for axis, value in multiverse.held.items()
     ]
     if multiverse.skipped:
-        skipped = [
-            (", ".join(f"{axis}={value}" for axis, value in choices.items()), why)
-            for choices, why in multiverse.skipped
-        ]
+        skipped = [(", ".join(map("=".join, choices.items())), why) for choices, why in multiverse.skipped]
         reason = f"{count(len(skipped), 'combination')} that could not be run, or give every metric the same value"
         notes.append(Note("skipped", reason, tuple(skipped)))
     tables[:1] = [replace(grid, records=multiverse.records) for grid in tables[:1]]
@@ -242,19 +235,10 @@ def _grids(multiverse: Multiverse, protocol: str, outlooks: Sequence[Outlook]) -
     def table(
         name: str, what: str, stub: str, headings: Sequence[str], rows: Iterable[TableRow], *notes: Note
     ) -> Table:
-        return Table(
-            key=("multiverse", multiverse.dataset, multiverse.split, protocol, name),
-            title=f"{what} under {protocol}",
-            subtitle=over,
-            headings=tuple(headings),
-            blocks=blocks_of(rows),
-            footer=notes,
-            stub=stub,
-        )
+        key, title = ("multiverse", multiverse.dataset, multiverse.split, protocol, name), f"{what} under {protocol}"
+        return Table(key, title, over, tuple(headings), blocks_of(rows), footer=notes, stub=stub)
 
-    swapped = tuple(
-        (f"{swap.first}, {swap.second}", f"{swap.first_above:,}, {swap.second_above:,}") for swap in swaps(outlooks)
-    )
+    swapped = tuple((f"{s.first}, {s.second}", f"{s.first_above:,}, {s.second_above:,}") for s in swaps(outlooks))
     notes = [Note("order", _SWAPPED, swapped) if swapped else Note("order", "no two metrics swap places")]
     if unranked:
         notes.append(Note("unranked", f"{unranked:,} specifications: every metric has the same value there, or none"))
@@ -268,19 +252,15 @@ def _grids(multiverse: Multiverse, protocol: str, outlooks: Sequence[Outlook]) -
     several = [axis for axis in axes if len({outlook.choices.get(axis) for outlook in outlooks}) > 1]
     if len(several) == 1:
         metrics = list(dict.fromkeys(outlook.metric for outlook in outlooks))
-        found_at = {(outlook.choices.get(several[0], UNDEFINED), outlook.metric): outlook.value for outlook in outlooks}
-        choices = dict.fromkeys(choice for choice, _ in found_at)
-        along = [(choice, [found_at[choice, metric] for metric in metrics]) for choice in choices]
-        rows = [
-            ("", choice, [UNDEFINED if value is None else f"{value:.3f}" for value in values])
-            for choice, values in along
-        ]
-        yield table("values", "Every value", several[0], metrics, rows)
+        every: list[TableRow] = []
+        value_at = {(outlook.choices.get(several[0], UNDEFINED), outlook.metric): outlook.value for outlook in outlooks}
+        for choice in dict.fromkeys(choice for choice, _ in value_at):
+            values = (value_at[choice, metric] for metric in metrics)
+            every.append(("", choice, [UNDEFINED if value is None else f"{value:.3f}" for value in values]))
+        yield table("values", "Every value", several[0], metrics, every)
     if moved := influences(outlooks):
-        rows = [
-            ("", influence.axis, [UNDEFINED if influence.share is None else f"{100 * influence.share:.1f} %"])
-            for influence in moved
-        ]
+        shares = {choice.axis: UNDEFINED if choice.share is None else f"{100 * choice.share:.1f} %" for choice in moved}
+        rows = [("", axis, [text]) for axis, text in shares.items()]
         note = Note("reading", _SHARES if any(influence.share for influence in moved) else "no choice moves a rank")
         yield table("choices", "What moves ranks", "choice", ("share of the variance of ranks",), rows, note)
 

@@ -13,20 +13,9 @@ from typing import NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.files import safe_name
+from metaeval.report import notes
 from metaeval.report.cells import legend, rank, units
 from metaeval.report.measures import LEVELS, metrics_of
-from metaeval.report.notes import (
-    LEVEL,
-    TIED,
-    UNSCORED,
-    footer,
-    in_blocks,
-    letters,
-    marks,
-    not_above,
-    settings,
-    tests_controls,
-)
 from metaeval.report.result import Column, Data, Result, Row, records
 from metaeval.report.table import (
     CONTROLS,
@@ -64,15 +53,15 @@ def _named(results: Sequence[Result]) -> dict[str, Result]:
 
 def _shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
     """Merge the footers: a note shared by all data sets is printed once, others under the data set's name."""
-    footers = {name: {str(note.label): note for note in footer(result)} for name, result in results.items()}
-    notes = []
+    footers = {name: {str(note.label): note for note in notes.footer(result)} for name, result in results.items()}
+    below = []
     for label in _SHARED:
         notes_by_name = {name: notes_of[label] for name, notes_of in footers.items() if label in notes_of}
         if notes_by_name and len(notes_by_name) == len(results) and len(set(notes_by_name.values())) == 1:
-            notes.append(next(iter(notes_by_name.values())))
+            below.append(next(iter(notes_by_name.values())))
         elif notes_by_name:
-            notes.append(Note(label, "", tuple((name, note.line) for name, note in notes_by_name.items())))
-    return tuple(notes)
+            below.append(Note(label, "", tuple((name, note.line) for name, note in notes_by_name.items())))
+    return tuple(below)
 
 
 def level_counts(results: Sequence[Result]) -> Table | None:
@@ -121,15 +110,17 @@ def score_table(results: Sequence[Result]) -> Table:
     sources = _named(results)
     parts = {name: [_measured(result, column) for column in result.columns] for name, result in sources.items()}
     measured = [measure for part in parts.values() for measure in part]
-    order = [row for result in results for row in in_blocks(result.rows)]
-    reasons = letters(value_of(row, column) for result in results for row in result.rows for column in result.columns)
+    order = [row for result in results for row in notes.in_blocks(result.rows)]
+    reasons = notes.letters(
+        value_of(row, column) for result in results for row in result.rows for column in result.columns
+    )
     blocks = blocks_of(
         (title, name, [cell for measure in measured for cell in measure.cells(name, kind, reasons)])
         for title, kind in (("", "metric"), (CONTROLS, "control"))
         for name in dict.fromkeys(row.metric for row in order if row.kind == kind)
     )
-    flagged = any(LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
-    level = f"{not_above(all(map(tests_controls, results)))} (the two oracles aside)" if flagged else ""
+    flagged = any(notes.LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
+    level = f"{notes.not_above(all(map(notes.tests_controls, results)))} (the two oracles aside)" if flagged else ""
     return Table(
         key=("paper", results[0].protocol),
         title=plain(results[0].title),
@@ -137,7 +128,10 @@ def score_table(results: Sequence[Result]) -> Table:
         headings=tuple(heading for measure in measured for heading in measure.headings),
         blocks=blocks,
         legend=legend(measure.ranks for measure in measured),
-        footnotes=(*([Note(LEVEL, level)] if level else []), *(Note(mark, reason) for reason, mark in reasons.items())),
+        footnotes=(
+            *([Note(notes.LEVEL, level)] if level else []),
+            *(Note(mark, reason) for reason, mark in reasons.items()),
+        ),
         footer=(*_reading(results), *_shared_footer(sources)),
         signatures=tuple(row.signature for result in results for row in metrics_of(result)),
         groups=tuple(ColumnGroup(name, sum(len(measure.headings) for measure in part)) for name, part in parts.items()),
@@ -160,7 +154,7 @@ class _Measured(NamedTuple):
         value = value_of(row, column)
         number = numeral(value.value, column)
         held = self.ranks.get(number, "") if kind == "metric" else ""
-        cell = Cell(number, rank=held, marks=marks(row, column, reasons, but=(TIED, UNSCORED)))
+        cell = Cell(number, rank=held, marks=notes.marks(row, column, reasons, but=(notes.TIED, notes.UNSCORED)))
         paper = Cell("" if value.published is None else numeral(value.published, column))
         return [cell, paper][: len(self.headings)]
 
@@ -174,13 +168,13 @@ def _measured(result: Result, column: Column) -> _Measured:
 
 def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
     """Explain the raised numbers, the second columns and the blank cells, if the table has any."""
-    tests = dict.fromkeys(settings(result.significance) for result in results if result.significance is not None)
+    tests = dict.fromkeys(notes.settings(result.significance) for result in results if result.significance is not None)
     values = [value_of(row, column) for result in results for row in result.rows for column in result.columns]
     published = any(value.published is not None for value in values)
     sources = ", ".join(dict.fromkeys(plain(result.published) for result in results if result.published))
     names = {(row.metric, row.kind) for result in results for row in result.rows}
     blank = sum(len(result.rows) for result in results) < len(names) * len(results)
-    notes = (
+    below = (
         Note(
             "significance",
             f"same raised number in a column: not significantly different ({'; '.join(tests)})" if tests else "",
@@ -188,7 +182,7 @@ def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
         Note("paper", f"published values{f' ({sources})' if sources else ''}" if published else ""),
         Note("blank", "not scored on that data set" if blank else ""),
     )
-    return tuple(note for note in notes if note.text)
+    return tuple(note for note in below if note.text)
 
 
 class NumberedTable(NamedTuple):

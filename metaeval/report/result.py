@@ -209,9 +209,9 @@ class Significance(_ResultModel):
 
     Two metrics count as different where the Holm-adjusted p is at most `alpha`; `Row.clusters` follows from that.
     controls: every metric (`one`) less each control (`other`) that it is compared with, tested with the cluster
-    standard error of the difference; `Row.not_above` follows from it, and from intervals where it is None. family: the pairs of
-    metrics that p is adjusted over, of which there are at most `tests`. separate_controls: tests against controls are
-    adjusted apart, by `metaeval.stats.significance.holm_against`; in earlier files they are in that family.
+    standard error of the difference; `Row.not_above` follows from it, and from intervals where it is None. family: the
+    pairs of metrics that p is adjusted over, at most `tests`. separate_controls: tests against controls are adjusted
+    apart, by `metaeval.stats.significance.holm_against`; in earlier files they are in that family.
     """
 
     permutations: int
@@ -336,15 +336,8 @@ def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:
             value, perfect = row.values[key], result.perfect.values.get(key, {}) if result.perfect else {}
             fields = (
                 *(result.protocol, data.name, data.split, result.unit, row.metric, row.kind, key),
-                *(
-                    value.value,
-                    value.low,
-                    value.high,
-                    *(value.ties or nothing),
-                    *(value.bounds or nothing),
-                    value.ceiling,
-                ),
-                *(perfect.get(what) for what in (FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE)),
+                *(value.value, value.low, value.high, *(value.ties or nothing), *(value.bounds or nothing)),
+                *(value.ceiling, *map(perfect.get, (FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE))),
                 *(value.published, row.clusters.get(key), value.note),
                 *(row.scored, row.unscored, sum(row.excluded.values()), row.total, row.signature),
             )
