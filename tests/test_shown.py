@@ -18,7 +18,7 @@ from metaeval.cli.app import _LogLine
 from metaeval.errors import UserError
 from metaeval.files import csv_text, write_text
 from metaeval.report import html_report, latex, markdown, terminal
-from metaeval.report.table import Block, Cell, Group, Line, Note, Table
+from metaeval.report.table import Block, Cell, ColumnGroup, Note, Table, TableLine
 from metaeval.shown import Shown
 
 ROOT = Path(__file__).parents[1]
@@ -56,7 +56,7 @@ def test_a_table_holds_shown_text_only_however_it_is_made():
     assert hash(cell) == hash(Cell(clean, clean, (clean, clean), marks=(clean,), asides=(clean,)))
     assert replace(Cell("1"), number=nasty).number == clean
     assert Note(nasty, nasty, ((nasty, nasty),)) == Note(clean, clean, ((clean, clean),))
-    assert (Line(nasty, ()).name, Block(nasty, ()).title, Group(nasty, 1).title) == (clean, clean, clean)
+    assert (TableLine(nasty, ()).name, Block(nasty, ()).title, ColumnGroup(nasty, 1).title) == (clean, clean, clean)
     assert all(isinstance(text, Shown) for text in (cell.number, *cell.ends, *cell.marks, Cell().interval))
     assert pickle.loads(pickle.dumps(cell)) == cell
     with pytest.raises(AttributeError):
@@ -66,7 +66,7 @@ def test_a_table_holds_shown_text_only_however_it_is_made():
 def _grid(text):
     cell = Cell(text, text, (text, text), "best", (text,), (text, text))
     note = Note(text, text, ((text, text),))
-    block = Block(text, (Line(text, (cell, Cell("-0.5", "-0.7–0.1", ("-0.7", "0.1")))),))
+    block = Block(text, (TableLine(text, (cell, Cell("-0.5", "-0.7–0.1", ("-0.7", "0.1")))),))
     return Table(
         key=(text,),
         title=text,
@@ -78,7 +78,7 @@ def _grid(text):
         footer=(note,),
         signatures=(text,),
         stub=text,
-        groups=(Group(text, 2),),
+        groups=(ColumnGroup(text, 2),),
     )
 
 

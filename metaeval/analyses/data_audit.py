@@ -28,7 +28,7 @@ from metaeval.report.audit import (
     EvidenceSets,
     Giveaway,
     RuleLabels,
-    Votes,
+    VoteAgreement,
     WholeSets,
     as_json,
     grids,
@@ -190,13 +190,13 @@ def _words_of(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _votes(citations: Collection[Citation]) -> Votes | None:
+def _votes(citations: Collection[Citation]) -> VoteAgreement | None:
     """Return the agreement of the votes in the citations' meta; units with one vote are left out."""
     units = [unit for citation in citations for unit in _units(citation) if len(unit) > 1]
     if not units:
         return None
     ratings = np.array([*zip_longest(*units, fillvalue=np.nan)], dtype=np.float64).T
-    return Votes(
+    return VoteAgreement(
         units=len(units),
         votes=sum(map(len, units)),
         unanimous=sum(len(Counter(unit)) == 1 for unit in units),

@@ -14,7 +14,7 @@ from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report.cells import cell
 from metaeval.report.result import Result
-from metaeval.report.table import UNDEFINED, Cell, Group, Note, Record, Table, TableRow, known, plain
+from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Record, Table, TableRow, known, plain
 from metaeval.runs.columns import AlignedColumn, control_columns
 from metaeval.runs.evaluation import Asked, evaluate, find_protocols
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
@@ -259,7 +259,7 @@ def _levels(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: S
         ("labelled", (*across, *across, "precision", "recall", "F1"), rows),
         records,
         notes=[Note("precision", "undefined (–) for a level that is never decided" if undecided else "")],
-        groups=[Group("decided", len(across)), Group("% of level", len(across)), Group("", 3)],
+        groups=[ColumnGroup("decided", len(across)), ColumnGroup("% of level", len(across)), ColumnGroup("", 3)],
     )
 
 

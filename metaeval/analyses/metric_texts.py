@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from metaeval.report.notebook import Text
+from metaeval.report.notebook import NotebookText
 from metaeval.report.terminal import aligned
 
 if TYPE_CHECKING:
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from metaeval.scoring.canaries import OfficialComparison, Verified
 
 
-def verified_text(verified: Verified, compared: OfficialComparison | None) -> Text:
+def verified_text(verified: Verified, compared: OfficialComparison | None) -> NotebookText:
     """Return the scores of the canary pairs, and a line for each comparison. compared: with the official package."""
-    return Text("\n".join([*_table(verified, compared), "", *_verdicts(verified, compared)]))
+    return NotebookText("\n".join([*_table(verified, compared), "", *_verdicts(verified, compared)]))
 
 
-def diagnosis_text(seen: Diagnosis) -> Text:
+def diagnosis_text(seen: Diagnosis) -> NotebookText:
     """Return what the machine has, what each metric needs, and the traps of installed versions."""
-    return Text("\n".join([*_machine(seen), "", *_metrics(seen), *_traps(seen)]))
+    return NotebookText("\n".join([*_machine(seen), "", *_metrics(seen), *_traps(seen)]))
 
 
 def _table(verified: Verified, compared: OfficialComparison | None) -> list[str]:

@@ -65,7 +65,7 @@ class ResultsShowOptions(ResultsSettings, DeclaredOptions):
 def _show(options: ResultsShowOptions, progress: Progress) -> Done:
     from metaeval.report.cells import lay_out
     from metaeval.report.formats import printed, table_text, tables_in
-    from metaeval.report.notebook import Text
+    from metaeval.report.notebook import NotebookText
     from metaeval.report.result import load_result
     from metaeval.runs.job_folder import find_job
 
@@ -80,11 +80,11 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
         if form == "text":
             head = f"{job.name}: metaeval {job.command}, {job.finished}"
             parts = [head, *map(str.rstrip, printed(files).values())]
-            return Done(value=Text("\n\n".join(parts) + f"\nFiles: {job.folder}/"))
+            return Done(value=NotebookText("\n\n".join(parts) + f"\nFiles: {job.folder}/"))
         tables = [table for path in files for table in tables_in(path)]
         if not tables:
             raise UserError(f"{job.name} holds no table that can be written as {form}.")
-    text = Text("\n".join(table_text(table, form, options.controls) for table in tables))
+    text = NotebookText("\n".join(table_text(table, form, options.controls) for table in tables))
     return Done(shown=tables if form == "text" else text, whole=True, value=text)
 
 

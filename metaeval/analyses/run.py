@@ -72,7 +72,7 @@ def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done |
 
     tables: whether the data may be a table of pairs, which is scored but not evaluated.
     """
-    from metaeval.report.notebook import Records, Text
+    from metaeval.report.notebook import NotebookText, Records
     from metaeval.runs.dry_run import plan, requests_of
     from metaeval.runs.metrics import able_defaults
 
@@ -83,7 +83,7 @@ def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done |
     run = able_defaults(options.run())
     if options.requests is not None:
         sentence = requests_of(run, options.requests, tables)
-        return run, Done(config=run, shown=(), verdict=[sentence], value=Text(sentence))
+        return run, Done(config=run, shown=(), verdict=[sentence], value=NotebookText(sentence))
     if not options.dry_run:
         return run, None
     parts = list(plan(run, tables))
@@ -154,8 +154,8 @@ def next_step(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
     import shlex
 
     from metaeval.analyses.words import words_of
-    from metaeval.report.findings import top
     from metaeval.report.measures import headlines
+    from metaeval.report.verdicts import top
     from metaeval.runs.columns import FILE_PREFIX
     from metaeval.runs.run import are_decided
 

@@ -46,14 +46,14 @@ class SlurmOptions(
 
 
 def _slurm(options: SlurmOptions, _: Progress) -> Done:
-    from metaeval.report.notebook import Text
+    from metaeval.report.notebook import NotebookText
     from metaeval.runs.sharding import batch_file
 
     run, settings = options.run(), [name for name in RunConfig.model_fields if name in type(options).model_fields]
     words = words_of(options, settings, ScoreOptions)
     resources = options.tasks, options.output, options.cpus, options.gpus, options.time, options.ray
     text = batch_file(run, words, *resources)
-    return Done(config=run, shown=(), verdict=text.splitlines(), value=Text(text))
+    return Done(config=run, shown=(), verdict=text.splitlines(), value=NotebookText(text))
 
 
 ShardFolder = Annotated[

@@ -107,11 +107,11 @@ def group_of(name: str) -> typer.Typer:
 
 def typed(analysis: Analysis, for_list: bool = False) -> Any:
     """The command of an analysis as the command line takes it. for_list: its line in a list of commands is wanted."""
-    made = typer.Typer(add_completion=False, rich_markup_mode=None)
-    made.command(analysis.name.rpartition(" ")[2], help=analysis.summary if for_list else None)(
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(analysis.name.rpartition(" ")[2], help=analysis.summary if for_list else None)(
         (lambda: None) if for_list else command_of(analysis)
     )
-    return typer.main.get_command(made)
+    return typer.main.get_command(app)
 
 
 def command_of(analysis: Analysis) -> Callable[..., None]:
@@ -163,7 +163,7 @@ def command_of(analysis: Analysis) -> Callable[..., None]:
 
     vars(command).update(
         __signature__=inspect.Signature(parameters),
-        __annotations__={one.name: one.annotation for one in parameters},
+        __annotations__={parameter.name: parameter.annotation for parameter in parameters},
     )
     command.__doc__ = help_of(analysis)
     return command

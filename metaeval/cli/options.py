@@ -33,7 +33,7 @@ def _completion(
 
         known = [*values, *((*registry.names(kind), *variants(f"{kind}s")) if kind else ())]
         before, comma, word = incomplete.rpartition(",")
-        return [f"{before}{comma}{one}" for one in known if one.startswith(word)]
+        return [f"{before}{comma}{name}" for name in known if name.startswith(word)]
 
     return complete
 
@@ -41,19 +41,22 @@ def _completion(
 def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
     """A field as the parameter of a command. default: in place of the field's own."""
     flag, kinds = flag_of(field), list(kinds_of(field.annotation))
-    kind: Any = next((one for one in (Path, bool, float, int) if one in kinds), str)
+    kind: Any = next((candidate for candidate in (Path, bool, float, int) if candidate in kinds), str)
     default = other.get("default", inspect.Parameter.empty if field.is_required() else field.get_default())
     default = None if default == () else default  # what is not typed takes its default in the model
     if flag.multiple:
         kind = list[kind]
     if default is None:
         kind = kind | None
-    said: dict[str, Any] = {"help": (field.description or "").partition("\n\n")[0], "metavar": flag.metavar or None}
+    arguments: dict[str, Any] = {
+        "help": (field.description or "").partition("\n\n")[0],
+        "metavar": flag.metavar or None,
+    }
     registered, values = _REGISTERED.get(name), named_values(field.annotation)
     if registered or values:
-        said["autocompletion"] = _completion(registered, values)
+        arguments["autocompletion"] = _completion(registered, values)
     words = filter(None, [option_of(name, field), flag.alias and f"--{flag.alias}", flag.short])
-    info = Argument(**said) if flag.argument else Option(*words, **said)
+    info = Argument(**arguments) if flag.argument else Option(*words, **arguments)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])
 
 
@@ -72,13 +75,13 @@ def text_parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     needed = flag.required or field.is_required()
     kind: Any = bool if bool in kinds_of(field.annotation) else list[str] if flag.multiple else str
     default = inspect.Parameter.empty if needed else None
-    made = parameter(name, field, default=default)
-    info = next(one for one in made.annotation.__metadata__ if isinstance(one, OptionInfo | ArgumentInfo))
+    made_parameter = parameter(name, field, default=default)
+    info = next(part for part in made_parameter.annotation.__metadata__ if isinstance(part, OptionInfo | ArgumentInfo))
     usual = field.get_default()
     if isinstance(usual, str | int | float) and not isinstance(usual, bool) and usual != "":
         info.help = f"{str(info.help).removesuffix('.')} (default: {usual})."
     text: Any = kind if needed else kind | None
-    return made.replace(annotation=Annotated[text, info])
+    return made_parameter.replace(annotation=Annotated[text, info])
 
 
 def refuse_duplicates(command: str, parameters: Sequence[inspect.Parameter]) -> None:

@@ -274,7 +274,7 @@ def show_card(lines: Sequence[tuple[str, str]]) -> None:
 
 
 def _show(table: RichTable, rows: Sequence[Sequence[str]], aligned_under: Sequence[str] | None) -> None:
-    """Print rows in the table; where the output is no terminal, as unbroken lines under these headings if given."""
+    """Print rows in the table; where the output is not a terminal, as unbroken lines under these headings if given."""
     from rich.console import Console
     from rich.text import Text
 

@@ -32,14 +32,14 @@ class _ReadError(Exception):
 class AnalysisSubject:
     """An analysis under check. options: as typed, in place of its first example. name: as registered; "": none."""
 
-    found: Any
+    value: Any
     options: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
 
     @property
     def analysis(self) -> Analysis:
         """The declaration."""
-        return instance_of(self.found, Analysis, "analysis")
+        return instance_of(self.value, Analysis, "analysis")
 
     def checked(self, more: Mapping[str, Any]) -> DeclaredOptions:
         """The options of a run, with more in their place."""
@@ -74,10 +74,10 @@ class AnalysisSubject:
         """What a run hands back, as text, where it prints and writes nothing."""
         what = "The run of --option" if self.options else "The run of the first example"
         # Paths that are typed stay those of the current folder, while the run is in one of its own.
-        given = {name: str(Path(text).resolve()) for name, text in self.options.items() if text and Path(text).exists()}
+        paths = {name: str(Path(text).resolve()) for name, text in self.options.items() if text and Path(text).exists()}
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as printed:
             results = {"results": folder} if "results" in self.analysis.options.model_fields else {}
-            options = runs(what, partial(self.checked, {**given, **results}))
+            options = runs(what, partial(self.checked, {**paths, **results}))
             with contextlib.chdir(folder):
                 complete = partial(self.analysis.complete, options, None)
                 done = runs(f"{what} (give others by --option KEY=VALUE)", complete)
@@ -86,7 +86,7 @@ class AnalysisSubject:
             refuse(f"run returns {type(done).__name__}: return a metaeval.analyses.analysis.Done.")
         need(not printed.getvalue(), f"run prints {printed.getvalue()[:60]!r}: hand it back in Done, by sentences.")
         need(not written, f"run writes {', '.join(written)}: hand a writer back in Done, by files or outputs.")
-        return repr(([(one.records, one) for one in done.sheets], done.shown, done.verdict, done.sentences))
+        return repr(([(sheet.records, sheet) for sheet in done.sheets], done.shown, done.verdict, done.sentences))
 
 
 def declares_itself(subject: AnalysisSubject) -> None:
@@ -96,18 +96,18 @@ def declares_itself(subject: AnalysisSubject) -> None:
     need(words, f"Its name is {analysis.name!r}: give one word in lower case, or a group and a word.")
     need_name("Its", analysis.name.replace(" ", "."), subject.name)
     whole = analysis.summary.endswith(".") and ". " not in analysis.summary and len(analysis.summary) <= _WIDTH
-    said = f"The summary is {analysis.summary!r}"
-    need(whole, f"{said}: give one sentence of at most {_WIDTH} characters, ended by a stop.")
+    summary = f"The summary is {analysis.summary!r}"
+    need(whole, f"{summary}: give one sentence of at most {_WIDTH} characters, ended by a stop.")
     if not (isinstance(analysis.options, type) and issubclass(analysis.options, DeclaredOptions)):
         refuse("options is not a class of options: give a subclass of AnalysisOptions, such as PanelOptions.")
-    for name, one in analysis.options.model_fields.items():
-        ends = (one.description or "").strip().endswith(".")
+    for name, option in analysis.options.model_fields.items():
+        ends = (option.description or "").strip().endswith(".")
         need(ends, f"Option {name!r} has no description that ends in a full stop: write one under it, for its help.")
     for base in analysis.options.__mro__[1:]:
         for name in own_fields(analysis.options):
             group = getattr(base, "model_fields", {}).get(name)
-            own = analysis.options.model_fields[name].annotation
-            same = group is None or own in (group.annotation, Any)
+            annotation = analysis.options.model_fields[name].annotation
+            same = group is None or annotation in (group.annotation, Any)
             need(same, f"Option {name!r} is declared again with another type than in {base.__name__}: rename it.")
 
 

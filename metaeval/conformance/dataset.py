@@ -37,44 +37,44 @@ class DatasetSubject:
     file that file. name: the name that it is registered under; "": none.
     """
 
-    found: Any
+    value: Any
     data: Path | None = None
     name: str = ""
 
     @property
     def dataset(self) -> Dataset:
         """The card."""
-        return instance_of(self.found, Dataset, "data set")
+        return instance_of(self.value, Dataset, "data set")
 
     @cached_property
     def splits(self) -> dict[str, Corpus | Ratings]:
         """What each split holds, of those whose files are here."""
-        found: dict[str, Corpus | Ratings] = {}
+        splits: dict[str, Corpus | Ratings] = {}
         why = ""
         for split in self.dataset.files:
             try:
-                found[split] = self.load(split)
+                splits[split] = self.load(split)
             except UserError as error:
                 why = str(error)
-        if not found:
+        if not splits:
             raise NotCheckedError(f"no split can be loaded here; give the files with --data: {why}")
-        return found
+        return splits
 
     def load(self, split: str) -> Corpus | Ratings:
         """One split; `UserError` where its files are not here."""
-        found: Any = runs(
+        loaded: Any = runs(
             f"Loading the split {split!r}",
             lambda: load_dataset(self.dataset, split, self.data),
             UserError,
             "Raise metaeval.errors.UserError with one sentence that names the file and the line.",
         )
         kind = _KINDS[self.dataset.kind]
-        if not isinstance(found, kind):
+        if not isinstance(loaded, kind):
             refuse(
-                f"The split {split!r} is a {type(found).__name__} and the card says kind={self.dataset.kind!r}: return "
-                f"a {kind.__name__}, or change the card."
+                f"The split {split!r} is a {type(loaded).__name__} and the card says kind={self.dataset.kind!r}: "
+                f"return a {kind.__name__}, or change the card."
             )
-        return found
+        return loaded
 
 
 def its_card_is_whole(subject: DatasetSubject) -> None:
@@ -109,33 +109,33 @@ def missing_files_are_told(subject: DatasetSubject) -> None:
     if not dataset.files.get(dataset.default_split):
         return
     with tempfile.TemporaryDirectory() as empty:
-        said = raises(
+        message = raises(
             UserError,
             lambda: load_dataset(dataset, data=Path(empty)),
             "A folder without the files has to end in metaeval.errors.UserError.",
         )
-    need(said.strip(), "The error for missing files is empty: say which file is missing.")
+    need(message.strip(), "The error for missing files is empty: say which file is missing.")
 
 
 def every_split_loads(subject: DatasetSubject) -> None:
     """Each split whose files are here gives something to judge, and counts what it left out."""
-    for split, found in subject.splits.items():
-        for reason, count in found.dropped.items():
+    for split, content in subject.splits.items():
+        for reason, count in content.dropped.items():
             need(
                 reason and isinstance(count, int) and count > 0,
                 f"The split {split!r} drops {count!r} rows for the reason {reason!r}: give reasons in words, with "
                 "counts above 0.",
             )
-        if not isinstance(found, Corpus):
+        if not isinstance(content, Corpus):
             continue
-        need(found.citations, f"The split {split!r} has no citations: return at least one that was judged.")
-        for statement in found.statements.values():
+        need(content.citations, f"The split {split!r} has no citations: return at least one that was judged.")
+        for statement in content.statements.values():
             need(
                 statement.text.strip() and statement.group,
                 f"Statement {statement.id!r} of the split {split!r} has no text or no group: drop it and count it in "
                 "`dropped`.",
             )
-        for where, things in (("statements", found.statements), ("documents", found.documents)):
+        for where, things in (("statements", content.statements), ("documents", content.documents)):
             for key, thing in things.items():
                 need(
                     key == thing.id,
@@ -145,27 +145,27 @@ def every_split_loads(subject: DatasetSubject) -> None:
 
 def loading_repeats(subject: DatasetSubject) -> None:
     """Two loads give the same content, in the same order."""
-    for split, found in subject.splits.items():
+    for split, content in subject.splits.items():
         need(
-            subject.load(split) == found,
+            subject.load(split) == content,
             f"Two loads of the split {split!r} differ: read the files in a fixed order, and draw nothing at random.",
         )
 
 
 def groups_can_be_resampled(subject: DatasetSubject) -> None:
-    """More than one group, and more than one level: without them there is nothing to resample or to tell apart."""
-    for split, found in subject.splits.items():
-        if isinstance(found, Corpus):
-            groups = {statement.group for statement in found.statements.values()}
-            gold = {float(citation.level) for citation in found.citations}
+    """Intervals need more than one group, and measures more than one level."""
+    for split, content in subject.splits.items():
+        if isinstance(content, Corpus):
+            groups = {statement.group for statement in content.statements.values()}
+            gold = {float(citation.level) for citation in content.citations}
         else:
-            groups, gold = {row.group for row in found.rows}, {row.gold for row in found.rows}
+            groups, gold = {row.group for row in content.rows}, {row.gold for row in content.rows}
         need(
             len(groups) > 1,
             f"All of the split {split!r} is in one group: set `group` to the question, answer or article that a "
             "statement comes from; intervals are drawn over groups.",
         )
-        need(len(gold) > 1, f"All of the split {split!r} has one level: nothing there tells metrics apart.")
+        need(len(gold) > 1, f"All of the split {split!r} has one level: no measure can distinguish metrics there.")
 
 
 CHECKS = checks_of(globals())

@@ -58,17 +58,17 @@ class MetricSubject:
     untrained: bool = False
 
     def made(self) -> Metric:
-        """The metric made anew."""
+        """The metric again, as a new instance."""
         declares_itself(self)
         missing = [module for module in self.kind.card.modules if importlib.util.find_spec(module) is None]
         if missing:
             raise NotCheckedError(f"{self.kind.card.name} needs {', '.join(missing)} (extra {self.kind.card.extra!r})")
         if issubclass(self.kind, Combination):
             raise NotCheckedError(f"{self.kind.card.name} combines other metrics' scores and reads no text itself")
-        made: Metric = runs("Making the metric", lambda: self.kind(self.kind.Options(**self.options)))
-        if not isinstance(getattr(made, "options", None), MetricOptions):
+        metric: Metric = runs("Making the metric", lambda: self.kind(self.kind.Options(**self.options)))
+        if not isinstance(getattr(metric, "options", None), MetricOptions):
             refuse("The metric has no options after it was made: call super().__init__(options) in its __init__.")
-        return made
+        return metric
 
     @cached_property
     def metric(self) -> Metric:
@@ -115,11 +115,11 @@ def declares_itself(subject: MetricSubject) -> None:
     )
     need(
         not card.argument or card.argument in kind.Options.model_fields,
-        f"The card's argument is {card.argument!r}, which is no option: known are "
+        f"The card's argument is {card.argument!r}, which is not an option: known are "
         f"{', '.join(kind.Options.model_fields)}.",
     )
     unknown = kind.Options.runtime - kind.Options.model_fields.keys()
-    need(not unknown, f"Options.runtime names {', '.join(sorted(unknown))}, which are no options: take them out.")
+    need(not unknown, f"Options.runtime names {', '.join(sorted(unknown))}, which are not options: take them out.")
 
 
 def answers_every_pair(subject: MetricSubject) -> None:
@@ -164,17 +164,17 @@ def no_pair_depends_on_the_others(subject: MetricSubject) -> None:
     if not metric.corpus_dependent:
         metric = subject.made()
         metric.prepare(SOURCES, STATEMENTS)
-    for (source, statement), one in zip(PAIRS, together, strict=True):
+    for (source, statement), answer in zip(PAIRS, together, strict=True):
         other = metric.score([source], [statement])[0]
         need(
-            one.status is other.status and _near(one.score, other.score, SLACK),
-            f"The pair {statement!r}, {source[:40]!r} gets {one.score} among others and {other.score} alone: a pair's "
-            "score must not depend on the other pairs of the call (mask the padding, keep no state).",
+            answer.status is other.status and _near(answer.score, other.score, SLACK),
+            f"The pair {statement!r}, {source[:40]!r} gets {answer.score} among others and {other.score} alone: a "
+            "pair's score must not depend on the other pairs of the call (mask the padding, keep no state).",
         )
         need(
-            (one.tokens, one.cut) == (other.tokens, other.cut),
-            f"The pair {statement!r}, {source[:40]!r} counts {one.tokens} tokens ({one.cut} cut) among others and "
-            f"{other.tokens} ({other.cut}) alone: count the pair's own, without padding.",
+            (answer.tokens, answer.cut) == (other.tokens, other.cut),
+            f"The pair {statement!r}, {source[:40]!r} counts {answer.tokens} tokens ({answer.cut} cut) among others "
+            f"and {other.tokens} ({other.cut}) alone: count the pair's own, without padding.",
         )
 
 
@@ -252,9 +252,12 @@ def three_way_probabilities_are_a_distribution(subject: MetricSubject) -> None:
         return
     metric = subject.made()
     metric.prepare(SOURCES, STATEMENTS)
-    (found,) = runs("entail", lambda: metric.entail([HELD[0]], [HELD[1]]))
-    need(isinstance(found, ThreeWay), f"entail returned {found!r}: return one ThreeWay for each pair that has a score.")
-    sums = sum(math.exp(one) for one in found or ())
+    (probabilities,) = runs("entail", lambda: metric.entail([HELD[0]], [HELD[1]]))
+    need(
+        isinstance(probabilities, ThreeWay),
+        f"entail returned {probabilities!r}: return one ThreeWay for each pair that has a score.",
+    )
+    sums = sum(math.exp(logarithm) for logarithm in probabilities or ())
     need(
         abs(sums - 1) < 1e-3, f"The probabilities of entail sum to {sums:.4f}: return natural logarithms that sum to 1."
     )
@@ -293,27 +296,31 @@ def _check_answers(answers: Any) -> None:
         f"score returned {len(answers)} answers for {len(PAIRS)} pairs: return one PairScore for each pair, in the "
         "order given.",
     )
-    for one in answers:
-        need(isinstance(one, PairScore), f"score returned {one!r}, not a PairScore: return PairScore(score).")
-        need(isinstance(one.status, Status), f"The status {one.status!r} is not a Status: return Status.OK or another.")
-        finite = isinstance(one.score, int | float) and math.isfinite(one.score)
+    for answer in answers:
+        need(isinstance(answer, PairScore), f"score returned {answer!r}, not a PairScore: return PairScore(score).")
         need(
-            one.score is None or finite,
-            f"score returned PairScore({one.score!r}): a score is a finite number; where there is none, return "
+            isinstance(answer.status, Status),
+            f"The status {answer.status!r} is not a Status: return Status.OK or another.",
+        )
+        finite = isinstance(answer.score, int | float) and math.isfinite(answer.score)
+        need(
+            answer.score is None or finite,
+            f"score returned PairScore({answer.score!r}): a score is a finite number; where there is none, return "
             "PairScore(None, Status...) with the reason.",
         )
         need(
-            (one.status is Status.OK) == finite,
-            f"score returned {one.score} with status {str(one.status)!r}: a number goes with Status.OK, None "
+            (answer.status is Status.OK) == finite,
+            f"score returned {answer.score} with status {str(answer.status)!r}: a number goes with Status.OK, None "
             "with every other status.",
         )
         need(
-            isinstance(one.tokens, int) and 0 <= one.cut <= one.tokens,
-            f"score returned tokens={one.tokens!r} and cut={one.cut!r}: both are whole numbers, cut at most tokens.",
+            isinstance(answer.tokens, int) and 0 <= answer.cut <= answer.tokens,
+            f"score returned tokens={answer.tokens!r} and cut={answer.cut!r}: both are whole numbers, cut at most "
+            "tokens.",
         )
 
 
-def _near(one: float | None, other: float | None, slack: float) -> bool:
-    if one is None or other is None:
-        return one is other
-    return abs(one - other) <= max(slack, 1e-6 * abs(other))
+def _near(score: float | None, other: float | None, slack: float) -> bool:
+    if score is None or other is None:
+        return score is other
+    return abs(score - other) <= max(slack, 1e-6 * abs(other))

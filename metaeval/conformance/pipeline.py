@@ -43,11 +43,11 @@ UNUSUAL = (
 class PipelineSubject:
     """A pipeline under check.
 
-    found: what its name stands for. options: of its own, as typed. data: a file to read in place of a few made-up
+    value: what its name stands for. options: of its own, as typed. data: a file to read in place of a few made-up
     answers. name: the name that it is registered under; "": none.
     """
 
-    found: Any
+    value: Any
     options: Mapping[str, str] = field(default_factory=dict)
     data: Path | None = None
     name: str = ""
@@ -55,7 +55,7 @@ class PipelineSubject:
     @property
     def pipeline(self) -> Pipeline:
         """The declaration."""
-        return instance_of(self.found, Pipeline, "pipeline")
+        return instance_of(self.value, Pipeline, "pipeline")
 
     @cached_property
     def files(self) -> dict[str, bytes]:
@@ -84,7 +84,7 @@ class PipelineSubject:
             raise NotCheckedError("it asks a chat model: give recorded replies with --option replay=FILE")
         if data is None:
             data = folder / "answers.jsonl"
-            rows = [{**one, "passages": _PASSAGES} for one in answers]
+            rows = [{**answer, "passages": _PASSAGES} for answer in answers]
             data.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
         judged = issubclass(pipeline.options, JudgedByMetrics) and pipeline.backends != "none"
         inputs = {"file": data} if "file" in pipeline.options.model_fields else {"files": (data,)}
@@ -109,8 +109,11 @@ def declares_itself(subject: PipelineSubject) -> None:
     )
     if not (isinstance(pipeline.options, type) and issubclass(pipeline.options, PipelineOptions)):
         refuse("options is not a class of options: give a subclass of PipelineOptions, such as ReadsAnswers.")
-    for name, one in pipeline.options.model_fields.items():
-        need(one.description, f"Option {name!r} has no description: give Field(description=...), which its help shows.")
+    for name, option in pipeline.options.model_fields.items():
+        need(
+            option.description,
+            f"Option {name!r} has no description: give Field(description=...), which its help shows.",
+        )
     for measure in pipeline.measures:
         need(measure.label and measure.meaning, f"Measure {measure.key!r} has no label or meaning: say what it is.")
     keys = [measure.key for measure in pipeline.measures]

@@ -63,30 +63,30 @@ EDGES: Mapping[str, Judgements] = {
 class ProtocolSubject:
     """A protocol under check: what its name stands for, and the name that it is registered under ("": none)."""
 
-    found: Any
+    value: Any
     name: str = ""
 
     @cached_property
     def protocol(self) -> Protocol:
         """The protocol."""
-        return instance_of(self.found, Protocol, "protocol")
+        return instance_of(self.value, Protocol, "protocol")
 
     @property
     def options(self) -> dict[str, str]:
         """The default of each option."""
         return {name: option.default for name, option in self.protocol.options.items()}
 
-    def run(self, given: Judgements, n: int = 20, seed: int = 0, options: Mapping[str, str] | None = None) -> Outcome:
+    def run(self, rows: Judgements, n: int = 20, seed: int = 0, options: Mapping[str, str] | None = None) -> Outcome:
         """Its outcome with intervals of resamples, whatever comes."""
-        asked = self.options if options is None else options
-        return self.protocol.evaluate(self.taken(given), Resampling(n=n, seed=seed, method="percentile"), asked)
+        chosen = self.options if options is None else options
+        return self.protocol.evaluate(self.taken(rows), Resampling(n=n, seed=seed, method="percentile"), chosen)
 
-    def taken(self, given: Judgements) -> Judgements:
+    def taken(self, rows: Judgements) -> Judgements:
         """The rows in arrays of their own, with scores as the protocol takes them."""
         if not self.protocol.takes_levels:
-            return copied(given)
-        score = np.where(np.isfinite(given.score), np.clip(np.round(given.score), 0, 2), given.score)
-        return copied(given).with_score(score)
+            return copied(rows)
+        score = np.where(np.isfinite(rows.score), np.clip(np.round(rows.score), 0, 2), rows.score)
+        return copied(rows).with_score(score)
 
 
 def declares_itself(subject: ProtocolSubject) -> None:
@@ -107,7 +107,7 @@ def declares_itself(subject: ProtocolSubject) -> None:
         f"shown gives {', '.join(shown) or 'nothing'}: it has to be keys of measures, which are {', '.join(keys)}.",
     )
     if protocol.headline and protocol.headline not in keys:
-        refuse(f"The headline is {protocol.headline!r}, which is no measure: choose among {', '.join(keys)}.")
+        refuse(f"The headline is {protocol.headline!r}, which is not a measure: choose among {', '.join(keys)}.")
     if not set(protocol.table_measures) <= set(keys):
         refuse(f"table_measures has keys that no measure has: choose among {', '.join(keys)}.")
     for name, option in protocol.options.items():
@@ -121,14 +121,14 @@ def declares_itself(subject: ProtocolSubject) -> None:
 
 def counts_and_estimates_are_whole(subject: ProtocolSubject) -> None:
     """On every edge of its input, with and without resamples: counts that add up, numbers or a note, no exception."""
-    for edge, given in EDGES.items():
+    for edge, rows in EDGES.items():
         for resampling in (Resampling(0), Resampling(20), Resampling(20, method="percentile")):
-            mine = copied(given)
+            mine = copied(rows)
             call = partial(subject.protocol.evaluate, mine, resampling, subject.options)
             outcome = runs(f"evaluate on the input {edge!r}", call)
-            _check_outcome(subject.protocol, given, outcome, edge)
+            _check_outcome(subject.protocol, rows, outcome, edge)
             changed = any(
-                not np.array_equal(getattr(given, name), getattr(mine, name), equal_nan=True)
+                not np.array_equal(getattr(rows, name), getattr(mine, name), equal_nan=True)
                 for name in ("gold", "score", "group", "pool")
             )
             if changed:
@@ -168,7 +168,10 @@ def the_seed_fixes_the_interval(subject: ProtocolSubject) -> None:
     first, again, other = (subject.run(EDGES["plain"], n=200, seed=seed) for seed in (1, 1, 2))
     if first != again:
         refuse("Two runs with one seed differ: draw with metaeval.stats.resampling.bootstrap, from the seed given.")
-    intervals = [{key: (one.low, one.high) for key, one in outcome.estimates.items()} for outcome in (first, other)]
+    intervals = [
+        {key: (estimate.low, estimate.high) for key, estimate in outcome.estimates.items()}
+        for outcome in (first, other)
+    ]
     if all(low is None for low, _ in intervals[0].values()):
         refuse("No measure has an interval with 200 resamples of 17 groups: fill Estimate.low and high.")
     need(intervals[0] != intervals[1], "Another seed gives the same intervals: resample from Resampling.seed.")
@@ -176,10 +179,10 @@ def the_seed_fixes_the_interval(subject: ProtocolSubject) -> None:
 
 def order_of_rows_is_irrelevant(subject: ProtocolSubject) -> None:
     """Rows in another order give the same estimates."""
-    given = EDGES["some unscored"]
-    shuffled = np.random.default_rng(3).permutation(given.score.size)
-    again = dataclasses.replace(given, **{name: getattr(given, name)[shuffled] for name in _COLUMNS})
-    _same(subject.run(given), subject.run(again), "The order of rows", "rows have no order")
+    rows = EDGES["some unscored"]
+    shuffled = np.random.default_rng(3).permutation(rows.score.size)
+    again = dataclasses.replace(rows, **{name: getattr(rows, name)[shuffled] for name in _COLUMNS})
+    _same(subject.run(rows), subject.run(again), "The order of rows", "rows have no order")
 
 
 def names_of_groups_are_irrelevant(subject: ProtocolSubject) -> None:
@@ -193,11 +196,11 @@ def bad_input_is_refused(subject: ProtocolSubject) -> None:
     plain = EDGES["plain"]
     then = "has to raise a ValueError of one sentence (protocols.estimation.opened does)."
     for bad in (np.inf, -np.inf):
-        given = dataclasses.replace(plain, score=np.where(np.arange(300) == 4, bad, plain.score))
-        raises(ValueError, partial(subject.run, given), f"A score of {bad} {then}")
+        rows = dataclasses.replace(plain, score=np.where(np.arange(300) == 4, bad, plain.score))
+        raises(ValueError, partial(subject.run, rows), f"A score of {bad} {then}")
     for bad in (np.nan, np.inf):
-        given = dataclasses.replace(plain, gold=np.where(np.arange(300) == 7, bad, plain.gold))
-        raises(ValueError, partial(subject.run, given), f"A gold level of {bad} {then}")
+        rows = dataclasses.replace(plain, gold=np.where(np.arange(300) == 7, bad, plain.gold))
+        raises(ValueError, partial(subject.run, rows), f"A gold level of {bad} {then}")
     for wrong in (Resampling(n=-1), Resampling(level=95.0), Resampling(seed=-1)):
         raises(ValueError, partial(subject.protocol.evaluate, plain, wrong, subject.options), f"{wrong} {then}")
 
@@ -213,16 +216,16 @@ def every_option_value_runs(subject: ProtocolSubject) -> None:
 
 def replicate_agrees_with_evaluate(subject: ProtocolSubject) -> None:
     """`replicate` on the scored rows gives the values of `evaluate`, one row a weighting."""
-    protocol, given = subject.protocol, EDGES["plain"]
-    outcome = subject.run(given, n=20)
+    protocol, edge = subject.protocol, EDGES["plain"]
+    outcome = subject.run(edge, n=20)
     keys = [key for key, estimate in outcome.estimates.items() if estimate.value is not None]
-    n_groups = np.unique(given.group).size
-    taken = subject.taken(given)
+    n_groups = np.unique(edge.group).size
+    taken = subject.taken(edge)
     rows = protocol.judge(taken, subject.options) if protocol.judge else taken
     draws = bootstrap(n_groups, 20, 0)
-    found = runs("replicate", lambda: protocol.replicate(rows, n_groups, draws, subject.options, keys))
+    replicates = runs("replicate", lambda: protocol.replicate(rows, n_groups, draws, subject.options, keys))
     for key in keys:
-        values = np.asarray(found.get(key, []))
+        values = np.asarray(replicates.get(key, []))
         need(
             values.shape == (21,),
             f"replicate gives {key} with shape {values.shape} for 20 resamples: return (1 + 20,) values, the input's "
@@ -239,33 +242,33 @@ def replicate_agrees_with_evaluate(subject: ProtocolSubject) -> None:
 
 def influence_agrees_with_evaluate(subject: ProtocolSubject) -> None:
     """`influence` and `chance`, where a protocol has them, speak of its measures, with `evaluate`'s values."""
-    protocol, given = subject.protocol, EDGES["plain"]
-    estimates = subject.run(given, n=0).estimates
+    protocol, edge = subject.protocol, EDGES["plain"]
+    estimates = subject.run(edge, n=0).estimates
     keys = [key for key, estimate in estimates.items() if estimate.value is not None]
-    taken = subject.taken(given)
+    taken = subject.taken(edge)
     rows = protocol.judge(taken, subject.options) if protocol.judge else taken
-    n_groups = np.unique(given.group).size
-    found = protocol.influence(rows, n_groups, subject.options, keys) if protocol.influence else {}
-    for key, one in found.items():
+    n_groups = np.unique(edge.group).size
+    influence = protocol.influence(rows, n_groups, subject.options, keys) if protocol.influence else {}
+    for key, parts in ((key, parts) for key, parts in influence.items() if parts is not None):
         expected = estimates[key].value or 0.0
         need(
-            one is None or (one.parts.shape[1] == n_groups and math.isclose(one.value, expected, abs_tol=1e-9)),
-            f"influence gives {key} = {one and one.value} and evaluate {expected}: give one column a group, and the "
-            "value of the input.",
+            parts.parts.shape[1] == n_groups and math.isclose(parts.value, expected, abs_tol=1e-9),
+            f"influence gives {key} = {parts.value} and evaluate {expected}: give one column a group, and the value of "
+            "the input.",
         )
     measures = {measure.key for measure in protocol.measures}
     unknown = set(protocol.chance(rows, subject.options) if protocol.chance else {}) - measures
-    need(not unknown, f"chance gives {', '.join(sorted(unknown))}, which are no measures: declare them.")
+    need(not unknown, f"chance gives {', '.join(sorted(unknown))}, which are not measures: declare them.")
 
 
 def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
     """A metric against a worse one and against itself, as `compare` and `plan` do."""
-    protocol, one = subject.protocol, subject.taken(EDGES["plain"])
-    noise = np.random.default_rng(5).normal(size=one.score.size)
-    other = subject.taken(one.with_score(one.score + noise))
+    protocol, metric = subject.protocol, subject.taken(EDGES["plain"])
+    noise = np.random.default_rng(5).normal(size=metric.score.size)
+    other = subject.taken(metric.with_score(metric.score + noise))
     resampling = Resampling(n=20)
-    keys = [key for key in protocol.shown(one) if protocol.measure(key).normal]
-    for what, pair in (("two metrics", (one, other)), ("a metric with itself", (one, one))):
+    keys = [key for key in protocol.shown(metric) if protocol.measure(key).normal]
+    for what, pair in (("two metrics", (metric, other)), ("a metric with itself", (metric, metric))):
         first, second = (protocol.evaluate(rows, resampling, subject.options) for rows in pair)
         call = partial(compare, protocol, pair, (first, second), resampling, 20, subject.options, keys)
         for key, difference in runs(f"Comparing {what}", call).items():
@@ -277,7 +280,7 @@ def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
     for measure in protocol.measures:
         if measure.closed_forms is None:
             continue
-        closed = partial(measure.closed_forms, one.gold, one.score, other.score)
+        closed = partial(measure.closed_forms, metric.gold, metric.score, other.score)
         for name, p in runs(f"closed_forms of {measure.key}", closed).items():
             need(
                 name in ("delong", "williams", "steiger") and (math.isnan(p) or 0 <= p <= 1),
@@ -289,19 +292,19 @@ def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
 def ties_are_as_declared(subject: ProtocolSubject) -> None:
     """With tie_orders, estimates on tied scores hold their worst and best order."""
     if subject.protocol.tie_orders:
-        found = subject.run(EDGES["constant score"]).estimates.values()
+        estimates = subject.run(EDGES["constant score"]).estimates.values()
         need(
-            any(estimate.ties for estimate in found),
+            any(estimate.ties for estimate in estimates),
             "tie_orders is set and no estimate has `ties`: fill Estimate.ties with (worst, best), or do not set it.",
         )
 
 
 def what_is_blind_is_blind(subject: ProtocolSubject) -> None:
-    """Where a measure says that these rows cannot tell metrics apart, opposite scores have one value, or none."""
-    for edge, given in EDGES.items():
-        unscored = given.with_score(np.full(given.score.size, np.nan))
+    """Where a measure says that it cannot distinguish metrics on these rows, opposite scores have the same value."""
+    for edge, rows in EDGES.items():
+        unscored = rows.with_score(np.full(rows.score.size, np.nan))
         reasons = {measure.key: measure.blind(unscored) for measure in subject.protocol.measures}
-        high, low = (subject.run(given.with_score(score)).estimates for score in (given.gold, -given.gold))
+        high, low = (subject.run(rows.with_score(score)).estimates for score in (rows.gold, -rows.gold))
         for key in reasons.keys() & high.keys():
             same = high[key].value == low[key].value
             need(
@@ -314,25 +317,25 @@ def what_is_blind_is_blind(subject: ProtocolSubject) -> None:
 CHECKS = checks_of(globals())
 
 
-def _check_outcome(protocol: Protocol, given: Judgements, outcome: Any, edge: str) -> None:
+def _check_outcome(protocol: Protocol, rows: Judgements, outcome: Any, edge: str) -> None:
     where = f"On the input {edge!r}"
     if not isinstance(outcome, Outcome):
         refuse(f"{where} evaluate returned {type(outcome).__name__}: return a protocols.contract.Outcome.")
     parts = outcome.scored, outcome.unscored, sum(outcome.excluded.values())
     need(
-        sum(parts) == outcome.total == given.score.size,
-        f"{where} {parts[0]} scored + {parts[1]} unscored + {parts[2]} excluded rows are not the {given.score.size} "
+        sum(parts) == outcome.total == rows.score.size,
+        f"{where} {parts[0]} scored + {parts[1]} unscored + {parts[2]} excluded rows are not the {rows.score.size} "
         "given: count every row once.",
     )
     need(all(n > 0 for n in outcome.excluded.values()), f"{where} excluded holds a reason without rows: leave it out.")
     unknown = set(outcome.estimates) - {measure.key for measure in protocol.measures}
-    need(not unknown, f"{where} it estimates {', '.join(sorted(unknown))}, which are no measures: declare them.")
-    lacking = set(protocol.shown(given)) - set(outcome.estimates)
+    need(not unknown, f"{where} it estimates {', '.join(sorted(unknown))}, which are not measures: declare them.")
+    lacking = set(protocol.shown(rows)) - set(outcome.estimates)
     if lacking:
         refuse(f"{where} it shows {', '.join(sorted(lacking))} and does not estimate it: return an Estimate for each.")
     for warning in outcome.warnings:
         if not (warning.endswith(".") and (warning[0].isupper() or warning[0].isdigit())):
-            refuse(f"The warning {warning!r} is no sentence: begin with a capital and end with a full stop.")
+            refuse(f"The warning {warning!r} is not a sentence: begin with a capital and end with a full stop.")
     for key, estimate in outcome.estimates.items():
         pairs = [pair for pair in (estimate.ties, estimate.bounds) if pair]
         numbers = [estimate.value, estimate.low, estimate.high, *(end for pair in pairs for end in pair)]
@@ -353,8 +356,8 @@ def _check_outcome(protocol: Protocol, given: Judgements, outcome: Any, edge: st
                 refuse(f"{where} {key} has ends {low} and {high}: the lower one first.")
 
 
-def _same(one: Outcome, other: Outcome, what: str, then: str) -> None:
-    for key, estimate in one.estimates.items():
+def _same(first: Outcome, other: Outcome, what: str, then: str) -> None:
+    for key, estimate in first.estimates.items():
         for name in ("value", "low", "high"):
             mine, theirs = getattr(estimate, name), getattr(other.estimates[key], name)
             near = mine is theirs if mine is None or theirs is None else math.isclose(mine, theirs, abs_tol=1e-12)

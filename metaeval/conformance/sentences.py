@@ -34,7 +34,7 @@ def need_name(whose: str, name: str, registered: str) -> None:
 def checks_of(module: Mapping[str, object]) -> tuple[Callable[[Any], None], ...]:
     """The checks of a module in their order: its functions that take a subject and nothing else."""
     functions = filter(inspect.isfunction, module.values())
-    return tuple(one for one in functions if [*inspect.signature(one).parameters] == ["subject"])
+    return tuple(function for function in functions if [*inspect.signature(function).parameters] == ["subject"])
 
 
 def refuse(sentence: str, cause: BaseException | None = None) -> NoReturn:
@@ -42,12 +42,12 @@ def refuse(sentence: str, cause: BaseException | None = None) -> NoReturn:
     raise ContractError(sentence) from cause
 
 
-def instance_of(found: Any, kind: type[Found], what: str) -> Found:
+def instance_of(value: Any, kind: type[Found], what: str) -> Found:
     """What a name stands for, where it is of this kind; `ContractError` else."""
-    if not isinstance(found, kind):
+    if not isinstance(value, kind):
         article = "an" if what.startswith("a") else "a"
-        refuse(f"{found!r} is not {article} {what}: give an instance of {kind.__module__}.{kind.__name__}.")
-    return found
+        refuse(f"{value!r} is not {article} {what}: give an instance of {kind.__module__}.{kind.__name__}.")
+    return value
 
 
 def raises(expected: type[Exception], call: Callable[[], object], sentence: str) -> str:

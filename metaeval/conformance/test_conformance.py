@@ -40,14 +40,14 @@ def _cases(config: pytest.Config) -> Iterator[tuple[str, Checks, Any]]:
         ("protocol", protocol.CHECKS, protocol.ProtocolSubject, ()),
         ("analysis", analysis.CHECKS, analysis.AnalysisSubject, (options,)),
     )
-    for kind, checks, subject_of, given in kinds:
+    for kind, checks, subject_of, arguments in kinds:
         for name in config.getoption(kind):
             try:
-                found = registry.find(kind, name, code=True)
+                value = registry.find(kind, name, code=True)
             except UserError as error:
                 pytest.exit(str(error), returncode=4)
-            subject = subject_of(found, *given, "" if ":" in name else name)
-            yield from ((f"{name}-{one.__name__}", checks[: n + 1], subject) for n, one in enumerate(checks))
+            subject = subject_of(value, *arguments, "" if ":" in name else name)
+            yield from ((f"{name}-{check.__name__}", checks[: n + 1], subject) for n, check in enumerate(checks))
 
 
 def test_contract(checks: Checks, subject: Any) -> None:

@@ -81,7 +81,7 @@ def drawn(rows: Sequence[tuple[str, str, int | None]], most: int) -> list[str]:
     """
     of = grouped((statement, (name, -1 if level is None else level)) for name, statement, level in rows)
     if len(rows) <= most:
-        return [name for own in of.values() for name, _ in own]
+        return [name for members in of.values() for name, _ in members]
     ordered = sorted(of, key=lambda name: hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest())
     strata = grouped((max(level for _, level in of[statement]), statement) for statement in ordered)
     kept: set[str] = set()
@@ -92,11 +92,11 @@ def drawn(rows: Sequence[tuple[str, str, int | None]], most: int) -> list[str]:
             if left < 0 and kept:
                 break
             kept.add(statement)
-    return [name for statement, own in of.items() if statement in kept for name, _ in own]
+    return [name for statement, members in of.items() if statement in kept for name, _ in members]
 
 
 @dataclass
-class Numbers:
+class Numbering:
     """Values by number, each once."""
 
     of: dict[str, int] = field(default_factory=dict)

@@ -30,18 +30,18 @@ def verdicts_of(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]
         return {name: [line for row in rows for line in _of_fact(row)] for name, rows in facts.items()}, True
     if not (statements := [row for rows in files("per-statements").values() for row in rows]):
         return {}, True
-    found = {"CiteEval": [line for row in statements for line in _of_statement(row, "auto", _edits(row))]}
+    verdicts = {"CiteEval": [line for row in statements for line in _of_statement(row, "auto", _edits(row))]}
     for column, name in _judges(statements[0]):
-        found[name] = [line for row in statements for line in _of_statement(row, column, "")]
-    return found, True
+        verdicts[name] = [line for row in statements for line in _of_statement(row, column, "")]
+    return verdicts, True
 
 
 def _of_fact(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """A fact of SCiFi's, held against one citation of those that its sentence gives it."""
-    said = {"claim": row["fact"], "score": row["value"], "recall": _recall(row["value"])}
+    """Yield a line for each citation of the sentence that an SCiFi fact comes from."""
+    verdict = {"claim": row["fact"], "score": row["value"], "recall": _recall(row["value"])}
     for number in _numbers(row):
         held = row["passage"] is not None and number == row["passage"]
-        yield {**row, **said, "citation": number, "cut": row["cut"] and held}
+        yield {**row, **verdict, "citation": number, "cut": row["cut"] and held}
 
 
 def _numbers(row: Mapping[str, Any]) -> list[int] | list[None]:
@@ -61,19 +61,19 @@ _COLUMN = re.compile(
 def _judges(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The columns of CiteEval's rows that hold a baseline's verdict on a statement, and what it is called."""
     for column in row:
-        if found := _COLUMN.fullmatch(column):
-            named = {"autoais": "AutoAIS", "attr": "AttrScore"}.get(str(found.lastgroup), "LQAC")
-            yield column, named if found["lqac"] else f"{named}, {found[str(found.lastgroup)]}"
+        if match := _COLUMN.fullmatch(column):
+            named = {"autoais": "AutoAIS", "attr": "AttrScore"}.get(str(match.lastgroup), "LQAC")
+            yield column, named if match["lqac"] else f"{named}, {match[str(match.lastgroup)]}"
 
 
 def _of_statement(row: Mapping[str, Any], column: str, reason: str) -> Iterator[Mapping[str, Any]]:
     """A statement of CiteEval's, as a claim with its citations."""
     recall, numbers = _recall(row[column]), _numbers(row)
     where = {"answer": row["answer"], "sentence_start": row["start"], "sentence_end": row["end"]}
-    said = {"claim": row["text"], "score": row[column], "recall": recall}
-    said["state"] = "uncited" if numbers == [None] and not recall else str(row["state"])
-    said["reason"] = reason or ("" if recall is not None else "no verdict")
-    yield from ({**where, **said, "citation": number} for number in numbers)
+    verdict = {"claim": row["text"], "score": row[column], "recall": recall}
+    verdict["state"] = "uncited" if numbers == [None] and not recall else str(row["state"])
+    verdict["reason"] = reason or ("" if recall is not None else "no verdict")
+    yield from ({**where, **verdict, "citation": number} for number in numbers)
 
 
 def _edits(row: Mapping[str, Any]) -> str:

@@ -96,7 +96,7 @@ export function makeLabelling(name, items) {
     "section",
     { class: "labelling", "aria-label": "Labelling" },
     panel,
-    // What is typed in and clicked stays where it is when the panel is drawn anew.
+    // What is typed in and clicked stays where it is when the panel is redrawn.
     h(
       "div",
       { class: "buttons" },

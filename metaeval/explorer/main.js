@@ -1,4 +1,4 @@
-// The page: its views, the keys, and what is drawn anew when the reader changes something.
+// The page: its views, the keys, and what is redrawn when the reader changes something.
 
 import { makeAnswers, makeTables } from "./answers.js";
 import { fill, h, isTyping } from "./dom.js";

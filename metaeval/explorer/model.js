@@ -8,7 +8,7 @@ import { unpack } from "./unpack.js";
  * @property {boolean} control
  * @property {number} index its place among the job's metrics
  * @property {(number | null)[]} scores one a row
- * @property {Record<string, string>} missing by row, why there is no score
+ * @property {Record<string, string>} missing by row, why the score is missing
  * @property {Record<string, number>} cut by row, how many tokens the metric never saw
  * @property {number | null} low the card's range
  * @property {number | null} high

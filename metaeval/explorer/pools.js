@@ -46,7 +46,7 @@ export function makePools(app) {
       fill(element, h("p", { class: "soft" }, `No ${rows.rating ? "group" : "statement"} here has candidates of two levels: there is nothing to rank.`));
       return;
     }
-    // Where one of both has no score for a candidate there is no gap: such pools stand last.
+    // The gap is undefined where either metric has no score for a candidate: such pools come last.
     const sorted = whole.map(([pool, own]) => {
       const [ours, theirs] = [value(a, own), value(b, own)];
       return { pool, own, gap: ours === null || theirs === null ? null : ours - theirs };

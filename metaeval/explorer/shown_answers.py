@@ -26,40 +26,40 @@ def is_cited(folder: Path) -> bool:
     return str(read_manifest(folder).get("command", "")).startswith("cite ")
 
 
-def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
+def show_answers(folder: Path, answers_file: Path | None, most: int) -> dict[str, Any]:
     """The block of a result of `cite`: its answers, and for each backend its verdicts on their citations.
 
     given: the file of answers, in place of those that the manifest names. most: answers of the page.
 
     Raises `UserError` for a pipeline without verdicts on single citations, and where the answers cannot be read.
     """
-    made = read_manifest(folder)
-    command = str(made.get("command"))
+    manifest = read_manifest(folder)
+    command = str(manifest.get("command"))
     lines, degrees = verdicts_of(folder)
     if not lines:
         raise UserError(
             f"{folder} holds no verdicts on single citations; 'cite alce', 'cite aliice', 'cite scifi' and 'cite "
             "citeeval' write them."
         )
-    answers, notes = judged_answers(folder, made, given)
+    answers, notes = judged_answers(folder, manifest, answers_file)
     if degrees:
         notes.append(f"A value of {SUPPORTED} or more has the colour of support; the value itself stands beside it.")
-    judged = {line["answer"] for own in lines.values() for line in own}
+    judged = {line["answer"] for of_backend in lines.values() for line in of_backend}
     known = {answer.id for answer in answers}
     if not judged <= known:
         raise UserError(f"{folder} judged the answer {min(judged - known)!r}, which the files of answers do not have.")
     shown = [answer for answer in answers if answer.id in judged][:most]
     if len(shown) < len(judged):
         notes.append(f"{len(shown):,} of {len(judged):,} answers are shown, the first ones. The tables are of all.")
-    names = {safe_name(str(name)): str(name) for name in made["config"]["metrics"]}
-    passages = {(one.title, one.text): None for answer in shown for one in answer.passages}
+    names = {safe_name(str(name)): str(name) for name in manifest["config"]["metrics"]}
+    passages = {(passage.title, passage.text): None for answer in shown for passage in answer.passages}
     numbers = {passage: number for number, passage in enumerate(passages)}
     replies: dict[str, list[str]] = {}
     for line in rows_of(folder / "per-replies.jsonl") if (folder / "per-replies.jsonl").is_file() else ():
         replies.setdefault(str(line["answer"]), []).append(str(line["reply"]))
     return {
         "kind": "answers",
-        "title": f"{', '.join(dict.fromkeys(name.partition('/')[0] for name in made['data']))}: {command}",
+        "title": f"{', '.join(dict.fromkeys(name.partition('/')[0] for name in manifest['data']))}: {command}",
         "pairs": len(shown),
         "of": len(judged),
         "notes": notes,
@@ -68,7 +68,7 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
         "answers": [
             {
                 **{"id": answer.id, "system": answer.system, "question": answer.question, "text": answer.text},
-                "passages": [numbers[one.title, one.text] for one in answer.passages],
+                "passages": [numbers[passage.title, passage.text] for passage in answer.passages],
                 "first": answer.first,
                 "marks": [[mark.start, mark.end, mark.number] for mark in find_marks(answer.text, first=answer.first)],
                 "replies": replies.get(answer.id, []),
@@ -76,8 +76,8 @@ def show_answers(folder: Path, given: Path | None, most: int) -> dict[str, Any]:
             for answer in shown
         ],
         "backends": [
-            {"name": names.get(name, name), "fields": _FIELDS, "lines": _by_answer(own, shown)}
-            for name, own in lines.items()
+            {"name": names.get(name, name), "fields": _FIELDS, "lines": _by_answer(of_backend, shown)}
+            for name, of_backend in lines.items()
         ],
     }
 

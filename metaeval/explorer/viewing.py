@@ -25,7 +25,7 @@ from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.corpus.units import UnitRow
 from metaeval.data_tables import TEXT_ROLES, TypedTable
 from metaeval.errors import UserError, unknown
-from metaeval.explorer import Numbers, drawn, explorer_page
+from metaeval.explorer import Numbering, drawn, explorer_page
 from metaeval.explorer.shown_answers import is_cited, show_answers
 from metaeval.report.cautions import cautions
 from metaeval.report.cells import headline_grid, lay_out, units
@@ -51,22 +51,22 @@ def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> 
     """
     corpus, config = job.corpus, job.config
     citations = {citation.id: citation for citation in corpus.citations}
-    texts, statements, documents, groups, systems = Numbers(), Numbers(), Numbers(), Numbers(), Numbers()
+    texts, statements, documents, groups, systems = Numbering(), Numbering(), Numbering(), Numbering(), Numbering()
 
     @cache
     def placed(citation_id: str) -> PlacedEvidence:
         citation = citations[citation_id]
         chunking = Chunking(sys.maxsize) if config.unit == "page" else config.chunk.chunking()
-        own = None if config.unit == "evidence" else chunking
-        return place_evidence(corpus.documents[citation.document_id], citation, config.evidence.threshold, own)
+        cut = None if config.unit == "evidence" else chunking
+        return place_evidence(corpus.documents[citation.document_id], citation, config.evidence.threshold, cut)
 
-    made: list[dict[str, Any]] = []
+    shown_rows: list[dict[str, Any]] = []
     for row in rows:
         pairs, level = [job.pairs[number] for number in row.members], kept[row.id]["level"]
         first = pairs[0]
         evidence = placed(first.citation_id) if first.citation_id in citations else PlacedEvidence({}, [])
         system = corpus.statements[row.statement_id].system
-        made.append(
+        shown_rows.append(
             {
                 **{"id": row.id, "statement": statements(row.statement_id), "document": documents(first.document_id)},
                 **{"chunk": first.chunk, "texts": [texts(pair.source) for pair in pairs], "group": groups(row.group)},
@@ -77,12 +77,12 @@ def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> 
         )
     shown = [corpus.documents[name] for name in documents.of]
     return {
-        "rows": {key: [row[key] for row in made] for key in (made[0] if made else ())},
+        "rows": {key: [row[key] for row in shown_rows] for key in (shown_rows[0] if shown_rows else ())},
         "levels": [level.label for level in sorted(SupportLevel)],
         "texts": list(texts.of),
         "statementIds": list(statements.of),
         "statementTexts": [corpus.statements[name].text for name in statements.of],
-        "documents": [{"id": one.id, "title": one.title, "url": one.url} for one in shown],
+        "documents": [{"id": document.id, "title": document.title, "url": document.url} for document in shown],
         "groups": list(groups.of),
         "systems": list(systems.of),
     }
@@ -121,14 +121,14 @@ def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
     headings = list(dict.fromkeys(name for row in rows for name in row.fields))
     mapped = {role: name for role, name in rated.config.columns.items() if role in TEXT_ROLES and name in headings}
     roles = TypedTable(rated.name, dict.fromkeys(headings, NO_CELLS)).find(TEXT_ROLES, mapped)
-    texts, statements, groups, systems, pools = Numbers(), Numbers(), Numbers(), Numbers(), Numbers()
-    made: list[dict[str, Any]] = []
+    texts, statements, groups, systems, pools = Numbering(), Numbering(), Numbering(), Numbering(), Numbering()
+    shown_rows: list[dict[str, Any]] = []
     for row in rows:
         source = row.fields.get(roles.get("source", ""), "") or (row.group if len(row.group.split()) > _WORDS else "")
         statement = row.text or row.fields.get(roles.get("statement", ""), "")
         others = {name: text for name, text in row.fields.items() if text not in ("", source, statement)}
         votes = {name: f"{vote:g}" for name, vote in row.votes.items()}
-        made.append(
+        shown_rows.append(
             {
                 **{"id": row.id, "statement": statements(statement), "document": groups(row.group), "chunk": 0},
                 **{"texts": [texts(source)] if source else [], "group": groups(row.group)},
@@ -138,7 +138,7 @@ def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
             }
         )
     return {
-        "rows": {key: [row[key] for row in made] for key in (made[0] if made else ())},
+        "rows": {key: [row[key] for row in shown_rows] for key in (shown_rows[0] if shown_rows else ())},
         "texts": list(texts.of),
         "statementIds": list(statements.of),
         "statementTexts": list(statements.of),
@@ -183,7 +183,7 @@ def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tu
     Raises `UserError` for a job whose pairs cannot be shown, and for data that are not those judged.
     """
     blocks: dict[str, Any] = {}
-    titles, said = [], []
+    titles, summaries = [], []
     for number, name in enumerate(names):
         folder = _folder_of(name, results)
         cited = is_cited(folder)
@@ -194,8 +194,8 @@ def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tu
         titles.append(about["title"])
         drawn = f" of {about['of']:,}" if about["of"] > about["pairs"] else ""
         what = "answers" if cited else "ratings" if about["unit"] == "rating" else "pairs"
-        said.append(f"{about['title']}: {about['pairs']:,} {what}{drawn}")
-    return explorer_page("; ".join(titles), {"jobs": titles, **blocks}), said
+        summaries.append(f"{about['title']}: {about['pairs']:,} {what}{drawn}")
+    return explorer_page("; ".join(titles), {"jobs": titles, **blocks}), summaries
 
 
 def _report(folder: Path, page: Path) -> str:
@@ -364,9 +364,9 @@ def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]
     judged, here = str(head["job"].get("data")), str(fields["data"])
     if judged.rpartition("@")[2] == here.rpartition("@")[2]:  # a file may have another name now
         return []
-    said = f"What was judged is {judged}, and what the page shows is {here}: texts and evidence may differ."
-    _log.warning("%s", said)
-    return [said]
+    sentence = f"What was judged is {judged}, and what the page shows is {here}: texts and evidence may differ."
+    _log.warning("%s", sentence)
+    return [sentence]
 
 
 def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any]:
@@ -399,7 +399,7 @@ def _explained(
         return None
     shown = [job.texts[number] for row in rows for number in row.members]
     context = context_of(set(job.texts if metric.corpus_dependent else shown))
-    found: dict[tuple[str, str], list[int]] = {}
+    spans_of: dict[tuple[str, str], list[int]] = {}
     pairs = sorted(dict.fromkeys(shown), key=lambda pair: longest_first(pair[0]))  # those of a source together
     tell = view.progress if metric.card.modules else None
     with plug_in(name):
@@ -409,13 +409,13 @@ def _explained(
                 tell(f"explaining {name}", first, len(pairs))
             some = pairs[first : first + _TOGETHER]
             for pair, spans in zip(some, metric.explain_all(some), strict=True):
-                found[pair] = []
+                spans_of[pair] = []
                 for span in spans:
-                    found[pair] += [int(span.side == "source"), span.start, span.end - span.start]
-                    found[pair] += [round(100 * span.weight), -1 if span.link is None else span.link]
+                    spans_of[pair] += [int(span.side == "source"), span.start, span.end - span.start]
+                    spans_of[pair] += [round(100 * span.weight), -1 if span.link is None else span.link]
     if tell:
         tell(f"explaining {name}", len(pairs), len(pairs))
-    return [[found[job.texts[number]] for number in row.members] for row in rows]
+    return [[spans_of[job.texts[number]] for number in row.members] for row in rows]
 
 
 def _replied(metric: Metric | None, job: Job | None, rows: Sequence[UnitRow]) -> list[list[str]] | None:
@@ -423,8 +423,8 @@ def _replied(metric: Metric | None, job: Job | None, rows: Sequence[UnitRow]) ->
     if job is None or metric is None or type(metric).replies is Metric.replies:
         return None
     texts = [[job.texts[number] for number in row.members] for row in rows]
-    found = {pair: metric.replies(*pair) for pair in dict.fromkeys(pair for own in texts for pair in own)}
-    return [[reply for pair in own for reply in found[pair]] for own in texts] if any(found.values()) else None
+    replies = {pair: metric.replies(*pair) for pair in dict.fromkeys(pair for pairs in texts for pair in pairs)}
+    return [[reply for pair in pairs for reply in replies[pair]] for pairs in texts] if any(replies.values()) else None
 
 
 def _by_row(values: Iterable[Any]) -> dict[int, Any]:
@@ -438,7 +438,7 @@ def _table(grid: Table) -> dict[str, Any]:
     blocks = [
         {
             "title": block.title,
-            "lines": [{"name": one.name, "cells": list(map(shown, one.cells))} for one in block.lines],
+            "lines": [{"name": line.name, "cells": list(map(shown, line.cells))} for line in block.lines],
         }
         for block in grid.blocks
     ]

@@ -89,7 +89,7 @@ class Duplicates:
 
 
 @dataclass(frozen=True)
-class Votes:
+class VoteAgreement:
     """Agreement where the votes of annotators are known: units with several votes, the share of them that is
     unanimous, and Krippendorff's alpha (interval distance; None: undefined).
     """
@@ -123,7 +123,7 @@ class Audit:
     rules: Sequence[RuleLabels]
     giveaways: Sequence[Giveaway]
     duplicates: Duplicates
-    votes: Votes | None
+    votes: VoteAgreement | None
 
     def __repr__(self) -> str:
         return "\n".join([f"<Audit of {self.data.name}, {self.data.split}>", *findings(self)])
@@ -132,72 +132,75 @@ class Audit:
         return "".join(f"<div>{table_of(grid)}</div>" for grid in grids(self))
 
 
-def as_json(found: Audit) -> str:
+def as_json(audit: Audit) -> str:
     """The audit as indented JSON; the same audit gives the same bytes."""
-    data = asdict(found)
-    data["data"] = found.data.model_dump(mode="json")
-    for one, given in zip(data["giveaways"], found.giveaways, strict=True):
-        one["values"] = {name: of.model_dump(include={"value", "low", "high"}) for name, of in given.values.items()}
-    whole = {"schema": SCHEMA, **data, "findings": list(findings(found))}
+    data = asdict(audit)
+    data["data"] = audit.data.model_dump(mode="json")
+    for written, giveaway in zip(data["giveaways"], audit.giveaways, strict=True):
+        written["values"] = {
+            name: of.model_dump(include={"value", "low", "high"}) for name, of in giveaway.values.items()
+        }
+    whole = {"schema": SCHEMA, **data, "findings": list(findings(audit))}
     return json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def page(found: Audit, pictures: Sequence[Picture] = ()) -> str:
+def page(audit: Audit, pictures: Sequence[Picture] = ()) -> str:
     """The audit as one HTML page."""
-    heading = f"Audit: {plain(found.data.name)}, {plain(found.data.split)}"
-    return page_of(heading, [Section([(grid, "") for grid in grids(found)], pictures=pictures)])
+    heading = f"Audit: {plain(audit.data.name)}, {plain(audit.data.split)}"
+    return page_of(heading, [Section([(grid, "") for grid in grids(audit)], pictures=pictures)])
 
 
-def grids(found: Audit, brief: bool = False) -> list[Table]:
+def grids(audit: Audit, brief: bool = False) -> list[Table]:
     """The tables of an audit. brief: for a screen, with the giveaways of one unit."""
-    where = place_of(found.data)
-    made = [_sizes(found, where), _rules(found, where, brief)] if found.sizes else []
-    made.append(_giveaways(found, where, brief))
-    shown = found.giveaways[0].unit if brief and found.giveaways else ""
-    notes = (*_about(found), *(Note("finding", said) for said in findings(found, shown)))
-    return [grid.noting(found.data.demo) for grid in (*made[:-1], replace(made[-1], footer=notes))]
+    where = place_of(audit.data)
+    tables = [_sizes(audit, where), _rules(audit, where, brief)] if audit.sizes else []
+    tables.append(_giveaways(audit, where, brief))
+    shown = audit.giveaways[0].unit if brief and audit.giveaways else ""
+    notes = (*_about(audit), *(Note("finding", sentence) for sentence in findings(audit, shown)))
+    return [grid.noting(audit.data.demo) for grid in (*tables[:-1], replace(tables[-1], footer=notes))]
 
 
-def _sizes(found: Audit, where: str) -> Table:
+def _sizes(audit: Audit, where: str) -> Table:
     cells = {
-        "hold a whole set": [f"{one.whole:,} of {one.touched:,}" for one in found.sizes],
-        "share": [share(one.whole, one.touched) for one in found.sizes],
+        "hold a whole set": [f"{size.whole:,} of {size.touched:,}" for size in audit.sizes],
+        "share": [share(size.whole, size.touched) for size in audit.sizes],
     }
     return Table(
         key=("audit", "sizes"),
         title="Chunks of full citations that hold evidence, by chunk size in words",
         subtitle=where,
-        headings=tuple(one.size for one in found.sizes),
-        blocks=blocks_of(("", name, said) for name, said in cells.items()),
+        headings=tuple(size.size for size in audit.sizes),
+        blocks=blocks_of(("", name, row) for name, row in cells.items()),
         stub="chunks",
     )
 
 
-def _rules(found: Audit, where: str, brief: bool) -> Table:
-    detectors = [FULL_SUPPORT] if brief else list(dict.fromkeys(name for one in found.rules for name in one.perfect))
+def _rules(audit: Audit, where: str, brief: bool) -> Table:
+    detectors = [FULL_SUPPORT] if brief else list(dict.fromkeys(name for rule in audit.rules for name in rule.perfect))
     rows = []
-    for one in found.rules:
-        counts = (*(one.levels.get(level, 0) for level in LEVELS), one.left_out)
-        perfect = (numeral(one.perfect.get(name, {}).get("FS-PS"), PERCENT) for name in detectors)
-        rows.append(("", one.rule, [*(f"{number:,}" for number in counts), *perfect]))
+    for rule in audit.rules:
+        counts = (*(rule.levels.get(level, 0) for level in LEVELS), rule.left_out)
+        perfect = (numeral(rule.perfect.get(name, {}).get("FS-PS"), PERCENT) for name in detectors)
+        rows.append(("", rule.rule, [*(f"{number:,}" for number in counts), *perfect]))
     return Table(
         key=("audit", "rules"),
         title="Labels of chunks under each rule for evidence",
-        subtitle=f"{where}, {found.chunks}; FS-PS (ROC-AUC, %) of a perfect detector",
+        subtitle=f"{where}, {audit.chunks}; FS-PS (ROC-AUC, %) of a perfect detector",
         headings=(*LEVELS, "left out", *detectors),
         blocks=blocks_of(rows),
         stub="evidence.rule",
     )
 
 
-def _giveaways(found: Audit, where: str, brief: bool) -> Table:
-    units = list(dict.fromkeys(one.unit for one in found.giveaways))[: 1 if brief else None]
-    measures = list(dict.fromkeys(name for one in found.giveaways for name in one.values))
-    shown = [one for unit in units for one in found.giveaways if one.unit == unit and not (brief and one.reads)]
-    rows = [
-        ("" if brief else f"unit {one.unit}", one.name, [cell(v.value, v.low, v.high, PERCENT) for v in values])
-        for one, values in ((one, map(one.value, measures)) for one in shown)
-    ]
+def _giveaways(audit: Audit, where: str, brief: bool) -> Table:
+    units = list(dict.fromkeys(giveaway.unit for giveaway in audit.giveaways))[: 1 if brief else None]
+    measures = list(dict.fromkeys(name for giveaway in audit.giveaways for name in giveaway.values))
+    rows = []
+    for control in (control for unit in units for control in audit.giveaways if control.unit == unit):
+        if not (brief and control.reads):
+            values = [control.value(measure) for measure in measures]
+            cells = [cell(value.value, value.low, value.high, PERCENT) for value in values]
+            rows.append(("" if brief else f"unit {control.unit}", control.name, cells))
     return Table(
         key=("audit", "giveaways"),
         title="What tells levels apart without a metric (ROC-AUC, %)",
@@ -208,62 +211,66 @@ def _giveaways(found: Audit, where: str, brief: bool) -> Table:
     )
 
 
-def _about(found: Audit) -> Iterator[Note]:
-    data, (middle, most) = found.data, found.words
+def _about(audit: Audit) -> Iterator[Note]:
+    data, (middle, most) = audit.data, audit.words
     levels = " / ".join(f"{level} {data.levels.get(level, 0):,}" for level in LEVELS)
     yield Note(
         "data",
         f"{count(data.citations, 'citation')} ({levels}), {count(data.groups, 'group')}; "
         f"{count(data.documents, 'page')}, words {middle:,.0f} at the median, {most:,} at most",
     )
-    evidence = found.evidence
+    evidence = audit.evidence
     if evidence.citations:
         sets = f"{evidence.sets / evidence.citations:.1f} sets each"
         if evidence.smallest is not None:
             sets += f"; smallest (full): {evidence.smallest:.2f} sentences"
         yield Note("evidence", f"{count(evidence.citations, 'citation')}, {sets}")
-    twins = found.duplicates
+    twins = audit.duplicates
     yield Note(
         "duplicates",
         f"{count(twins.statements, 'statement')}, {count(twins.chunks, 'chunk')} in several groups; judged twice: "
         f"{twins.judged_twice:,}" + (f", {twins.conflicting:,} at two levels" if twins.conflicting else ""),
     )
-    if votes := found.votes:
+    if votes := audit.votes:
         alpha = UNDEFINED if votes.alpha is None else f"{votes.alpha:.2f}"
-        said = f"{share(votes.unanimous, votes.units)} unanimous, Krippendorff's alpha {alpha}"
-        yield Note("votes", f"{count(votes.votes, 'vote')} on {count(votes.units, 'unit')}: {said}")
+        agreement = f"{share(votes.unanimous, votes.units)} unanimous, Krippendorff's alpha {alpha}"
+        yield Note("votes", f"{count(votes.votes, 'vote')} on {count(votes.units, 'unit')}: {agreement}")
 
 
-def findings(found: Audit, shown: str = "") -> Iterator[str]:
+def findings(audit: Audit, shown: str = "") -> Iterator[str]:
     """What a reader of the data set's numbers should know, one sentence each; nothing where nothing was found.
 
     shown: the unit whose giveaways stand in a table beside; of other units' they are named without values.
     """
-    if not found.sizes:
+    if not audit.sizes:
         yield "No evidence is marked: chunks of longer pages have no known level. Use --unit citation or --unit page."
-    at = at_own_size(found)
+    at = at_own_size(audit)
     if at and at.whole < at.touched:
-        perfect = {one.rule: one.perfect.get(FULL_SUPPORT, {}).get("FS-PS") for one in found.rules}
+        perfect = {rule.rule: rule.perfect.get(FULL_SUPPORT, {}).get("FS-PS") for rule in audit.rules}
         yield (
             f"{at.whole:,} of {at.touched:,} chunks hold a whole set: a perfect detector of {FULL_SUPPORT} has FS-PS "
             f"{numeral(perfect.get('touched'), PERCENT)} with evidence.rule=touched."
         )
-    for unit in dict.fromkeys(one.unit for one in found.giveaways if one.unit != shown):
-        telling = [(one.name, _telling(one)) for one in found.giveaways if one.unit == unit and not one.reads]
-        if said := "; ".join(name if shown else f"{name} ({measures})" for name, measures in telling if measures):
-            yield f"Levels of unit {unit} are given away by {said}."
+    for unit in dict.fromkeys(giveaway.unit for giveaway in audit.giveaways if giveaway.unit != shown):
+        telling = [
+            (giveaway.name, _telling(giveaway))
+            for giveaway in audit.giveaways
+            if giveaway.unit == unit and not giveaway.reads
+        ]
+        if names := "; ".join(name if shown else f"{name} ({measures})" for name, measures in telling if measures):
+            yield f"Levels of unit {unit} are given away by {names}."
 
 
-def at_own_size(found: Audit) -> WholeSets | None:
+def at_own_size(audit: Audit) -> WholeSets | None:
     """The whole sets at the size that the audit's own chunks have; None where there is none."""
-    return next((one for one in found.sizes if one.size == found.chunks.rpartition("-")[2]), None)
+    return next((size for size in audit.sizes if size.size == audit.chunks.rpartition("-")[2]), None)
 
 
-def _telling(one: Giveaway) -> str:
+def _telling(giveaway: Giveaway) -> str:
     """The measures whose interval does not contain one half, with their values."""
     # A prediction from other groups that is wrong more often than not tells nothing of these.
-    lowest = 0.0 if one.name == STATEMENT_ONLY else 0.5
-    known = [(name, value, value.low, value.high) for name, value in one.values.items()]
+    lowest = 0.0 if giveaway.name == STATEMENT_ONLY else 0.5
+    known = [(name, value, value.low, value.high) for name, value in giveaway.values.items()]
     telling = {
         name: numeral(value.value, PERCENT)
         for name, value, low, high in known

@@ -19,8 +19,10 @@ def cautions(results: Sequence[Result]) -> list[str]:
     """
     of = grouped((place_of(result.data), result) for result in results)
     rules = (_demo, _missing_levels, _left_out, _parts_of_evidence, _few_groups, _unscored, _cut, _warned, _certified)
-    said = grouped((text, name) for name, same in of.items() for rule in rules for text in dict.fromkeys(rule(same)))
-    return [f"{listed(names)}: {text}" if len(of) > 1 else sentence(text) for text, names in said.items()]
+    names_by_text = grouped(
+        (text, name) for name, same in of.items() for rule in rules for text in dict.fromkeys(rule(same))
+    )
+    return [f"{listed(names)}: {text}" if len(of) > 1 else sentence(text) for text, names in names_by_text.items()]
 
 
 def _demo(results: Sequence[Result]) -> Iterable[str]:
@@ -55,33 +57,33 @@ def _left_out(results: Sequence[Result]) -> Iterable[str]:
 def _parts_of_evidence(results: Sequence[Result]) -> Iterable[str]:
     """Rows at level full that hold no full support, once for the protocol whose table comes first."""
     for result in results[:1]:
-        found = result.perfect
-        if found is not None and found.incomplete:
-            values = dict(values_by_kind(found.values, result.columns)).get(FULL_SUPPORT, "")
+        perfect = result.perfect
+        if perfect is not None and perfect.incomplete:
+            values = dict(values_by_kind(perfect.values, result.columns)).get(FULL_SUPPORT, "")
             yield (
-                f"{found.incomplete:,} of the {found.full:,} {plural(result.unit)} at level full hold only a part of "
-                f"an evidence set, so a perfect detector of {FULL_SUPPORT} scores {values} "
+                f"{perfect.incomplete:,} of the {perfect.full:,} {plural(result.unit)} at level full hold only a part "
+                f"of an evidence set, so a perfect detector of {FULL_SUPPORT} scores {values} "
                 "(--set evidence.rule=complete calls them partial)."
             )
 
 
 def _few_groups(results: Sequence[Result]) -> Iterable[str]:
     """Of intervals from a standard error, the effective groups; of percentile intervals, the groups."""
-    below = [one for result in results for one in effective(result, result.columns) if one < FEW_GROUPS]
+    below = [number for result in results for number in effective(result, result.columns) if number < FEW_GROUPS]
     if below:
         rest = f"values rest on {whole_range(below)} effective groups"
         yield f"{rest}; below {FEW_GROUPS}, intervals may hold the true value less often than they say."
     resampled = [result for result in results if not result.interval.studentised]
-    few = [one.data.groups for one in resampled if one.interval.resamples and one.data.groups < FEW_GROUPS]
+    few = [result.data.groups for result in resampled if result.interval.resamples and result.data.groups < FEW_GROUPS]
     if few:
         yield f"{count(min(few), 'group')}; below {FEW_GROUPS}, resampled intervals tend to be too narrow."
 
 
 def _certified(results: Sequence[Result]) -> Iterable[str]:
     """What a simulation found of the first table that has one."""
-    found = next((result for result in results if result.certificate), None)
-    if found:
-        yield f"{certificate_text(found, short=True)}."
+    certified = next((result for result in results if result.certificate), None)
+    if certified:
+        yield f"{certificate_text(certified, short=True)}."
 
 
 def _unscored(results: Sequence[Result]) -> Iterable[str]:
@@ -91,13 +93,13 @@ def _unscored(results: Sequence[Result]) -> Iterable[str]:
         for row in metrics_of(result):
             if row.unscored > (most[row.metric][0].unscored if row.metric in most else 0):
                 most[row.metric] = row, result
-    said = []
+    clauses = []
     for name, (row, result) in most.items():
         why = ", ".join(f"{number:,} {plain(status)}" for status, number in row.statuses.items())
         whole = f"{row.scored + row.unscored:,} {plural(result.unit)}"
-        said.append(f"{plain(name)} has no score for {row.unscored:,} of {whole} ({why})")
-    if said:
-        yield f"{listed(said)}."
+        clauses.append(f"{plain(name)} has no score for {row.unscored:,} of {whole} ({why})")
+    if clauses:
+        yield f"{listed(clauses)}."
 
 
 def _cut(results: Sequence[Result]) -> Iterable[str]:

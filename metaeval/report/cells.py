@@ -8,31 +8,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from metaeval.errors import UserError
-from metaeval.report.findings import best_control
+from metaeval.report import notes
 from metaeval.report.measures import LEVELS, Headline, Readings, headlines, metrics_of, untested
-from metaeval.report.notes import (
-    LEVEL,
-    TIED,
-    UNSCORED,
-    asides,
-    differs,
-    footer,
-    footnotes,
-    in_blocks,
-    letters,
-    marks,
-    not_above,
-    plural,
-    reason_of,
-    settings,
-    tests_controls,
-)
 from metaeval.report.result import Column, Comparison, Data, Result, Row, Significance, Unit, Value, records
 from metaeval.report.table import (
     CONTROLS,
     UNDEFINED,
     Cell,
-    Group,
+    ColumnGroup,
     Note,
     Rank,
     Table,
@@ -46,6 +29,7 @@ from metaeval.report.table import (
     short,
     value_of,
 )
+from metaeval.report.verdicts import best_control, differs
 
 THREE = Column(key="", label="")
 """How a number without a measure of its own is printed: three decimals."""
@@ -56,12 +40,12 @@ def lay_out(result: Result) -> Table:
 
     It has a record for each metric and measure.
     """
-    rows, columns, metrics = in_blocks(result.rows), result.columns, metrics_of(result)
-    reasons = letters(value_of(row, column) for row in rows for column in columns)
+    rows, columns, metrics = notes.in_blocks(result.rows), result.columns, metrics_of(result)
+    reasons = notes.letters(value_of(row, column) for row in rows for column in columns)
     heads = [_head(column, metrics, rows) for column in columns]
     titles = {"metric": "", "control": CONTROLS}
     lines = ((titles[row.kind], row.metric, [_cell(row, head, reasons) for head in heads]) for row in rows)
-    level = not_above(tests_controls(result)) + untested([(result, column) for column in columns])
+    level = notes.not_above(notes.tests_controls(result)) + untested([(result, column) for column in columns])
     data = result.data
     return Table(
         key=(result.protocol, data.name, data.split, result.unit),
@@ -70,8 +54,8 @@ def lay_out(result: Result) -> Table:
         headings=tuple(plain(column.label) for column in columns),
         blocks=blocks_of(lines),
         legend=legend(head.ranks for head in heads),
-        footnotes=footnotes(rows, columns, reasons, plural(result.unit), level),
-        footer=footer(result),
+        footnotes=notes.footnotes(rows, columns, reasons, notes.plural(result.unit), level),
+        footer=notes.footer(result),
         signatures=tuple(row.signature for row in metrics or rows),
         name=result.protocol,
         data=data,
@@ -82,10 +66,10 @@ def lay_out(result: Result) -> Table:
 
 def units(unit: Unit) -> str:
     """The name of the rows of the judged table: chunk pairs, citation pairs, ratings."""
-    return plural(unit) if unit == "rating" else f"{unit} {plural(unit)}"
+    return notes.plural(unit) if unit == "rating" else f"{unit} {notes.plural(unit)}"
 
 
-class _Head(NamedTuple):
+class _PrintedColumn(NamedTuple):
     """A column as it is printed. spelt: "to" stands between the ends of its intervals."""
 
     column: Column
@@ -93,18 +77,18 @@ class _Head(NamedTuple):
     spelt: bool
 
 
-def _head(column: Column, metrics: Iterable[Row], rows: Iterable[Row]) -> _Head:
+def _head(column: Column, metrics: Iterable[Row], rows: Iterable[Row]) -> _PrintedColumn:
     """The column of these rows, ranked among the metrics."""
     # A dash beside a minus sign cannot be read.
     spelt = any(numeral(value_of(row, column).low, column).startswith("-") for row in rows)
-    return _Head(column, rank((value_of(row, column).value for row in metrics), column), spelt)
+    return _PrintedColumn(column, rank((value_of(row, column).value for row in metrics), column), spelt)
 
 
-def _cell(row: Row, head: _Head, reasons: Mapping[str, str]) -> Cell:
+def _cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> Cell:
     column, value = head.column, value_of(row, head.column)
-    made = cell(value.value, value.low, value.high, column, spelt=head.spelt)
-    ranked = head.ranks.get(made.number, "") if row.kind == "metric" else ""
-    return replace(made, rank=ranked, marks=marks(row, column, reasons), asides=asides(row, column))
+    plain_cell = cell(value.value, value.low, value.high, column, spelt=head.spelt)
+    ranked = head.ranks.get(plain_cell.number, "") if row.kind == "metric" else ""
+    return replace(plain_cell, rank=ranked, marks=notes.marks(row, column, reasons), asides=notes.asides(row, column))
 
 
 def cell(
@@ -160,17 +144,19 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
             f"The {result.protocol} result of {data.name!r} has no pairs of metrics: they need two metrics in one run, "
             "and resampling."
         )
-    reasons = letters(_reason(pair) for pair in tested.comparisons if pair.p is None)
+    reasons = notes.letters(_reason(pair) for pair in tested.comparisons if pair.p is None)
     # One number of rows is said once; several are a column.
     rows = {pair.rows for pair in tested.comparisons}
     apart = len(rows) > 1
 
     lines: list[TableRow] = []
-    shown = [one for one in result.columns if measures is None or one.key in measures]
-    for column, pair in ((one, pair) for one in shown for pair in tested.comparisons if pair.measure == one.key):
+    shown = [column for column in result.columns if measures is None or column.key in measures]
+    for column, pair in (
+        (column, pair) for column in shown for pair in tested.comparisons if pair.measure == column.key
+    ):
         cells: list[Cell | str] = [
             cell(pair.difference, pair.low, pair.high, column, signed=True),
-            Cell(chance(pair.p), marks=(reasons[reason_of(_reason(pair))],) if pair.p is None else ()),
+            Cell(chance(pair.p), marks=(reasons[notes.reason_of(_reason(pair))],) if pair.p is None else ()),
             *(chance(pair.holm), chance(pair.bh), *([f"{pair.rows:,}"] if apart else [])),
         ]
         name = f"{plain(pair.one)} {_order_sign(pair, tested.alpha)} {plain(pair.other)}"
@@ -184,9 +170,9 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
         footnotes=tuple(Note(letter, reason) for reason, letter in reasons.items()),
         footer=(
             Note("reading", _reading(tested)),
-            Note("test", settings(tested) + f", seed {tested.seed}; BH: Benjamini-Hochberg"),
+            Note("test", notes.settings(tested) + f", seed {tested.seed}; BH: Benjamini-Hochberg"),
             Note("rows", "those that both metrics scored" if apart else f"{rows.pop():,}, scored by both metrics"),
-            *(note for note in footer(result) if note.label in ("data", "settings", "uncertainty")),
+            *(note for note in notes.footer(result) if note.label in ("data", "settings", "uncertainty")),
         ),
         signatures=tuple(row.signature for row in metrics_of(result)),
         stub="pair",
@@ -212,13 +198,13 @@ def _reason(pair: Comparison) -> Value:
 
 
 def _reading(tested: Significance) -> str:
-    said = {
+    meanings = {
         ">": f"a > b: different, a better (Holm-adjusted p at most {tested.alpha:g})",
-        "≈": "a ≈ b: not told apart, which does not show them equal",
+        "≈": "a ≈ b: not significantly different, which does not show them equal",
         "?": "a ? b: not tested",
     }
     signs = {_order_sign(pair, tested.alpha).replace("<", ">") for pair in tested.comparisons}
-    return "; ".join(text for sign, text in said.items() if sign in signs)
+    return "; ".join(text for sign, text in meanings.items() if sign in signs)
 
 
 ROWS = 12
@@ -233,7 +219,7 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
 
     A single protocol shows all measures of its table, where there are few metrics. most: metrics that are shown.
     """
-    if len({(one.data.name, one.data.split, one.unit) for one in results}) > 1:
+    if len({(result.data.name, result.data.split, result.unit) for result in results}) > 1:
         return suite_grid(results, readings, most)
     shown = headlines(results, readings)
     if len(results) == 1 and len(metrics_of(results[0])) <= _FEW:
@@ -244,8 +230,8 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
         key=("headline", first.data.name, first.data.split, first.unit),
         title=first.data.wording("Metrics against human labels") if several else plain(first.title),
         subtitle=_subtitle(results),
-        headings=tuple(plain(one.column.label) for one in shown),
-        groups=tuple(Group(plain(one.result.protocol)) for one in shown) if several else (),
+        headings=tuple(plain(headline.column.label) for headline in shown),
+        groups=tuple(ColumnGroup(plain(headline.result.protocol)) for headline in shown) if several else (),
     )
     return _filled(grid, shown, most, readings, intervals=True)
 
@@ -258,18 +244,25 @@ def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) 
     protocols = list(dict.fromkeys(result.protocol for result in results))
     shown = headlines(sorted(results, key=lambda result: protocols.index(result.protocol)), readings)
     labels = {
-        name: list(dict.fromkeys(plain(one.column.label) for one in shown if one.result.protocol == name))
+        name: list(
+            dict.fromkeys(plain(headline.column.label) for headline in shown if headline.result.protocol == name)
+        )
         for name in protocols
     }
     several_units = len({result.unit for result in results}) > 1
-    data = Data.together([one.data for one in results])
+    data = Data.together([result.data for result in results])
     grid = Table(
         key=("headline",),
         title=data.wording("Metrics against human labels"),
         subtitle=", ".join(dict.fromkeys(units(result.unit) for result in results)),
-        headings=tuple(plain(one.result.data.name) + (f" {one.result.unit}" if several_units else "") for one in shown),
+        headings=tuple(
+            plain(headline.result.data.name) + (f" {headline.result.unit}" if several_units else "")
+            for headline in shown
+        ),
         groups=tuple(
-            Group(f"{plain(name)}: {', '.join(labels[name])}", sum(one.result.protocol == name for one in shown))
+            ColumnGroup(
+                f"{plain(name)}: {', '.join(labels[name])}", sum(headline.result.protocol == name for headline in shown)
+            )
             for name in protocols
         ),
     )
@@ -278,7 +271,7 @@ def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) 
 
 def _subtitle(results: Sequence[Result]) -> str:
     """The data of the result that has the fewest rows: retrieval adds its pools."""
-    result = min(results, key=lambda one: sum(one.data.levels.values()))
+    result = min(results, key=lambda result: sum(result.data.levels.values()))
     data = result.data
     counts = [f"{name} {data.levels[name]:,}" for name in LEVELS if name in data.levels]
     largest = max(result.rows, key=lambda row: row.total, default=None)
@@ -291,7 +284,7 @@ def _subtitle(results: Sequence[Result]) -> str:
 
 def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
     """The metrics of the table in the results' order, and how many are left out."""
-    names = list(dict.fromkeys(row.metric for one in shown for row in metrics_of(one.result)))
+    names = list(dict.fromkeys(row.metric for headline in shown for row in metrics_of(headline.result)))
     if len(names) <= most:
         return names, 0
     values = {row.metric: shown[0].value(row).value or 0.0 for row in shown[0].metrics}
@@ -301,21 +294,29 @@ def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
 
 def _filled(grid: Table, shown: Sequence[Headline], most: int, readings: Readings, intervals: bool) -> Table:
     names, left = _names(shown, most)
-    rows = [{row.metric: row for row in metrics_of(one.result)} for one in shown]
-    reasons = letters(one.value(row) for one, of in zip(shown, rows, strict=True) for row in of.values())
-    heads = [_head(one.column, one.metrics, (row for row in one.metrics if row.metric in names)) for one in shown]
+    rows = [{row.metric: row for row in metrics_of(headline.result)} for headline in shown]
+    reasons = notes.letters(
+        headline.value(row) for headline, of in zip(shown, rows, strict=True) for row in of.values()
+    )
+    heads = [
+        _head(headline.column, headline.metrics, (row for row in headline.metrics if row.metric in names))
+        for headline in shown
+    ]
 
     def cells(rows: Iterable[Row | None]) -> list[Cell]:
         of = zip(rows, heads, strict=True)
         return [_brief(row, head, reasons, intervals) if row else Cell() for row, head in of]
 
-    best = [best_control(one, readings.aside) for one in shown]
+    best = [best_control(headline, readings.aside) for headline in shown]
     controls = dict.fromkeys(row.metric for row in best if row)
     title = f"best control{'s' if len(controls) > 1 else ''}"
     lines = [("", name, cells(of.get(name) for of in rows)) for name in names]
     lines += [(title, name, cells(row if row and row.metric == name else None for row in best)) for name in controls]
     grid = replace(grid, blocks=blocks_of(lines))
-    abouts = {plain(one.column.label): plain(readings.of(one.result).about.get(one.column.key, "")) for one in shown}
+    abouts = {
+        plain(headline.column.label): plain(readings.of(headline.result).about.get(headline.column.key, ""))
+        for headline in shown
+    }
     return replace(
         grid,
         legend=legend(head.ranks for head in heads),
@@ -324,15 +325,15 @@ def _filled(grid: Table, shown: Sequence[Headline], most: int, readings: Reading
     )
 
 
-def _brief(row: Row, head: _Head, reasons: Mapping[str, str], intervals: bool) -> Cell:
+def _brief(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals: bool) -> Cell:
     """A cell without asides, orders of ties and noughts; a control's is without its reasons."""
-    made = _cell(row, head, {})
+    full = _cell(row, head, {})
     return replace(
-        made,
-        number=short(made.number),
-        interval=(" to " if head.spelt else "–").join(map(short, made.ends or ())) if intervals else "",
-        ends=made.ends if intervals else None,
-        marks=marks(row, head.column, reasons if row.kind == "metric" else {}, but=(TIED,)),
+        full,
+        number=short(full.number),
+        interval=(" to " if head.spelt else "–").join(map(short, full.ends or ())) if intervals else "",
+        ends=full.ends if intervals else None,
+        marks=notes.marks(row, head.column, reasons if row.kind == "metric" else {}, but=(notes.TIED,)),
         asides=(),
     )
 
@@ -340,11 +341,13 @@ def _brief(row: Row, head: _Head, reasons: Mapping[str, str], intervals: bool) -
 def _notes(grid: Table, shown: Sequence[Headline], reasons: Mapping[str, str], left: int) -> tuple[Note, ...]:
     used = {mark for line in grid.lines for cell in line.cells for mark in cell.marks}
     clusters = any(mark.isdigit() for mark in used)
-    notes = (
-        Note("1", "same number in a column: not told apart" if clusters else ""),
-        Note(LEVEL, f"not shown to be above every control{untested(shown)}" if LEVEL in used else ""),
-        Note(UNSCORED, "rows without a score could move the value" if UNSCORED in used else ""),
+    below = (
+        Note("1", "same number in a column: not significantly different" if clusters else ""),
+        Note(
+            notes.LEVEL, f"not significantly better than every control{untested(shown)}" if notes.LEVEL in used else ""
+        ),
+        Note(notes.UNSCORED, "rows without a score could move the value" if notes.UNSCORED in used else ""),
         *(Note(letter, reason) for reason, letter in reasons.items() if letter in used),
         Note("", f"{count(left, 'more metric')}: --full" if left else ""),
     )
-    return tuple(note for note in notes if note.text)
+    return tuple(note for note in below if note.text)

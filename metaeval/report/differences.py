@@ -11,7 +11,7 @@ from metaeval.report.table import Record, Scalar
 
 _FIRST = ("system", "level", "scenario")  # words that a record's name begins with
 
-Ends = tuple[float | None, float | None]
+IntervalEnds = tuple[float | None, float | None]
 """An interval's low and high."""
 
 
@@ -20,32 +20,34 @@ class Change:
     """What two rows of one name differ in: a field, or a number; None where only one of the two has it.
 
     kind: "field" (`text` says what the field means), "value" or "count" (`by` is other less one), "interval",
-    "cluster" (of metrics that are not told apart), or "row" where only one side has the row.
+    "cluster" (of metrics that are not significantly different), or "row" where only one side has the row.
     """
 
     kind: str
     name: str
-    one: str | None
-    other: str | None
+    first: str | None
+    second: str | None
     text: str = ""
     by: float | None = None
 
 
-def missing(name: str, one: bool, other: bool) -> list[Change]:
+def missing(name: str, in_first: bool, other: bool) -> list[Change]:
     """The change that a row or record is on one side alone; none where both have it."""
-    return [] if one and other else [Change("row", name, "there" if one else None, "there" if other else None)]
+    if in_first and other:
+        return []
+    return [Change("row", name, "there" if in_first else None, "there" if other else None)]
 
 
-def row_changes(one: Row, other: Row) -> Iterator[Change]:
+def row_changes(first: Row, other: Row) -> Iterator[Change]:
     """What two rows of results differ in."""
     for count in ("scored", "unscored", "total"):
-        before, after = getattr(one, count), getattr(other, count)
+        before, after = getattr(first, count), getattr(other, count)
         if before != after:
             yield Change("count", count, f"{before:,}", f"{after:,}", by=float(after - before))
-    for key in dict.fromkeys([*one.values, *other.values]):
-        values = [row.values.get(key) for row in (one, other)]
+    for key in dict.fromkeys([*first.values, *other.values]):
+        values = [row.values.get(key) for row in (first, other)]
         yield from _moved(key, *(None if value is None else value.value for value in values))
-        clusters = [row.clusters.get(key) for row in (one, other)]
+        clusters = [row.clusters.get(key) for row in (first, other)]
         yield from _reworded("cluster", key, *(None if place is None else str(place) for place in clusters))
         yield from _reworded("interval", key, *(None if of is None else _ends((of.low, of.high)) for of in values))
 
@@ -53,16 +55,16 @@ def row_changes(one: Row, other: Row) -> Iterator[Change]:
 def _moved(name: str, before: float | None, after: float | None) -> Iterator[Change]:
     if before != after:
         by = None if before is None or after is None else after - before
-        one, other = (None if value is None else f"{value:.6g}" for value in (before, after))
-        yield Change("value", name, one, other, by=by)
+        first, other = (None if value is None else f"{value:.6g}" for value in (before, after))
+        yield Change("value", name, first, other, by=by)
 
 
-def _reworded(kind: str, name: str, one: str | None, other: str | None) -> Iterator[Change]:
-    if one != other:
-        yield Change(kind, name, one, other)
+def _reworded(kind: str, name: str, first: str | None, other: str | None) -> Iterator[Change]:
+    if first != other:
+        yield Change(kind, name, first, other)
 
 
-def _ends(interval: Ends) -> str | None:
+def _ends(interval: IntervalEnds) -> str | None:
     low, high = interval
     return None if low is None or high is None else f"{low:.6g} to {high:.6g}"
 
@@ -74,57 +76,57 @@ def record_changes(ones: Sequence[Record], others: Sequence[Record]) -> Iterator
         if alone := missing(record, record in first, record in second):
             yield from alone
             continue
-        one, other = first[record], second[record]
-        for key in dict.fromkeys([*one.values, *other.values]):
-            yield from _moved(f"{record}: {key}" if key else record, one.values.get(key), other.values.get(key))
-        for key in dict.fromkeys([*one.intervals, *other.intervals]):
-            ends = (_ends(numbers.intervals.get(key, (None, None))) for numbers in (one, other))
+        before, other = first[record], second[record]
+        for key in dict.fromkeys([*before.values, *other.values]):
+            yield from _moved(f"{record}: {key}" if key else record, before.values.get(key), other.values.get(key))
+        for key in dict.fromkeys([*before.intervals, *other.intervals]):
+            ends = (_ends(numbers.intervals.get(key, (None, None))) for numbers in (before, other))
             yield from _reworded("interval", f"{record}: {key}" if key else record, *ends)
 
 
 @dataclass(frozen=True)
-class Numbers:
+class RecordValues:
     """A record's numbers by name, "" for its value, and its intervals by the name of the number that they are of."""
 
     values: Mapping[str, float | None]
-    intervals: Mapping[str, Ends]
+    intervals: Mapping[str, IntervalEnds]
 
 
-def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, Numbers]:
+def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, RecordValues]:
     """The numbers of every record by their names, under the record's words (system m, overlap, recall).
 
-    Where words do not tell records apart, the first whole number that does is taken for a word (round 2); else records
+    Where words are not unique, the first whole number that makes them so is taken for a word (round 2); else records
     of the same words are counted through.
     """
     keys = _keys(records)
     seen: Counter[str] = Counter()
-    found: dict[str, Numbers] = {}
+    statistics: dict[str, RecordValues] = {}
     for record in records:
         words = [(key, record[key]) for key in keys if record[key] is not None]
         name = ", ".join(f"{key} {word}" if isinstance(word, int) else str(word) for key, word in words)
         seen[name] += 1
         values = {key: None if value is None else float(value) for key, value in record.items() if key not in keys}
-        found[f"{name} #{seen[name]}" if seen[name] > 1 else name] = _split(values)
-    return found
+        statistics[f"{name} #{seen[name]}" if seen[name] > 1 else name] = _split(values)
+    return statistics
 
 
 def _keys(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
     """The fields that say what a record is about."""
     fields = sorted(records[0], key=lambda key: _FIRST.index(key) if key in _FIRST else len(_FIRST)) if records else []
-    words = [field for field in fields if any(isinstance(one[field], str | bool) for one in records)]
-    whole = [field for field in fields if all(type(one[field]) is int for one in records)]
+    words = [field for field in fields if any(isinstance(record[field], str | bool) for record in records)]
+    whole = [field for field in fields if all(type(record[field]) is int for record in records)]
     for keys in (words, *([*words, field] for field in whole)):
-        if len({tuple(one[key] for key in keys) for one in records}) == len(records):
+        if len({tuple(record[key] for key in keys) for record in records}) == len(records):
             return keys
     return words
 
 
-def _split(values: Mapping[str, float | None]) -> Numbers:
+def _split(values: Mapping[str, float | None]) -> RecordValues:
     """Numbers and intervals apart: x_low and x_high are the ends of x's."""
     stems = [key.removesuffix("low") for key in values if key.endswith("low")]
     intervals = {stem: (f"{stem}low", f"{stem}high") for stem in stems if f"{stem}high" in values}
     ends = {end for both in intervals.values() for end in both}
-    return Numbers(
+    return RecordValues(
         {"" if key == "value" else key: value for key, value in values.items() if key not in ends},
         {stem.rstrip("_"): (values[low], values[high]) for stem, (low, high) in intervals.items()},
     )

@@ -71,13 +71,13 @@ def tables_in(path: Path) -> list[Table]:
 
 def printed(paths: Iterable[Path]) -> dict[Path, str]:
     """The tables of a job's files as text, by the file; of a file of an earlier version the text file beside it."""
-    found = {}
+    texts = {}
     for path in paths:
         if path.suffix == ".json" and (tables := tables_in(path)):
-            found[path] = "\n".join(map(terminal.text_of, tables))
-        elif path.suffix == ".txt" and path.is_file() and path.with_suffix(".json") not in found:
-            found[path] = read_text(path)
-    return found
+            texts[path] = "\n".join(map(terminal.text_of, tables))
+        elif path.suffix == ".txt" and path.is_file() and path.with_suffix(".json") not in texts:
+            texts[path] = read_text(path)
+    return texts
 
 
 def write_page(heading: str, paths: Iterable[Path], folder: Path) -> list[Path]:

@@ -61,7 +61,9 @@ def table_of(grid: Table, titled: bool = True) -> str:
 
 def _head(grid: Table) -> str:
     headings = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in grid.headings)
-    groups = "".join(f'<th scope="colgroup" colspan="{one.columns}">{escape(one.title)}</th>' for one in grid.groups)
+    groups = "".join(
+        f'<th scope="colgroup" colspan="{group.columns}">{escape(group.title)}</th>' for group in grid.groups
+    )
     over = f"<tr><td></td>{groups}</tr>" if groups else ""
     return f'<thead>{over}<tr><th scope="col">{escape(grid.stub)}</th>{headings}</tr></thead>'
 
@@ -133,8 +135,8 @@ def page(
     heading = plain(title) or f"{against}{': ' if results else ''}{names}"
     opening = _opening(results, readings) if readings and results else ""
     sections = [
-        Section([(lay_out(one), _folded_pairs(one)) for one in same], name, pictures.get(name, ()))
-        for name, same in grouped((judged(one), one) for one in results).items()
+        Section([(lay_out(result), _folded_pairs(result)) for result in same], name, pictures.get(name, ()))
+        for name, same in grouped((judged(result), result) for result in results).items()
     ]
     return page_of(heading, sections, opening + explorer)
 
@@ -191,11 +193,11 @@ def explorer_line(command: str, link: str = "") -> str:
 def _opening(results: Sequence[Result], readings: Readings) -> str:
     """What was found, in sentences; what limits it; the headline values."""
     grid = headline_grid(results, readings, sys.maxsize)
-    said = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(results, readings))
+    sentences = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(results, readings))
     careful = "".join(f"<li>{escape(plain(text))}</li>" for text in cautions(results))
     forest = Picture(_FOREST, page_forest(results, readings))
     limits = f"<ul>{careful}</ul>\n" if careful else ""
-    return f"<ol>{said}</ol>\n{limits}{table_of(grid)}\n{_figure(forest, 0) if forest.svg else ''}"
+    return f"<ol>{sentences}</ol>\n{limits}{table_of(grid)}\n{_figure(forest, 0) if forest.svg else ''}"
 
 
 def _folded_pairs(result: Result) -> str:
@@ -225,23 +227,25 @@ def page_forest(results: Sequence[Result], readings: Readings) -> str:
     Lines are the results' intervals, the dashed line is the best control, the dotted one what a score that knows
     nothing reaches, where that is known beforehand.
     """
-    shown = [one for one in headlines(results, readings) if one.metrics]
+    shown = [headline for headline in headlines(results, readings) if headline.metrics]
     looks = looks_of(row.metric for result in results for row in metrics_of(result))
     colours = {name: look.colour for name, look in looks.items()}
     names = 12 + 7 * min(_LONGEST, max((len(name) for name in colours), default=0))
     drawn, top = [], 0
-    for one in shown:
-        drawn.append(f'<g transform="translate(0 {top})">{"".join(_panel(one, shown, readings, colours, names))}</g>')
-        top += _HEAD + _LINE * len(one.metrics) + _AXIS
+    for headline in shown:
+        drawn.append(
+            f'<g transform="translate(0 {top})">{"".join(_panel(headline, shown, readings, colours, names))}</g>'
+        )
+        top += _HEAD + _LINE * len(headline.metrics) + _AXIS
     size = f'width="{names + _WIDTH}" height="{top}" viewBox="0 0 {names + _WIDTH} {top}"'
     style = f'font-family="sans-serif" font-size="12" fill="{INK}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>{"".join(drawn)}</svg>' if drawn else ""
 
 
 def _panel(
-    one: Headline, every: Sequence[Headline], readings: Readings, colours: dict[str, str], names: int
+    headline: Headline, every: Sequence[Headline], readings: Readings, colours: dict[str, str], names: int
 ) -> Iterator[str]:
-    panel = panel_of(one, readings)
+    panel = panel_of(headline, readings)
     values = [value for line in panel.lines for value in (line.value, *(line.ends or ()))]
     lines = (panel.control[1] if panel.control else None, panel.chance)
     ticks = _ticks([*values, *(value for value in lines if value is not None)])
@@ -253,8 +257,8 @@ def _panel(
         return f'<path d="M{x(value)} {_HEAD - 4}V{foot}" stroke="{stroke}" stroke-dasharray="{dashes}"/>'
 
     foot = _HEAD + _LINE * len(panel.lines)
-    unit = ", %" if one.column.scale == 100 else ""
-    yield f'<text x="{names}" y="14" font-weight="bold">{_text(named_in(one, every) + unit)}</text>'
+    unit = ", %" if headline.column.scale == 100 else ""
+    yield f'<text x="{names}" y="14" font-weight="bold">{_text(named_in(headline, every) + unit)}</text>'
     if panel.control:
         name, value = panel.control
         yield f'<text x="{names}" y="30" font-size="11">{_text("best control (dashed): " + name, 48)}</text>'

@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from metaeval.report.column_layout import GAP, Shape, packed, shapes_of
-from metaeval.report.table import CONTROLS, READING, Cell, Line, Note, Table
+from metaeval.report.table import CONTROLS, READING, Cell, Note, Table, TableLine
 from metaeval.shown import Shown
 
 _RANKS = {"best": r"\textbf", "second": r"\underline", "": ""}
@@ -37,7 +37,7 @@ _PRINTED = (frozenset(READING) | _MISSING) - {"perfect metric", "perfect detecto
 def table_of(grid: Table, controls: bool = False) -> str:
     """The table with caption, label, the marks' meaning, and as comments the signatures and how numbers were made.
 
-    controls: with the block of controls, which a paper seldom has room for; it stays where there is no other.
+    controls: with the block of controls, which a paper seldom has room for; it stays where it is the only block.
     """
     kept = tuple(block for block in grid.blocks if controls or block.title != CONTROLS)
     grid = replace(grid, blocks=kept or grid.blocks)
@@ -148,7 +148,7 @@ def _tabular(grid: Table, part: Sequence[int], beside: bool) -> list[str]:
         lines.append(r"    \midrule")
         if block.title:
             lines.append(rf"    \multicolumn{{{1 + span * len(part)}}}{{l}}{{\emph{{{escape(block.title)}}}}} \\")
-        lines += [row(Line(line.name, tuple(line.cells[position] for position in part))) for line in block.lines]
+        lines += [row(TableLine(line.name, tuple(line.cells[position] for position in part))) for line in block.lines]
     return [*lines, r"    \bottomrule", r"  \end{tabular}"]
 
 
@@ -166,13 +166,13 @@ def _over(grid: Table, part: Sequence[int], span: int) -> list[str]:
     return [rf"    {' & '.join(titles)} \\", f"    {''.join(rules)}"]
 
 
-def _row_beside(line: Line) -> str:
+def _row_beside(line: TableLine) -> str:
     cells = [f"{_number(cell)} & {_interval(cell)}{_marks(cell.marks)}" for cell in line.cells]
     below = [rf"\multicolumn{{2}}{{r}}{{{_small(', '.join(cell.asides))}}}" for cell in line.cells]
     return _stack([escape(line.name), *cells], [below] if any(cell.asides for cell in line.cells) else [])
 
 
-def _row_stacked(line: Line) -> str:
+def _row_stacked(line: TableLine) -> str:
     """Marks take no width here: the number's last digit and the bracket below it stand in line."""
     numbers = [_number(cell) + (rf"\rlap{{{_marks(cell.marks)}}}" if cell.marks else "") for cell in line.cells]
     below = [[_interval(cell) for cell in line.cells]] if any(cell.ends for cell in line.cells) else []
@@ -217,8 +217,8 @@ def _notes(notes: Sequence[Note], colon: str) -> list[str]:
     lines = []
     for note in notes:
         label = rf"\emph{{{escape(note.label)}{colon}}}" if colon else _marks([note.label])
-        said = "; ".join(f"{escape(names)}: {escape(text)}" for names, text in note.items)
-        lines.append(" ".join([label, *filter(None, (escape(note.text), said))]))
+        items = "; ".join(f"{escape(names)}: {escape(text)}" for names, text in note.items)
+        lines.append(" ".join([label, *filter(None, (escape(note.text), items))]))
     return [
         r"  \par\smallskip",
         r"  \begin{minipage}{\linewidth}\footnotesize\raggedright\setlength{\parskip}{1pt}",

@@ -18,7 +18,7 @@ _OWN_WORDS = frozenset("no all both only every above none neither the values by 
 
 
 @dataclass(frozen=True)
-class Reading:
+class ProtocolReading:
     """What a protocol declares about its measures (see `protocols.contract.Measure`), by the measures' keys.
 
     headline: key of the measure that metrics are ranked by; "": the table's first.
@@ -32,18 +32,18 @@ class Reading:
 
 @dataclass(frozen=True)
 class Readings:
-    """How results are read. protocols: by name. aside: controls that see the gold, which no metric is held against.
+    """How results are read. protocols: by name. aside: the oracle controls, with which no metric is compared.
 
     chance: controls whose scores carry no information, which a metric that can do something is above.
     """
 
-    protocols: Mapping[str, Reading] = field(default_factory=dict)
+    protocols: Mapping[str, ProtocolReading] = field(default_factory=dict)
     aside: Collection[str] = ()
     chance: Collection[str] = ()
 
-    def of(self, result: Result) -> Reading:
+    def of(self, result: Result) -> ProtocolReading:
         """The reading of the result's protocol; of one that is not known, an empty one."""
-        return self.protocols.get(result.protocol, Reading())
+        return self.protocols.get(result.protocol, ProtocolReading())
 
 
 class Headline(NamedTuple):
@@ -73,39 +73,39 @@ def metrics_of(result: Result) -> list[Row]:
 
 def headlines(results: Sequence[Result], readings: Readings) -> list[Headline]:
     """Of each result the declared measure; where no metric has a value there, the first measure in which one has."""
-    found = []
+    ranked_by = []
     for result in results:
         declared = [column for column in result.columns if column.key == readings.of(result).headline]
         order = [*declared, *(column for column in result.columns if column not in declared)]
-        defined = (one for one in order if Headline(result, one).metrics)
+        defined = (column for column in order if Headline(result, column).metrics)
         if order:
-            found.append(Headline(result, next(defined, order[0])))
-    return found
+            ranked_by.append(Headline(result, next(defined, order[0])))
+    return ranked_by
 
 
-def named_in(one: Headline, every: Sequence[Headline]) -> str:
+def named_in(headline: Headline, every: Sequence[Headline]) -> str:
     """A headline's measure, and its data set where there are several."""
-    label = plain(one.column.label)
+    label = plain(headline.column.label)
     several = len({place_of(each.result.data) for each in every}) > 1
-    return f"{label} on {plain(one.result.data.name)}" if several else label
+    return f"{label} on {plain(headline.result.data.name)}" if several else label
 
 
 def under(shown: Sequence[Headline], every: Sequence[Headline], last: str = "and") -> str:
     """Under which of all headlines: by these measures, on these data sets, or everywhere."""
-    labels = list(dict.fromkeys(plain(one.column.label) for one in shown))
-    names = list(dict.fromkeys(place_of(one.result.data) for one in shown))
-    every_name = list(dict.fromkeys(place_of(one.result.data) for one in every))
+    labels = list(dict.fromkeys(plain(headline.column.label) for headline in shown))
+    names = list(dict.fromkeys(place_of(headline.result.data) for headline in shown))
+    every_name = list(dict.fromkeys(place_of(headline.result.data) for headline in every))
     if len(every_name) == 1:
         return f"by {listed(labels, last)}"
-    of_all = {(plain(one.column.label), place_of(one.result.data)) for one in every}
-    these = {(plain(one.column.label), place_of(one.result.data)) for one in shown}
+    of_all = {(plain(headline.column.label), place_of(headline.result.data)) for headline in every}
+    these = {(plain(headline.column.label), place_of(headline.result.data)) for headline in shown}
     if these == of_all:
         return "everywhere" if last == "and" else "anywhere"
     if these == {item for item in of_all if item[1] in names}:
         return f"on {listed([name.partition(',')[0] for name in names], last)}"
     if these == {item for item in of_all if item[0] in labels}:
         return f"by {listed(labels, last)}"
-    return f"by {listed([named_in(one, every) for one in shown], last)}"
+    return f"by {listed([named_in(headline, every) for headline in shown], last)}"
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:

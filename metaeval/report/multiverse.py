@@ -58,10 +58,13 @@ class Multiverse(Recorded):
     @property
     def records(self) -> list[dict[str, Any]]:
         """Every outlook; a choice that makes no difference to it is empty."""
-        axes = list(dict.fromkeys(axis for one in self.outlooks for axis in one.choices))
+        axes = list(dict.fromkeys(axis for outlook in self.outlooks for axis in outlook.choices))
         return [
-            {**{field: getattr(one, field) for field in _OUTCOME}, **{axis: one.choices.get(axis, "") for axis in axes}}
-            for one in self.outlooks
+            {
+                **{field: getattr(outlook, field) for field in _OUTCOME},
+                **{axis: outlook.choices.get(axis, "") for axis in axes},
+            }
+            for outlook in self.outlooks
         ]
 
     def __repr__(self) -> str:
@@ -89,7 +92,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Influence:
+class RankInfluence:
     """How much of the variance of ranks one choice explains alone, over the specifications that have the choice.
 
     None where no rank ever moves. Shares of two choices may overlap where not every combination was run.
@@ -103,51 +106,51 @@ class Influence:
 class Swap:
     """Two metrics whose order depends on the choices: in how many specifications each is above the other."""
 
-    one: str
-    other: str
-    one_above: int
-    other_above: int
+    first: str
+    second: str
+    first_above: int
+    second_above: int
 
 
 def standings(outlooks: Sequence[Outlook]) -> list[Standing]:
     """One per metric that has a value somewhere, the most often first at the top."""
-    found = []
-    for metric, own in grouped((outlook.metric, outlook) for outlook in outlooks).items():
-        ranks = [o.rank for o in own if o.rank is not None]
-        values = [o.value for o in own if o.value is not None]
+    ranked = []
+    for metric, of_metric in grouped((outlook.metric, outlook) for outlook in outlooks).items():
+        ranks = [o.rank for o in of_metric if o.rank is not None]
+        values = [o.value for o in of_metric if o.value is not None]
         if ranks:
             ends = (min(ranks), max(ranks)), (min(values), max(values))
-            found.append(Standing(metric, len(ranks), ranks.count(1), *ends))
-    return sorted(found, key=lambda one: (-one.share_first, one.ranks, one.metric))
+            ranked.append(Standing(metric, len(ranks), ranks.count(1), *ends))
+    return sorted(ranked, key=lambda standing: (-standing.share_first, standing.ranks, standing.metric))
 
 
-def influences(outlooks: Sequence[Outlook]) -> list[Influence]:
+def influences(outlooks: Sequence[Outlook]) -> list[RankInfluence]:
     """One per choice that takes several values where anything is ranked, the most influential first.
 
     The share is that of a one-way analysis of variance, pooled over the metrics: the sum of squares between the
     choice's values over the total sum of squares about each metric's own mean rank.
     """
     axes = dict.fromkeys(axis for outlook in outlooks for axis in outlook.choices)
-    found = []
+    explained = []
     for axis in axes:
-        taken = {one.choices[axis] for one in outlooks if axis in one.choices and one.rank is not None}
+        taken = {outlook.choices[axis] for outlook in outlooks if axis in outlook.choices and outlook.rank is not None}
         if len(taken) > 1:
-            found.append(Influence(axis, _explained(axis, outlooks)))
-    return sorted(found, key=lambda one: (-(one.share or 0.0), one.axis))
+            explained.append(RankInfluence(axis, _explained(axis, outlooks)))
+    return sorted(explained, key=lambda influence: (-(influence.share or 0.0), influence.axis))
 
 
 def swaps(outlooks: Sequence[Outlook]) -> list[Swap]:
     """The pairs of metrics of which each is above the other somewhere, the most even first."""
-    known = grouped((one.metric, (specification(one), one.value)) for one in outlooks if one.value is not None)
-    values = {metric: dict(own) for metric, own in known.items()}
-    found = []
-    for one, other in combinations(values, 2):
-        both = values[one].keys() & values[other].keys()
-        above = sum(values[one][key] > values[other][key] for key in both)
-        below = sum(values[one][key] < values[other][key] for key in both)
+    known = grouped((o.metric, (specification(o), o.value)) for o in outlooks if o.value is not None)
+    values = {metric: dict(of_metric) for metric, of_metric in known.items()}
+    swapped = []
+    for first, other in combinations(values, 2):
+        both = values[first].keys() & values[other].keys()
+        above = sum(values[first][key] > values[other][key] for key in both)
+        below = sum(values[first][key] < values[other][key] for key in both)
         if above and below:
-            found.append(Swap(one, other, above, below))
-    return sorted(found, key=lambda swap: (-min(swap.one_above, swap.other_above), swap.one, swap.other))
+            swapped.append(Swap(first, other, above, below))
+    return sorted(swapped, key=lambda swap: (-min(swap.first_above, swap.second_above), swap.first, swap.second))
 
 
 def specification(outlook: Outlook) -> Specification:
@@ -165,13 +168,14 @@ def _explained(axis: str, outlooks: Sequence[Outlook]) -> float | None:
     known = grouped((o.metric, (o.choices[axis], o.rank)) for o in outlooks if o.rank is not None and axis in o.choices)
     for placed in known.values():
         ranks = grouped(placed)
-        own = np.array([rank for level in ranks.values() for rank in level], dtype=np.float64)
-        total += float(((own - own.mean()) ** 2).sum())
-        between += sum(len(level) * float(np.mean(level) - own.mean()) ** 2 for level in ranks.values())
+        every_rank = np.array([rank for level in ranks.values() for rank in level], dtype=np.float64)
+        total += float(((every_rank - every_rank.mean()) ** 2).sum())
+        between += sum(len(level) * float(np.mean(level) - every_rank.mean()) ** 2 for level in ranks.values())
     return between / total if total else None
 
 
 _HELD = {"evidence.rule": "mark no evidence", "evidence.threshold": "give evidence as sentence indices, or none"}
+_SWAP = ("one", "other", "one_above", "other_above")  # fields of a swap in the file
 _OUTCOME = ("protocol", "measure", "metric", "value", "rank")
 _SWAPPED = "of these metrics it depends on the choices; specifications in which each is above the other"
 _SHARES = (
@@ -180,9 +184,9 @@ _SHARES = (
 )
 
 
-def write_multiverse(found: Multiverse, folder: Path) -> list[Path]:
+def write_multiverse(multiverse: Multiverse, folder: Path) -> list[Path]:
     """Write multiverse.json into a folder; its path. The same outlooks give the same bytes."""
-    write_text(folder / "multiverse.json", as_json(found))
+    write_text(folder / "multiverse.json", as_json(multiverse))
     return [folder / "multiverse.json"]
 
 
@@ -194,93 +198,90 @@ def load_multiverse(path: Path) -> Multiverse:
             dataset=data["dataset"],
             split=data["split"],
             held=data["held"],
-            outlooks=[Outlook(**one) for one in data["outlooks"]],
-            skipped=[(one["choices"], one["reason"]) for one in data["skipped"]],
+            outlooks=[Outlook(**outlook) for outlook in data["outlooks"]],
+            skipped=[(combination["choices"], combination["reason"]) for combination in data["skipped"]],
             demo=data.get("demo", False),
         )
     except (KeyError, TypeError) as error:
         raise UserError(f"{path} is not a multiverse as metaeval writes it: {error}.") from error
 
 
-def multiverse_tables(found: Multiverse) -> list[Table]:
+def multiverse_tables(multiverse: Multiverse) -> list[Table]:
     """For each protocol who is first how often, which choices move ranks, and, along a single choice, every value.
 
     What holds of all of them stands below the last. The first holds every outlook as a record.
     """
-    made = [grid for protocol, own in by_protocol(found.outlooks) for grid in _grids(found, protocol, own)]
+    tables: list[Table] = []
+    for protocol, outlooks in by_protocol(multiverse.outlooks):
+        tables += _grids(multiverse, protocol, outlooks)
     notes = [
         Note("held", f"{axis} at {value}: these data {_HELD.get(axis, 'do not depend on it')}")
-        for axis, value in found.held.items()
+        for axis, value in multiverse.held.items()
     ]
-    if found.skipped:
-        skipped = [(", ".join(f"{axis}={value}" for axis, value in one.items()), why) for one, why in found.skipped]
-        said = f"{count(len(skipped), 'combination')} that could not be run, or tell no metrics apart"
-        notes.append(Note("skipped", said, tuple(skipped)))
-    made[:1] = [replace(grid, records=found.records) for grid in made[:1]]
-    made[-1:] = [replace(grid, footer=(*grid.footer, *notes)) for grid in made[-1:]]
-    return [grid.noting(found.demo) for grid in made]
+    if multiverse.skipped:
+        skipped = [(", ".join(map("=".join, choices.items())), why) for choices, why in multiverse.skipped]
+        reason = f"{count(len(skipped), 'combination')} that could not be run, or give every metric the same value"
+        notes.append(Note("skipped", reason, tuple(skipped)))
+    tables[:1] = [replace(grid, records=multiverse.records) for grid in tables[:1]]
+    tables[-1:] = [replace(grid, footer=(*grid.footer, *notes)) for grid in tables[-1:]]
+    return [grid.noting(multiverse.demo) for grid in tables]
 
 
-def _grids(found: Multiverse, protocol: str, outlooks: Sequence[Outlook]) -> Iterator[Table]:
+def _grids(multiverse: Multiverse, protocol: str, outlooks: Sequence[Outlook]) -> Iterator[Table]:
     known = {specification(outlook) for outlook in outlooks}
     unranked = len(known - {specification(outlook) for outlook in outlooks if outlook.rank is not None})
-    over = f"{found.dataset}, {found.split}: {outlooks[0].measure} over {count(len(known), 'specification')}"
+    over = f"{multiverse.dataset}, {multiverse.split}: {outlooks[0].measure} over {count(len(known), 'specification')}"
 
     def table(
         name: str, what: str, stub: str, headings: Sequence[str], rows: Iterable[TableRow], *notes: Note
     ) -> Table:
-        return Table(
-            key=("multiverse", found.dataset, found.split, protocol, name),
-            title=f"{what} under {protocol}",
-            subtitle=over,
-            headings=tuple(headings),
-            blocks=blocks_of(rows),
-            footer=notes,
-            stub=stub,
-        )
+        key, title = ("multiverse", multiverse.dataset, multiverse.split, protocol, name), f"{what} under {protocol}"
+        return Table(key, title, over, tuple(headings), blocks_of(rows), footer=notes, stub=stub)
 
-    swapped = tuple((f"{one.one}, {one.other}", f"{one.one_above:,}, {one.other_above:,}") for one in swaps(outlooks))
+    swapped = tuple((f"{s.first}, {s.second}", f"{s.first_above:,}, {s.second_above:,}") for s in swaps(outlooks))
     notes = [Note("order", _SWAPPED, swapped) if swapped else Note("order", "no two metrics swap places")]
     if unranked:
         notes.append(Note("unranked", f"{unranked:,} specifications: every metric has the same value there, or none"))
     rows: list[TableRow] = []
-    for one in standings(outlooks):
-        first = f"{one.first:,} of {one.specifications:,} ({100 * one.share_first:.0f} %)"
-        ends = (map(str, one.ranks), map("{:.3f}".format, one.values))
-        rows.append(("", one.metric, (first, *(" to ".join(dict.fromkeys(own)) for own in ends))))
+    for standing in standings(outlooks):
+        first = f"{standing.first:,} of {standing.specifications:,} ({100 * standing.share_first:.0f} %)"
+        ends = (map(str, standing.ranks), map("{:.3f}".format, standing.values))
+        rows.append(("", standing.metric, (first, *(" to ".join(dict.fromkeys(span)) for span in ends))))
     yield table("ranks", "Ranks", "metric", ("first in", "rank", "value"), rows, *notes)
-    axes = dict.fromkeys(axis for one in outlooks for axis in one.choices)
-    several = [axis for axis in axes if len({one.choices.get(axis) for one in outlooks}) > 1]
+    axes = dict.fromkeys(axis for outlook in outlooks for axis in outlook.choices)
+    several = [axis for axis in axes if len({outlook.choices.get(axis) for outlook in outlooks}) > 1]
     if len(several) == 1:
-        metrics = list(dict.fromkeys(one.metric for one in outlooks))
-        found_at = {(one.choices.get(several[0], UNDEFINED), one.metric): one.value for one in outlooks}
-        choices = dict.fromkeys(choice for choice, _ in found_at)
-        along = [(choice, [found_at[choice, one] for one in metrics]) for choice in choices]
-        rows = [("", choice, [UNDEFINED if one is None else f"{one:.3f}" for one in own]) for choice, own in along]
-        yield table("values", "Every value", several[0], metrics, rows)
+        metrics = list(dict.fromkeys(outlook.metric for outlook in outlooks))
+        every: list[TableRow] = []
+        value_at = {(outlook.choices.get(several[0], UNDEFINED), outlook.metric): outlook.value for outlook in outlooks}
+        for choice in dict.fromkeys(choice for choice, _ in value_at):
+            values = (value_at[choice, metric] for metric in metrics)
+            every.append(("", choice, [UNDEFINED if value is None else f"{value:.3f}" for value in values]))
+        yield table("values", "Every value", several[0], metrics, every)
     if moved := influences(outlooks):
-        rows = [("", one.axis, [UNDEFINED if one.share is None else f"{100 * one.share:.1f} %"]) for one in moved]
-        note = Note("reading", _SHARES if any(one.share for one in moved) else "no choice moves a rank")
+        shares = {choice.axis: UNDEFINED if choice.share is None else f"{100 * choice.share:.1f} %" for choice in moved}
+        rows = [("", axis, [text]) for axis, text in shares.items()]
+        note = Note("reading", _SHARES if any(influence.share for influence in moved) else "no choice moves a rank")
         yield table("choices", "What moves ranks", "choice", ("share of the variance of ranks",), rows, note)
 
 
-def as_json(found: Multiverse) -> str:
+def as_json(multiverse: Multiverse) -> str:
     """All outlooks as indented JSON; the same outlooks give the same bytes."""
     data = {
         "schema": MULTIVERSE,
-        "dataset": found.dataset,
-        "split": found.split,
-        **({"demo": True} if found.demo else {}),
-        "held": dict(found.held),
-        "outlooks": [{**vars(one), "choices": dict(one.choices)} for one in found.outlooks],
-        "skipped": [{"choices": dict(choices), "reason": reason} for choices, reason in found.skipped],
+        "dataset": multiverse.dataset,
+        "split": multiverse.split,
+        **({"demo": True} if multiverse.demo else {}),
+        "held": dict(multiverse.held),
+        "outlooks": [{**vars(outlook), "choices": dict(outlook.choices)} for outlook in multiverse.outlooks],
+        "skipped": [{"choices": dict(choices), "reason": reason} for choices, reason in multiverse.skipped],
         "summary": {
             protocol: {
-                "standings": [vars(one) for one in standings(outlooks)],
-                "influences": [vars(one) for one in influences(outlooks)],
-                "swaps": [vars(one) for one in swaps(outlooks)],
+                "standings": [vars(standing) for standing in standings(outlooks)],
+                "influences": [vars(influence) for influence in influences(outlooks)],
+                "swaps": [dict(zip(_SWAP, vars(swap).values(), strict=True)) for swap in swaps(outlooks)],
             }
-            for protocol, outlooks in by_protocol(found.outlooks)
+            for protocol, outlooks in by_protocol(multiverse.outlooks)
         },
     }
     return json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
@@ -296,8 +297,8 @@ def ranks_of(values: Mapping[str, float | None]) -> dict[str, int | None]:
     }
 
 
-def value_under(found: Value | None, policy: str) -> float | None:
+def value_under(estimate: Value | None, policy: str) -> float | None:
     """A value under a policy for ties: expected, worst or best; "" where there are no ties."""
-    if found is None or policy in ("", "expected") or found.ties is None:
-        return None if found is None else found.value
-    return found.ties[0] if policy == "worst" else found.ties[1]
+    if estimate is None or policy in ("", "expected") or estimate.ties is None:
+        return None if estimate is None else estimate.value
+    return estimate.ties[0] if policy == "worst" else estimate.ties[1]

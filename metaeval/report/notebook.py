@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _ROWS = 20  # records that a notebook shows
+_HEADINGS = {"first": "one", "second": "other", "text": "what it says"}  # of the fields of a change
 
 
 class Records(list[dict[str, Any]]):
@@ -41,7 +42,7 @@ class Records(list[dict[str, Any]]):
         return f"<{len(self):,} rows of {', '.join(self[0]) if self else 'nothing'}{first}>"
 
     def _repr_html_(self) -> str:
-        rows = [list(self[0]) if self else [], *(list(one.values()) for one in self[:_ROWS])]
+        rows = [list(self[0]) if self else [], *(list(record.values()) for record in self[:_ROWS])]
         cells = ["".join(f"<td>{html_report.escape(Shown(str(cell)))}</td>" for cell in row) for row in rows]
         more = f"<p>{len(self) - _ROWS:,} more.</p>" if len(self) > _ROWS else ""
         return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>{more}"
@@ -64,7 +65,7 @@ class Card(list[tuple[str, str]]):
         return Records({"": label, " ": text} for label, text in self)._repr_html_()
 
 
-class Text(str):
+class NotebookText(str):
     """A text that a notebook shows as it is printed."""
 
     __slots__ = ()
@@ -96,7 +97,7 @@ class Changes(dict[str, list[Change]], Recorded):
     def records(self) -> list[dict[str, Any]]:
         """A record for each change: the row, the kind of change, what changed, both sides, and other less one."""
         return [
-            {"row": row, **{"what it says" if key == "text" else key: value for key, value in asdict(change).items()}}
+            {"row": row, **{_HEADINGS.get(key, key): value for key, value in asdict(change).items()}}
             for row, changes in self.items()
             for change in changes
         ]
@@ -104,9 +105,12 @@ class Changes(dict[str, list[Change]], Recorded):
     def __repr__(self) -> str:
         if not any(self.values()):
             return f"<Changes: none in {count(len(self), 'row')}>"
-        said = [f"{one['row'] or 'signatures'}: {one['name']} {one['one']} -> {one['other']}" for one in self.records]
-        more = f"\n{len(said) - _ROWS:,} more" if len(said) > _ROWS else ""
-        return "\n".join(Shown(line) for line in said[:_ROWS]) + more
+        lines = [
+            f"{change['row'] or 'signatures'}: {change['name']} {change['one']} -> {change['other']}"
+            for change in self.records
+        ]
+        more = f"\n{len(lines) - _ROWS:,} more" if len(lines) > _ROWS else ""
+        return "\n".join(Shown(line) for line in lines[:_ROWS]) + more
 
 
 class Results(list[Result]):
@@ -146,8 +150,8 @@ class Results(list[Result]):
     def _repr_html_(self) -> str:
         if not self:
             return "<p>No results.</p>"
-        said = "".join(f"<li>{html_report.escape(Shown(text))}</li>" for text in self.findings)
-        return f"<div>{html_report.table_of(headline_grid(self, self._readings))}\n<ol>{said}</ol></div>"
+        sentences = "".join(f"<li>{html_report.escape(Shown(text))}</li>" for text in self.findings)
+        return f"<div>{html_report.table_of(headline_grid(self, self._readings))}\n<ol>{sentences}</ol></div>"
 
 
 def _result_html(result: Result) -> str:

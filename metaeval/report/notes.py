@@ -25,6 +25,7 @@ from metaeval.report.result import (
     Value,
 )
 from metaeval.report.table import Note, chance, count, grouped, numeral, place_of, plain, share, short, span, value_of
+from metaeval.report.verdicts import differs
 
 LEVEL = "†"
 TIED = "‡"
@@ -50,14 +51,14 @@ def reason_of(value: Value) -> str:
 def marks(row: Row, column: Column, reasons: Mapping[str, str], but: Collection[str] = ()) -> tuple[str, ...]:
     """The marks of one cell: cluster, controls, ties, unscored, then the letter of its reason; `but` those named."""
     value = value_of(row, column)
-    found = (
+    conditions = (
         (cluster(row, column), True),
         (LEVEL, bool(_rivals(row, column))),
         (TIED, _moves(value.ties, value, column)),
         (UNSCORED, _moves(value.bounds, value, column)),
         (reasons.get(reason_of(value), ""), True),
     )
-    return tuple(mark for mark, holds in found if mark and holds and mark not in but)
+    return tuple(mark for mark, holds in conditions if mark and holds and mark not in but)
 
 
 def footnotes(
@@ -75,16 +76,16 @@ def footnotes(
 
 def not_above(by_test: bool) -> str:
     """What the mark of a control that is not beaten means."""
-    return "not shown to be above a control" if by_test else "interval does not lie above that of a control"
+    return "not significantly better than a control" if by_test else "interval does not lie above that of a control"
 
 
 def tests_controls(result: Result) -> bool:
-    """Whether controls were beaten by a test, and not by intervals as in results of old."""
+    """Return whether metrics were compared with controls by a test; in results of earlier versions, by intervals."""
     return result.significance is not None and result.significance.controls is not None
 
 
 def _rivals(row: Row, column: Column) -> list[str]:
-    """A control is never flagged against controls: it is what the metrics are held against."""
+    """A control is not flagged: it is what the metrics are compared with."""
     return row.not_above.get(column.key, []) if row.kind == "metric" else []
 
 
@@ -93,8 +94,8 @@ def _moves(ends: tuple[float, float] | None, value: Value, column: Column) -> bo
     return ends is not None and any(numeral(end, column) != numeral(value.value, column) for end in ends)
 
 
-def _items(rows: Sequence[Row], said: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return tuple((plain(row.metric), text) for row, text in zip(rows, said, strict=True) if text)
+def _items(rows: Sequence[Row], texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((plain(row.metric), text) for row, text in zip(rows, texts, strict=True) if text)
 
 
 def _level(row: Row, columns: Sequence[Column]) -> str:
@@ -104,8 +105,10 @@ def _level(row: Row, columns: Sequence[Column]) -> str:
 
 def _spans(row: Row, columns: Sequence[Column], kind: str) -> str:
     values = [(column, value_of(row, column)) for column in columns]
-    spans = [(plain(one.label), getattr(value, kind), value, one) for one, value in values]
-    return ", ".join(f"{label} {span(ends, one)}" for label, ends, value, one in spans if _moves(ends, value, one))
+    spans = [(plain(column.label), getattr(value, kind), value, column) for column, value in values]
+    return ", ".join(
+        f"{label} {span(ends, column)}" for label, ends, value, column in spans if _moves(ends, value, column)
+    )
 
 
 _REACH = (
@@ -117,7 +120,7 @@ _PAPER = "published value of the same metric on the same data"
 
 def asides(row: Row, column: Column) -> tuple[str, ...]:
     """The asides of one cell, the ceiling's first; controls have none, being yardsticks themselves."""
-    return tuple(said for said in (_reach(row, column), _paper(row, column)) if said)
+    return tuple(aside for aside in (_reach(row, column), _paper(row, column)) if aside)
 
 
 def aside_notes(result: Result) -> tuple[Note, Note]:
@@ -160,10 +163,12 @@ _NAMED = 3
 def footer(result: Result) -> tuple[Note, ...]:
     """The footer lines in reading order; empty lines are left out."""
     rows = in_blocks(result.rows)
-    said = _grouped((warning, row) for row in rows for warning in row.warnings)
+    names_by_warning = _grouped((warning, row) for row in rows for warning in row.warnings)
     ceiling, published = aside_notes(result)
     notes_of = _grouped((note, row) for row in rows for note in row.notes)
-    warnings = tuple(("all" if len(names) == len(rows) > 1 else ", ".join(names), text) for text, names in said.items())
+    warnings = tuple(
+        ("all" if len(names) == len(rows) > 1 else ", ".join(names), text) for text, names in names_by_warning.items()
+    )
     notes = (
         Note("data", _data(result.data)),
         Note("settings", ", ".join(f"{plain(k)} {plain(v)}" for k, v in sorted(result.settings.items()))),
@@ -196,11 +201,14 @@ def in_blocks(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.kind == "metric"] + [row for row in rows if row.kind == "control"]
 
 
-def values_by_kind(found: Mapping[str, Mapping[str, float]], columns: Sequence[Column]) -> tuple[tuple[str, str], ...]:
-    """Each kind with its value under every measure that has one; found: measure to kind to value."""
-    kinds = dict.fromkeys(kind for column in columns for kind in found.get(column.key, {}))
+def values_by_kind(
+    values_of: Mapping[str, Mapping[str, float]], columns: Sequence[Column]
+) -> tuple[tuple[str, str], ...]:
+    """Return each kind with its value under every measure that has one. values_of: measure to kind to value."""
+    kinds = dict.fromkeys(kind for column in columns for kind in values_of.get(column.key, {}))
     values = {
-        kind: [(one, found[one.key][kind]) for one in columns if kind in found.get(one.key, {})] for kind in kinds
+        kind: [(column, values_of[column.key][kind]) for column in columns if kind in values_of.get(column.key, {})]
+        for kind in kinds
     }
     return tuple(
         (plain(kind), ", ".join(f"{plain(column.label)} {numeral(value, column)}" for column, value in of))
@@ -210,17 +218,17 @@ def values_by_kind(found: Mapping[str, Mapping[str, float]], columns: Sequence[C
 
 def _perfect_detector(result: Result) -> Note:
     """What perfect detectors would score, and why one of full support is below the top."""
-    found = result.perfect
-    if found is None or not found.values:
+    perfect = result.perfect
+    if perfect is None or not perfect.values:
         return Note("perfect detector", "")
     why = (
-        f"one of {FULL_SUPPORT} passes over {found.incomplete:,} of the {found.full:,} {plural(result.unit)} at level "
-        "full, which hold only a part of an evidence set"
-        if found.incomplete
+        f"one of {FULL_SUPPORT} passes over {perfect.incomplete:,} of the {perfect.full:,} {plural(result.unit)} at "
+        "level full, which hold only a part of an evidence set"
+        if perfect.incomplete
         else "below the top where two levels do not differ in what is detected"
     )
     text = f"what perfect detectors would score under these labels; {why}"
-    return Note("perfect detector", text, values_by_kind(found.values, result.columns))
+    return Note("perfect detector", text, values_by_kind(perfect.values, result.columns))
 
 
 def _data(data: Data) -> str:
@@ -286,46 +294,24 @@ def _truncation(rows: Sequence[Row], units: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _grouped(said: Iterable[tuple[str, Row]]) -> dict[str, list[str]]:
+def _grouped(texts: Iterable[tuple[str, Row]]) -> dict[str, list[str]]:
     """The names of the rows for each distinct text, so that a text shared by many rows is printed once."""
-    return grouped((plain(text), plain(row.metric)) for text, row in said)
+    return grouped((plain(text), plain(row.metric)) for text, row in texts)
 
 
 # Above this many metrics the pairs are too many for a note, and the clusters are listed.
 _PAIRWISE = 6
 
 
-def differs(comparison: Comparison, alpha: float) -> bool:
-    """Return whether a pair differs significantly; False if p is undefined."""
-    return comparison.holm is not None and comparison.holm <= alpha
-
-
-def above(comparison: Comparison, alpha: float) -> bool:
-    """Return whether the first of a pair is significantly better: what a mark and a sentence both follow from."""
-    return differs(comparison, alpha) and (comparison.difference or 0.0) > 0
-
-
-def below(comparison: Comparison, alpha: float) -> bool:
-    """Return whether the first of a pair is significantly worse."""
-    return differs(comparison, alpha) and (comparison.difference or 0.0) < 0
-
-
-def control_tests(result: Result, column: Column, row: Row) -> dict[str, Comparison]:
-    """The tests of a metric under a measure, by the control that it was compared with; without those of no p."""
-    tests = (result.significance.controls or []) if result.significance else []
-    of_row = (one for one in tests if (one.measure, one.one) == (column.key, row.metric))
-    return {one.other: one for one in of_row if one.p is not None}
-
-
 def settings(tested: Significance) -> str:
     """The test and its settings."""
     family = "suite (all tables of the data set)" if tested.family == "suite" else tested.family
     over = f"Holm over the {count(tested.tests, 'test')} of a {family}" if tested.tests else "Holm"
-    made = f"paired cluster permutation, {tested.permutations:,} permutations"
+    test = f"paired cluster permutation, {tested.permutations:,} permutations"
     if tested.controls and tested.separate_controls:
-        return f"{made}, {over}; against controls paired cluster t, Holm over the metrics; alpha {tested.alpha:g}"
-    made += "; against controls paired cluster t;" if tested.controls else ","
-    return f"{made} {over}, alpha {tested.alpha:g}"
+        return f"{test}, {over}; against controls paired cluster t, Holm over the metrics; alpha {tested.alpha:g}"
+    test += "; against controls paired cluster t;" if tested.controls else ","
+    return f"{test} {over}, alpha {tested.alpha:g}"
 
 
 def cluster(row: Row, column: Column) -> str:
@@ -341,8 +327,8 @@ def standing(result: Result) -> Note:
     if tested is None or not tested.comparisons:
         return Note("significance", "")
     numbered = any(cluster(row, column) for row in metrics for column in result.columns)
-    text = f"same raised number: not told apart ({settings(tested)})" if numbered else settings(tested)
-    said = []
+    text = f"same raised number: not significantly different ({settings(tested)})" if numbered else settings(tested)
+    items = []
     for column in result.columns:
         pairs = [comparison for comparison in tested.comparisons if comparison.measure == column.key]
         if not pairs:
@@ -356,8 +342,8 @@ def standing(result: Result) -> Note:
             numbers = sorted(filter(None, members), key=int)
             words = "; ".join(f"{number} {', '.join(members[number])}" for number in numbers)
         if words:
-            said.append((plain(column.label), words + _untested(pairs)))
-    return Note("significance", text, tuple(said))
+            items.append((plain(column.label), words + _untested(pairs)))
+    return Note("significance", text, tuple(items))
 
 
 def _pairs_that_differ(pairs: Sequence[Comparison], alpha: float) -> str:
@@ -366,7 +352,7 @@ def _pairs_that_differ(pairs: Sequence[Comparison], alpha: float) -> str:
     led = grouped((plain(a), plain(b)) if more > 0 else (plain(b), plain(a)) for a, b, more in apart)
     # Who leads most stands first; metrics that lead equally many keep the table's order.
     order = sorted(led.items(), key=lambda item: -len(item[1]))
-    return "; ".join(f"{better} > {', '.join(worse)}" for better, worse in order) or "no two told apart"
+    return "; ".join(f"{better} > {', '.join(worse)}" for better, worse in order) or "no two significantly different"
 
 
 def _untested(pairs: Sequence[Comparison]) -> str:
@@ -400,12 +386,12 @@ def made_of(interval: Interval, groups: int | None, behind: Sequence[float] = ()
         return "no intervals (0 resamples)"
     some = "groups" if groups is None else count(groups, "group")
     drawn = f"{count(interval.resamples, 'resample')} of {some}, seed {interval.seed}"
-    said = [intervals_of(interval)]
+    parts = [intervals_of(interval)]
     if interval.studentised and groups is not None:
-        said.append(f"{whole_range(behind)} effective of {some}" if behind else some)
+        parts.append(f"{whole_range(behind)} effective of {some}" if behind else some)
     if interval.method != "t":
-        said.append(drawn)
-    return ", ".join(said)
+        parts.append(drawn)
+    return ", ".join(parts)
 
 
 def few_of(interval: Interval, groups: int) -> str:
@@ -449,26 +435,28 @@ def few_groups(result: Result) -> str:
     if not few:
         return ""
     named = ", ".join(f"{label} {numbers}" for label, numbers in few.items())
-    said = f"{named} effective groups, below {FEW_GROUPS}"
+    numbers = f"{named} effective groups, below {FEW_GROUPS}"
     hint = "" if result.certificate else " ('metaeval plan --certify' simulates how often)"
-    return f"{said}: intervals hold the true value less often, and tests err more often, than they say{hint}"
+    return f"{numbers}: intervals hold the true value less often, and tests err more often, than they say{hint}"
 
 
 def certificate_text(result: Result, short: bool = False) -> str:
-    """What the simulation on the table's own rows found; "" without one. short: nothing of how it was made."""
-    found = result.certificate
-    if found is None:
+    """Return what a simulation on the table's own rows showed; "" without one. short: without its samples."""
+    sim = result.certificate
+    if sim is None:
         return ""
-    label = next((column.label for column in result.columns if column.key == found.measure), found.measure)
-    covered = f"{100 * found.level:g} % intervals of {plain(label)} covered {within(found.held, found.given)}"
-    if found.given_likewise < found.given and found.effective is not None:
-        likewise = within(found.held_likewise, found.given_likewise)
-        covered += f", and {likewise} of those with {effective_class(found.effective)} effective groups, as here"
-    rejected = f"; the test rejected {within(found.rejected, found.tested)} of equal metrics" if found.tested else ""
-    beside = f", beside {plain(found.other)}" if found.other and found.tested else ""
-    behind = "" if found.effective is None else f"; effective groups {found.effective:,.0f} of {found.groups:,}"
-    samples = f"{found.given + found.without:,} samples of {plain(found.metric)}{beside}, ± one Monte Carlo error"
-    text = f"on data built like these, {covered}{rejected}{behind}"
+    label = next((column.label for column in result.columns if column.key == sim.measure), sim.measure)
+    text = f"on data built like these, {100 * sim.level:g} % intervals of {plain(label)} covered "
+    text += within(sim.held, sim.given)
+    if sim.given_likewise < sim.given and sim.effective is not None:
+        likewise = within(sim.held_likewise, sim.given_likewise)
+        text += f", and {likewise} of those with {effective_class(sim.effective)} effective groups, as here"
+    if sim.tested:
+        text += f"; the test rejected {within(sim.rejected, sim.tested)} of equal metrics"
+    if sim.effective is not None:
+        text += f"; effective groups {sim.effective:,.0f} of {sim.groups:,}"
+    beside = f", beside {plain(sim.other)}" if sim.other and sim.tested else ""
+    samples = f"{sim.given + sim.without:,} samples of {plain(sim.metric)}{beside}, ± one Monte Carlo error"
     return text if short else f"{text} ({samples})"
 
 

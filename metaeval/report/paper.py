@@ -13,26 +13,15 @@ from typing import NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.files import safe_name
+from metaeval.report import notes
 from metaeval.report.cells import legend, rank, units
 from metaeval.report.measures import LEVELS, metrics_of
-from metaeval.report.notes import (
-    LEVEL,
-    TIED,
-    UNSCORED,
-    footer,
-    in_blocks,
-    letters,
-    marks,
-    not_above,
-    settings,
-    tests_controls,
-)
 from metaeval.report.result import Column, Data, Result, Row, records
 from metaeval.report.table import (
     CONTROLS,
     UNDEFINED,
     Cell,
-    Group,
+    ColumnGroup,
     Note,
     Rank,
     Table,
@@ -52,27 +41,27 @@ def _named(results: Sequence[Result]) -> dict[str, Result]:
     Raises `UserError` when two results would get the same name: a table has one column group for each.
     """
     several = len({result.unit for result in results}) > 1
-    found: dict[str, Result] = {}
+    by_name: dict[str, Result] = {}
     for result in results:
         name = place_of(result.data)
         name += f" ({result.unit})" if several else ""
-        if name in found:
+        if name in by_name:
             raise UserError(f"Two {result.protocol} results are of {name}, unit {result.unit}: leave one out.")
-        found[name] = result
-    return found
+        by_name[name] = result
+    return by_name
 
 
 def _shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
     """Merge the footers: a note shared by all data sets is printed once, others under the data set's name."""
-    footers = {name: {str(note.label): note for note in footer(result)} for name, result in results.items()}
-    notes = []
+    footers = {name: {str(note.label): note for note in notes.footer(result)} for name, result in results.items()}
+    below = []
     for label in _SHARED:
-        said = {name: found[label] for name, found in footers.items() if label in found}
-        if said and len(said) == len(results) and len(set(said.values())) == 1:
-            notes.append(next(iter(said.values())))
-        elif said:
-            notes.append(Note(label, "", tuple((name, note.line) for name, note in said.items())))
-    return tuple(notes)
+        notes_by_name = {name: notes_of[label] for name, notes_of in footers.items() if label in notes_of}
+        if notes_by_name and len(notes_by_name) == len(results) and len(set(notes_by_name.values())) == 1:
+            below.append(next(iter(notes_by_name.values())))
+        elif notes_by_name:
+            below.append(Note(label, "", tuple((name, note.line) for name, note in notes_by_name.items())))
+    return tuple(below)
 
 
 def level_counts(results: Sequence[Result]) -> Table | None:
@@ -120,27 +109,32 @@ def score_table(results: Sequence[Result]) -> Table:
     """
     sources = _named(results)
     parts = {name: [_measured(result, column) for column in result.columns] for name, result in sources.items()}
-    measured = [one for part in parts.values() for one in part]
-    order = [row for result in results for row in in_blocks(result.rows)]
-    reasons = letters(value_of(row, column) for result in results for row in result.rows for column in result.columns)
+    measured = [measure for part in parts.values() for measure in part]
+    order = [row for result in results for row in notes.in_blocks(result.rows)]
+    reasons = notes.letters(
+        value_of(row, column) for result in results for row in result.rows for column in result.columns
+    )
     blocks = blocks_of(
-        (title, name, [cell for one in measured for cell in one.cells(name, kind, reasons)])
+        (title, name, [cell for measure in measured for cell in measure.cells(name, kind, reasons)])
         for title, kind in (("", "metric"), (CONTROLS, "control"))
         for name in dict.fromkeys(row.metric for row in order if row.kind == kind)
     )
-    flagged = any(LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
-    level = f"{not_above(all(map(tests_controls, results)))} (the two oracles aside)" if flagged else ""
+    flagged = any(notes.LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
+    level = f"{notes.not_above(all(map(notes.tests_controls, results)))} (the two oracles aside)" if flagged else ""
     return Table(
         key=("paper", results[0].protocol),
         title=plain(results[0].title),
         subtitle=", ".join(dict.fromkeys(units(result.unit) for result in results)),
-        headings=tuple(heading for one in measured for heading in one.headings),
+        headings=tuple(heading for measure in measured for heading in measure.headings),
         blocks=blocks,
-        legend=legend(one.ranks for one in measured),
-        footnotes=(*([Note(LEVEL, level)] if level else []), *(Note(mark, reason) for reason, mark in reasons.items())),
+        legend=legend(measure.ranks for measure in measured),
+        footnotes=(
+            *([Note(notes.LEVEL, level)] if level else []),
+            *(Note(mark, reason) for reason, mark in reasons.items()),
+        ),
         footer=(*_reading(results), *_shared_footer(sources)),
         signatures=tuple(row.signature for result in results for row in metrics_of(result)),
-        groups=tuple(Group(name, sum(len(one.headings) for one in part)) for name, part in parts.items()),
+        groups=tuple(ColumnGroup(name, sum(len(measure.headings) for measure in part)) for name, part in parts.items()),
         records=[record for result in results for record in _shown_records(result)],
     ).noting(any(result.data.demo for result in results))
 
@@ -160,9 +154,9 @@ class _Measured(NamedTuple):
         value = value_of(row, column)
         number = numeral(value.value, column)
         held = self.ranks.get(number, "") if kind == "metric" else ""
-        made = Cell(number, rank=held, marks=marks(row, column, reasons, but=(TIED, UNSCORED)))
+        cell = Cell(number, rank=held, marks=notes.marks(row, column, reasons, but=(notes.TIED, notes.UNSCORED)))
         paper = Cell("" if value.published is None else numeral(value.published, column))
-        return [made, paper][: len(self.headings)]
+        return [cell, paper][: len(self.headings)]
 
 
 def _measured(result: Result, column: Column) -> _Measured:
@@ -174,18 +168,21 @@ def _measured(result: Result, column: Column) -> _Measured:
 
 def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
     """Explain the raised numbers, the second columns and the blank cells, if the table has any."""
-    tests = dict.fromkeys(settings(result.significance) for result in results if result.significance is not None)
+    tests = dict.fromkeys(notes.settings(result.significance) for result in results if result.significance is not None)
     values = [value_of(row, column) for result in results for row in result.rows for column in result.columns]
     published = any(value.published is not None for value in values)
     sources = ", ".join(dict.fromkeys(plain(result.published) for result in results if result.published))
     names = {(row.metric, row.kind) for result in results for row in result.rows}
     blank = sum(len(result.rows) for result in results) < len(names) * len(results)
-    notes = (
-        Note("significance", f"same raised number in a column: not told apart ({'; '.join(tests)})" if tests else ""),
+    below = (
+        Note(
+            "significance",
+            f"same raised number in a column: not significantly different ({'; '.join(tests)})" if tests else "",
+        ),
         Note("paper", f"published values{f' ({sources})' if sources else ''}" if published else ""),
         Note("blank", "not scored on that data set" if blank else ""),
     )
-    return tuple(note for note in notes if note.text)
+    return tuple(note for note in below if note.text)
 
 
 class NumberedTable(NamedTuple):
@@ -228,8 +225,8 @@ def _by_protocol(results: Sequence[Result], numbered: Mapping[str, NumberedTable
 
 def _with_columns(result: Result, keys: Sequence[str]) -> Result:
     """The result with these columns alone where it has them all."""
-    found = [column for key in keys for column in result.columns if column.key == key]
-    return result.model_copy(update={"columns": found}) if found and len(found) == len(keys) else result
+    columns = [column for key in keys for column in result.columns if column.key == key]
+    return result.model_copy(update={"columns": columns}) if columns and len(columns) == len(keys) else result
 
 
 def _shown_records(result: Result) -> list[dict[str, str | float | int | None]]:

@@ -37,11 +37,11 @@ Kind = TypeVar("Kind")
 _validator: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
-class _Strict(BaseModel):
+class _ResultModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Value(_Strict):
+class Value(_ResultModel):
     """One cell: the estimate, its interval, and what qualifies it (see `protocols.contract.Estimate`).
 
     ceiling: the most that these scores could reach with their own ties and the gold's, where the measure has one.
@@ -60,7 +60,7 @@ class Value(_Strict):
     effective: float | None = None
 
 
-class Column(_Strict):
+class Column(_ResultModel):
     """One measure: its key in `Row.values`, its heading, and how it is printed (value times `scale`, `digits`)."""
 
     key: str
@@ -69,7 +69,7 @@ class Column(_Strict):
     digits: int = 3
 
 
-class Ledger(_Strict):
+class Ledger(_ResultModel):
     """The input of a metric: pairs, tokens given to it, and tokens cut by its input limit, over unique pairs."""
 
     pairs: int
@@ -78,14 +78,14 @@ class Ledger(_Strict):
     cut_tokens: int
 
 
-class Row(_Strict):
+class Row(_ResultModel):
     """One metric or control.
 
     scored + unscored + sum(excluded) = total. `statuses` counts the unscored rows by status. `not_above` lists, for
-    each measure, the controls that this metric was not shown to be above (`Significance.controls`). `ledger` is None
-    for controls and imported scores. `clusters` holds the row's significance cluster for each measure, 1 the best.
-    `notes`: how the row's values were made, beyond the settings. `same_scores`: controls with the same score on every
-    row.
+    each measure, the controls that the metric is not significantly better than (`Significance.controls`). `ledger` is
+    None for controls and imported scores. `clusters` holds the row's significance cluster for each measure, 1 the best.
+    `notes` say how the row's values were computed, beyond the settings. `same_scores` names the controls with the same
+    score on every row.
     """
 
     metric: str
@@ -116,7 +116,7 @@ class Row(_Strict):
         return self
 
 
-class Data(_Strict):
+class Data(_ResultModel):
     """The judged data: corpus, split, content hash, counts of statements, citations and levels of the rows.
 
     demo: the labels are made up, to show what the program does.
@@ -137,8 +137,8 @@ class Data(_Strict):
     @model_serializer(mode="wrap")
     def _without_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Other data sets say nothing of it, as in files of earlier versions."""
-        found: dict[str, Any] = dump(self)
-        return found if self.demo else {name: value for name, value in found.items() if name != "demo"}
+        fields: dict[str, Any] = dump(self)
+        return fields if self.demo else {name: value for name, value in fields.items() if name != "demo"}
 
     def wording(self, text: str) -> str:
         """A text that calls the labels human, as it is right of these data."""
@@ -148,16 +148,16 @@ class Data(_Strict):
     def together(cls, data: Sequence[Data]) -> Data:
         """Several data sets as one."""
         levels: Counter[str] = Counter()
-        for one in data:
-            levels.update(one.levels)
+        for part in data:
+            levels.update(part.levels)
         counts = ("statements", "documents", "citations", "groups")
         return cls(
-            name="+".join(dict.fromkeys(one.name for one in data)),
-            split="+".join(dict.fromkeys(one.split for one in data)),
-            fingerprint=sha256_json([one.fingerprint for one in data]),
+            name="+".join(dict.fromkeys(part.name for part in data)),
+            split="+".join(dict.fromkeys(part.split for part in data)),
+            fingerprint=sha256_json([part.fingerprint for part in data]),
             levels=dict(levels),
-            demo=any(one.demo for one in data),
-            **{key: sum(getattr(one, key) for one in data) for key in counts},
+            demo=any(part.demo for part in data),
+            **{key: sum(getattr(part, key) for part in data) for key in counts},
         )
 
 
@@ -165,7 +165,7 @@ IntervalMethod = Literal["t", "percentile", "bootstrap-t", "bca"]
 """How intervals were made; the last two in files of earlier versions only."""
 
 
-class Interval(_Strict):
+class Interval(_ResultModel):
     """The settings of the intervals: whole groups drawn `resamples` times from `seed`, ends at `level`.
 
     fewest: effective groups that a studentised interval needs.
@@ -183,7 +183,7 @@ class Interval(_Strict):
         return self.method in ("t", "bootstrap-t")
 
 
-class Comparison(_Strict):
+class Comparison(_ResultModel):
     """Two metrics under one measure: `one` less `other` over the rows that both scored.
 
     low, high: the interval of the difference, as those of the table are made. p: two-sided, from a paired permutation
@@ -204,14 +204,14 @@ class Comparison(_Strict):
     note: str = ""
 
 
-class Significance(_Strict):
+class Significance(_ResultModel):
     """The comparisons of the metrics: every pair under every shown measure, and the settings of the test.
 
     Two metrics count as different where the Holm-adjusted p is at most `alpha`; `Row.clusters` follows from that.
-    controls: every metric (`one`) less each control (`other`) that it is held against, tested with the cluster standard
-    error of the difference; `Row.not_above` follows from it, and from intervals where it is None. family: the pairs of
-    metrics that p is adjusted over, of which there are at most `tests`. separate_controls: tests against controls are
-    adjusted apart, by `metaeval.stats.significance.holm_against`; in earlier files they are in that family.
+    controls: every metric (`one`) less each control (`other`) that it is compared with, tested with the cluster
+    standard error of the difference; `Row.not_above` follows from it, and from intervals where it is None. family: the
+    pairs of metrics that p is adjusted over, at most `tests`. separate_controls: tests against controls are adjusted
+    apart, by `metaeval.stats.significance.holm_against`; in earlier files they are in that family.
     """
 
     permutations: int
@@ -228,7 +228,7 @@ FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE = "full support", "any support", "shar
 """What perfect detectors detect: whole evidence sets of full citations, evidence, and how much of a set there is."""
 
 
-class Perfect(_Strict):
+class Perfect(_ResultModel):
     """What perfect detectors would score under the table's labels.
 
     values: measure key -> what is detected -> raw value. full: rows at level full, of which `incomplete` hold only a
@@ -240,7 +240,7 @@ class Perfect(_Strict):
     incomplete: int
 
 
-class Certificate(_Strict):
+class Certificate(_ResultModel):
     """What a simulation on the rows of a table found of one metric's intervals, and of tests between equal metrics.
 
     metric, other: whose scores were modelled; "" in a plan without scores, and without a second metric. true: mean of
@@ -273,7 +273,7 @@ class Certificate(_Strict):
     rejected: int
 
 
-class Result(_Strict):
+class Result(_ResultModel):
     """One protocol's table over one data set and unit of analysis.
 
     ceilings: for each measure that ties in the gold hold below 1, what a perfect metric of each kind (continuous,
@@ -336,15 +336,8 @@ def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:
             value, perfect = row.values[key], result.perfect.values.get(key, {}) if result.perfect else {}
             fields = (
                 *(result.protocol, data.name, data.split, result.unit, row.metric, row.kind, key),
-                *(
-                    value.value,
-                    value.low,
-                    value.high,
-                    *(value.ties or nothing),
-                    *(value.bounds or nothing),
-                    value.ceiling,
-                ),
-                *(perfect.get(what) for what in (FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE)),
+                *(value.value, value.low, value.high, *(value.ties or nothing), *(value.bounds or nothing)),
+                *(value.ceiling, *map(perfect.get, (FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE))),
                 *(value.published, row.clusters.get(key), value.note),
                 *(row.scored, row.unscored, sum(row.excluded.values()), row.total, row.signature),
             )
@@ -389,7 +382,7 @@ def load_result(path: Path) -> Result:
 
 
 def read_versioned(path: Path) -> tuple[Any, Any]:
-    """A file's JSON and the schema that it names; `UserError` where it is no JSON."""
+    """A file's JSON and the schema that it names; `UserError` where it is not JSON."""
     data = read_json(path, "give a .json file that metaeval wrote")
     return data, data.get("schema") if isinstance(data, dict) else None
 
@@ -397,7 +390,7 @@ def read_versioned(path: Path) -> tuple[Any, Any]:
 def checked(kind: type[Kind], data: Any, path: Path) -> Kind:
     """A file's JSON as an object of a pydantic model or a dataclass; `UserError` names the field that is wrong."""
     try:
-        # As JSON, text is no number and true is not 1; a list is a tuple.
+        # As JSON, text is not a number and true is not 1; a list is a tuple.
         return cast(Kind, _validator(kind).validate_json(json.dumps(data), strict=True))
     except ValidationError as error:
         first = error.errors()[0]

@@ -40,7 +40,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Line:
+class TableLine:
     """One metric or control with its cells, in the order of `Table.headings`."""
 
     name: Words = Words("")
@@ -52,7 +52,7 @@ class Block:
     """Lines that belong together, under a title of their own (empty: none)."""
 
     title: Words = Words("")
-    lines: tuple[Line, ...] = ()
+    lines: tuple[TableLine, ...] = ()
 
 
 DEMO = "the labels were written for this package: report no metric's quality from them"
@@ -65,14 +65,14 @@ TableRow = tuple[str, str, Sequence["Cell | str"]]
 def blocks_of(rows: Iterable[TableRow]) -> tuple[Block, ...]:
     """The blocks of these lines, in the order of their first lines; one without lines where there is none."""
     blocks = grouped(
-        (title, Line(plain(name), tuple(Cell(one) if isinstance(one, str) else one for one in cells)))
+        (title, TableLine(plain(name), tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)))
         for title, name, cells in rows
     )
     return tuple(Block(title, tuple(lines)) for title, lines in blocks.items()) or (Block(),)
 
 
 @dataclass(frozen=True)
-class Group:
+class ColumnGroup:
     """A heading over `columns` neighbouring columns."""
 
     title: Words = Words("")
@@ -119,7 +119,7 @@ class Table:
     footer: tuple[Note, ...] = ()
     signatures: Texts = Texts(())
     stub: Words = Words("metric")
-    groups: tuple[Group, ...] = ()
+    groups: tuple[ColumnGroup, ...] = ()
     name: str = ""
     data: Data = NO_DATA
     settings: Mapping[str, Scalar] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class Table:
             raise ValueError("records must all have the same fields")
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[TableLine, ...]:
         """Every row, block after block."""
         return tuple(line for block in self.blocks for line in block.lines)
 
@@ -212,10 +212,10 @@ def share(part: int, whole: int) -> str:
 
 def grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
     """The items of each key; keys and items in the order in which they come."""
-    found: dict[Key, list[Item]] = {}
+    groups: dict[Key, list[Item]] = {}
     for key, item in pairs:
-        found.setdefault(key, []).append(item)
-    return found
+        groups.setdefault(key, []).append(item)
+    return groups
 
 
 def plain(text: str) -> Shown:
@@ -236,7 +236,7 @@ def table_of(
     settings: Mapping[str, Scalar],
     subtitle: str = "",
     footnotes: Sequence[Note] = (),
-    groups: Sequence[Group] = (),
+    groups: Sequence[ColumnGroup] = (),
 ) -> Table:
     """A table of an analysis. lines: heading of the names, headings of the columns, blocks; subtitle: else data."""
     stub, headings, blocks = lines

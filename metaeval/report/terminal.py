@@ -118,8 +118,8 @@ def _notes(notes: Iterable[tuple[str, Note]]) -> RichTable:
             longest = max(cell_len(names) for names, _ in note.items)
             items.add_column(overflow="fold", min_width=min(longest, _NAMES))
             items.add_column(overflow="fold")
-            for names, said in note.items:
-                items.add_row(Text(names), Text(said))
+            for names, text in note.items:
+                items.add_row(Text(names), Text(text))
             parts.append(items)
         grid.add_row(Text(f" {label}"), Group(*parts))
     return grid

@@ -21,7 +21,7 @@ from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
 from metaeval.reading import read_yaml
 from metaeval.report import result as results
-from metaeval.report.measures import Reading, Readings
+from metaeval.report.measures import ProtocolReading, Readings
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
 from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.prepared_run import Frame, Job, RatedSet
@@ -64,7 +64,7 @@ def readings_of(protocols: Iterable[Protocol]) -> Readings:
         abouts = {measure.key: measure.about for measure in protocol.measures}
         chances = {measure.key: measure.chance for measure in protocol.measures if measure.chance is not None}
         abilities = {measure.key: measure.ability for measure in protocol.measures if measure.ability}
-        readings[protocol.name] = Reading(protocol.headline, abouts, chances, abilities)
+        readings[protocol.name] = ProtocolReading(protocol.headline, abouts, chances, abilities)
     return Readings(readings, GOLD_CONTROLS, CHANCE_CONTROLS)
 
 

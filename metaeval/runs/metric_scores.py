@@ -14,7 +14,7 @@ from metaeval.own_tables import TABLES
 from metaeval.report.cells import units
 from metaeval.report.notes import few_of, footer, made_of
 from metaeval.report.result import Data, Interval, IntervalMethod, Result
-from metaeval.report.table import Group, Note, Record, Scalar, Table, TableRow, blocks_of, place_of, table_of
+from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, TableRow, blocks_of, place_of, table_of
 from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, named_metrics, rated_columns, scored_columns
 from metaeval.runs.evaluation import Asked, Readable, find_protocols, footer_settings, readable_protocols, resampling_of
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress
@@ -112,7 +112,7 @@ def make_sheet(
     notes: Sequence[Note] = (),
     footnotes: Sequence[Note] = (),
     data: Data | None = None,
-    groups: Sequence[Group] = (),
+    groups: Sequence[ColumnGroup] = (),
     intervals: bool = True,
     method: IntervalMethod | None = None,
 ) -> Table:

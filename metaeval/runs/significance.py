@@ -15,9 +15,9 @@ from math import ceil
 import numpy as np
 
 from metaeval.config import ComparisonConfig
-from metaeval.report.notes import above
 from metaeval.report.result import Comparison, Result, Row, Significance, Value
 from metaeval.report.table import known
+from metaeval.report.verdicts import above
 from metaeval.stats.arrays import Floats
 from metaeval.stats.significance import benjamini_hochberg, holm, holm_against, significance_clusters
 from protocols.comparison import Difference, Tested, compare, tested_against

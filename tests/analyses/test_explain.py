@@ -101,7 +101,12 @@ def test_a_changed_choice_is_named_with_both_values(results):
 
     ((change,),) = compare(one, other).values()
 
-    assert (change.kind, change.name, change.one, change.other) == ("field", "chunks", "sentences-150", "sentences-60")
+    assert (change.kind, change.name, change.first, change.second) == (
+        "field",
+        "chunks",
+        "sentences-150",
+        "sentences-60",
+    )
     assert change.text.startswith("most words in a chunk")
 
 
@@ -139,7 +144,7 @@ def test_a_row_that_one_file_lacks_is_a_change(results, tmp_path):
 
     found = compare(str(results["one", "retrieval"]), str(less))
 
-    assert [(change.kind, change.one, change.other) for change in found["rouge-2"]] == [("row", "there", None)]
+    assert [(change.kind, change.first, change.second) for change in found["rouge-2"]] == [("row", "there", None)]
     assert not any(changes for name, changes in found.items() if name != "rouge-2")
 
 

@@ -230,7 +230,7 @@ def test_only_pairs_that_change_places_are_swaps():
 
     found = swaps(outlooks({"x": x, "y": y, "z": z}))
 
-    assert [(one.one, one.other, one.one_above, one.other_above) for one in found] == [("x", "y", 2, 1)]
+    assert [(one.first, one.second, one.first_above, one.second_above) for one in found] == [("x", "y", 2, 1)]
 
 
 def test_the_files_hold_every_outlook_and_repeat_byte_for_byte(found, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 import metaeval
 from metaeval import registry
-from metaeval.report.notebook import Text
+from metaeval.report.notebook import NotebookText
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
@@ -221,7 +221,7 @@ def manifest_hash():
 def test_a_plan_is_a_text_in_python(answers):
     said = metaeval.cite.citeeval("answers.jsonl", model="tiny", base_url="http://127.0.0.1:9/v1", dry_run=True)
 
-    assert isinstance(said, Text)
+    assert isinstance(said, NotebookText)
     assert "requests" in said
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from benchmarks import reference, which_metric
 from metaeval import registry
-from metaeval.report.findings import above_every_control, best_control, findings
+from metaeval.report.findings import findings
 from metaeval.report.measures import headlines
 from metaeval.report.result import Comparison, load_result
+from metaeval.report.verdicts import above_every_control, best_control
 from metaeval.runs.evaluation import readings_of
 from metaeval.scoring.controls import GOLD_CONTROLS
 
@@ -105,7 +106,7 @@ def test_no_sentence_contradicts_a_mark(name):
             # Without a verdict a metric has no mark: it is a control itself, or was not tested.
             assert (above is False) == bool(row.not_above.get(one.column.key))
         last = findings([result], READINGS)[-1]
-        (worse,) = re.findall(r"; ([^;]*?) (?:is|are) worse than it", last) or [""]
+        (worse,) = re.findall(r"; ([^;]*?) (?:is|are) significantly worse than it", last) or [""]
         for row in one.metrics:
             if re.search(rf"(^|[ ,]){re.escape(row.metric)}([ ,]|$)", worse):
                 assert best_control(one, GOLD_CONTROLS).metric in row.not_above[one.column.key]

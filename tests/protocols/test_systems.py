@@ -106,7 +106,7 @@ def test_a_table_says_which_measures_have_intervals_of_their_own_and_tests_them_
     assert uncertainty.startswith("95 % cluster-t intervals, ")
     assert uncertainty.endswith("of System Spearman, System Kendall: see the warnings")
     (controls,) = (note.text for note in grid.footnotes if note.label == LEVEL)
-    assert controls == "not shown to be above a control:"
+    assert controls == "not significantly better than a control:"
     tested = {one.measure for one in result.significance.controls if one.p is not None}
     assert {*BY_SYSTEM, *BY_INPUT, "spa"} == tested
     drawn = {**config, "protocol_options": {"systems": {"resample": "both"}}}

@@ -40,7 +40,8 @@ def _standing(result):
 def test_two_metrics_get_their_p(full):
     note = _standing(full)
     assert note.text == (
-        "same raised number: not told apart (paired cluster permutation, 1,000 permutations, Holm, alpha 0.05)"
+        "same raised number: not significantly different (paired cluster permutation, 1,000 permutations, Holm, "
+        "alpha 0.05)"
     )
     assert note.items == (("NDCG@5", "p 0.0504"), ("Pearson r", "p 0.0010"))
 
@@ -48,7 +49,7 @@ def test_two_metrics_get_their_p(full):
 def test_a_few_metrics_get_the_pairs_that_differ(full):
     note = _standing(_many(full, 4, {(0, 2), (0, 3), (1, 3)}))
     assert note.items == (("NDCG@5", "m0 > m2, m3; m1 > m3"),)
-    assert _standing(_many(full, 3, set())).items == (("NDCG@5", "no two told apart"),)
+    assert _standing(_many(full, 3, set())).items == (("NDCG@5", "no two significantly different"),)
 
 
 def test_many_metrics_get_the_clusters(full):

@@ -7,11 +7,12 @@ import pytest
 from metaeval import registry
 from metaeval.report.cautions import cautions
 from metaeval.report.cells import ROWS, headline_grid, suite_grid
-from metaeval.report.findings import findings, top
+from metaeval.report.findings import findings
 from metaeval.report.measures import headlines
 from metaeval.report.notes import FEW_GROUPS
 from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance, Value
 from metaeval.report.terminal import text_of
+from metaeval.report.verdicts import top
 from metaeval.runs.evaluation import readings_of
 
 AUC = [
@@ -140,38 +141,46 @@ def first(*results):
 class TestWhoLeads:
     def test_a_clear_winner_is_better_than_each_other_metric(self):
         found = made([A, B, C], apart=[("a", "b"), ("a", "c")])
-        assert first(found) == "a is better than each of the other 2 metrics by Overall (77.0)."
+        assert first(found) == "a is significantly better than each of the other 2 metrics by Overall (77.0)."
 
     def test_of_two_metrics_both_values_are_named(self):
-        assert first(made([B, A], apart=[("a", "b")])) == "a is better than b by Overall (77.0 against 67.0)."
+        assert (
+            first(made([B, A], apart=[("a", "b")]))
+            == "a is significantly better than b by Overall (77.0 against 67.0)."
+        )
 
     def test_two_metrics_that_are_not_told_apart(self):
-        assert first(made([A, B])) == "a and b are not told apart by Overall."
+        assert first(made([A, B])) == "a and b are not significantly different by Overall."
 
     def test_nobody_is_told_apart(self):
-        assert first(made([A, B, C])) == "No two of the 3 metrics are told apart by Overall."
+        assert first(made([A, B, C])) == "No two of the 3 metrics are significantly different by Overall."
 
     def test_nobody_is_told_apart_from_the_best_but_others_are(self):
         # b and c differ from each other, neither from the best.
-        assert first(made([A, B, C], apart=[("b", "c")])) == "No metric is told apart from the best by Overall, a."
+        assert (
+            first(made([A, B, C], apart=[("b", "c")]))
+            == "No metric is significantly different from the best by Overall (a 77.0)."
+        )
 
     def test_some_are_not_told_apart_from_the_best(self):
         found = first(made([A, B, C], apart=[("a", "c")]))
         assert found == (
-            "a and b lead by Overall, best a with 77.0: none of them is told apart from the best, and the other is."
+            "a and b lead by Overall (a 77.0): none of them is significantly different from the best, and the other "
+            "metric "
+            "is."
         )
 
     def test_the_same_leaders_under_two_protocols_are_named_once(self):
         apart = [("a", "b"), ("a", "c")]
         found = first(made([A, B, C], apart), correlated({"a": 0.6, "b": 0.4, "c": 0.3}, apart))
-        assert found == "a is better than each of the other 2 metrics by Overall and Spearman."
+        assert found == "a is significantly better than each of the other 2 metrics by Overall and Spearman."
 
     def test_other_leaders_under_another_protocol(self):
         found = first(
             made([A, B, C], [("a", "b"), ("a", "c")]),
             correlated({"a": 0.4, "b": 0.6, "c": 0.3}, [("a", "b"), ("b", "c")]),
         )
-        assert found == "a leads by Overall, b leads by Spearman; all others are told apart from the best."
+        assert found == "a leads by Overall, b leads by Spearman; all others are significantly different from the best."
 
     def test_without_a_test_nothing_is_claimed(self):
         assert first(made([A, B, C], significance=None)) == (
@@ -192,9 +201,12 @@ class TestWhoLeads:
     def test_several_data_sets(self):
         apart = [("a", "b")]
         one, other = made([A, B], apart, name="one"), made([A, B], apart, name="other")
-        assert first(one, other) == "a is better than b everywhere."
+        assert first(one, other) == "a is significantly better than b everywhere."
         switched = made([metric("a", 0.6, 0.6, 0.6, 0.6), B], apart, name="other")
-        assert first(one, switched) == "a leads on one, b leads on other; all others are told apart from the best."
+        assert (
+            first(one, switched)
+            == "a leads on one, b leads on other; all others are significantly different from the best."
+        )
 
 
 class TestWhatMetricsCanDo:
@@ -226,18 +238,18 @@ class TestWhatMetricsCanDo:
         marked = A.model_copy(update={"not_above": {"fs_ps": [chance]}})
         assert marked.values["fs_ps"].low > 0.5
         rows = [marked, self.constant, control("random", 0.5, 0.5, 0.5, 0.5)]
-        assert "but is not shown to tell full from partial support" in findings([made(rows)], READINGS)[1]
+        assert "a is not shown to tell full from partial support" in findings([made(rows)], READINGS)[1]
         assert "can tell full from no support, full from partial" in self.sentence(A)
 
     def test_one_metric_has_its_interval_beside_it(self):
         assert self.sentence(B) == (
-            "b can tell full from no support and partial from no support, but is not shown to tell full from partial "
+            "b can tell full from no support and partial from no support; b is not shown to tell full from partial "
             "support (FS-PS 50.0, interval 48.0 to 52.0)."
         )
 
     def test_a_test_without_an_interval_is_enough(self):
         bare = B.model_copy(update={"values": {key: Value(value=one.value) for key, one in B.values.items()}})
-        assert self.sentence(bare).endswith("but is not shown to tell full from partial support (FS-PS 50.0).")
+        assert self.sentence(bare).endswith("; b is not shown to tell full from partial support (FS-PS 50.0).")
 
     def test_without_tests_nothing_is_said(self):
         for rows, more in (([A, self.constant], {"significance": None}), ([A, control("place", *[0.5] * 4)], {})):
@@ -263,33 +275,37 @@ class TestControls:
 
     def test_all_above(self):
         assert self.sentence(A, metric("d", 0.9, 0.6, 0.8, 0.75)) == (
-            "Both metrics are above every control; the best control is lexical overlap (Overall 70.0)."
+            "Both metrics are significantly better than every control; the best control is lexical overlap (Overall "
+            "70.0)."
         )
 
     def test_none_above_and_who_is_worse(self):
         # c is significantly below the control, .6 less .7; b, .67 less .7, is not.
         assert self.sentence(self.flagged(B), self.flagged(C)) == (
-            "No metric is shown to beat every control; the best control is lexical overlap (Overall 70.0); "
-            "c is worse than it."
+            "No metric is significantly better than every control; the best control is lexical overlap (Overall 70.0); "
+            "c is significantly worse than it."
         )
 
     def test_some_above(self):
         assert self.sentence(A, self.flagged(B), self.flagged(C)) == (
-            "Above every control is only a; the best control is lexical overlap (Overall 70.0); c is worse than it."
+            "Only a is significantly better than every control; the best control is lexical overlap (Overall 70.0); "
+            "c is significantly worse than it."
         )
 
     def test_of_many_above_those_that_are_not_are_named(self):
         every = [metric(f"judge{n}", 0.9, 0.6, 0.8, 0.75) for n in range(1, 10)]
-        assert self.sentence(self.flagged(every[0]), *every[1:]).startswith("Above every control are all but judge1; ")
+        assert self.sentence(self.flagged(every[0]), *every[1:]).startswith(
+            "All but judge1 are significantly better than every control; "
+        )
         few = [self.flagged(row) for row in every[4:]]
         assert self.sentence(*every[:4], *few).startswith(
-            "Above every control are only judge1, judge2, judge3 and judge4; "
+            "Only judge1, judge2, judge3 and judge4 are significantly better than every control; "
         )
 
     def test_a_metric_that_is_the_control_is_not_held_against_the_others(self):
         twin = metric("overlap", 0.9, 0.5, 0.8, 0.7, same_scores=["lexical overlap"])
         assert self.sentence(twin, self.flagged(B)) == (
-            "b is not shown to beat every control; the best control is lexical overlap (Overall 70.0), "
+            "b is not significantly better than every control; the best control is lexical overlap (Overall 70.0), "
             "which is overlap itself."
         )
 
@@ -300,13 +316,18 @@ class TestControls:
     def test_equal_values_are_not_the_same_scores(self):
         # A monotone transform has every area of the control, and other scores: the test says that nothing differs.
         assert self.sentence(metric("transformed", 0.9, 0.5, 0.8, 0.7)) == (
-            "transformed is not shown to beat every control; the best control is lexical overlap (Overall 70.0)."
+            "transformed is not significantly better than every control; the best control is lexical overlap "
+            "(Overall 70.0)."
         )
 
     def test_who_was_not_compared_with_a_control_is_not_above_every_control(self):
         result = made([A, metric("d", 0.9, 0.6, 0.8, 0.8), self.words, control("place", 0.6, 0.6, 0.6, 0.6)])
         fewer = [one for one in result.significance.controls if (one.one, one.other) != ("a", "place")]
-        for tests, said in ((fewer, "d is above every control; "), ([], "The best control is "), (None, "The best ")):
+        for tests, said in (
+            (fewer, "d is significantly better than every control; "),
+            ([], "The best control is "),
+            (None, "The best "),
+        ):
             tested = result.significance.model_copy(update={"controls": tests})
             assert findings([result.model_copy(update={"significance": tested})], READINGS)[-1].startswith(said)
 
@@ -324,8 +345,9 @@ class TestControls:
         ]
         results = [made(rows), made(ranked, protocol="correlation", columns=SPEARMAN)]
         assert findings(results, READINGS)[-1] == (
-            "No metric is shown to beat every control. By Overall the best control is words; by Spearman it is BM25, "
-            "which is bm25 itself. c is worse than the best control in every column."
+            "No metric is significantly better than every control. By Overall the best control is words; by Spearman "
+            "the best control is BM25, "
+            "which is bm25 itself. c is significantly worse than the best control in every column."
         )
 
     def test_without_tests_and_intervals_or_controls_nothing_is_said(self):
@@ -343,7 +365,7 @@ class TestCautions:
         assert "No pair is partial, so FS-PS, PS-NS and Overall cannot be computed." in cautions([found])
         # The headline is then the first measure that has a value.
         assert [one.column.key for one in headlines([found], READINGS)] == ["fs_ns"]
-        assert findings([found], READINGS)[0] == "a and b are not told apart by FS-NS."
+        assert findings([found], READINGS)[0] == "a and b are not significantly different by FS-NS."
 
     def test_chunks_that_are_left_out_name_the_unit_that_keeps_them(self):
         whole = A.scored + A.unscored

@@ -62,7 +62,7 @@ def test_every_number_mark_and_aside_is_on_the_page(full):
     assert cell in text
     reader = _read(text)
     assert "\n".join(row.signature for row in full.rows[:2]) in [data for tag, data in reader.texts if tag == "pre"]
-    assert "same raised number: not told apart" in text
+    assert "same raised number: not significantly different" in text
     assert "minilm-bertscore ≈ judge[bold]_3|x%" in text
 
 

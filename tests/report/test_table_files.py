@@ -17,7 +17,7 @@ from metaeval.report.formats import (
     write_table,
 )
 from metaeval.report.result import Data, load_result
-from metaeval.report.table import Block, Cell, Group, Line, Note, Table
+from metaeval.report.table import Block, Cell, ColumnGroup, Note, Table, TableLine
 from metaeval.shown import Shown
 
 DATA = Data(name="d", split="s", fingerprint="f", statements=1, documents=1, citations=1, groups=1, levels={})
@@ -27,7 +27,7 @@ RECORDS = [{"metric": "a", "value": 0.1 + 0.2, "rows": 3}, {"metric": "b,c", "va
 def table(records=RECORDS, lines=1):
     cell = Cell("1.0", "0.9–1.1", ("0.9", "1.1"), "best", ("1", "†"), ("ties [0..1]",))
     blocks = tuple(
-        Block(title, tuple(Line(f"m{number}", (cell,)) for number in range(lines))) for title in ("one", "two")
+        Block(title, tuple(TableLine(f"m{number}", (cell,)) for number in range(lines))) for title in ("one", "two")
     )
     return Table(
         key=("k",),
@@ -40,7 +40,7 @@ def table(records=RECORDS, lines=1):
         footer=(Note("data", "what it is", (("a, b", "of both"),)),),
         signatures=("data:d|metric:a",),
         stub="metric",
-        groups=(Group("all", 1),),
+        groups=(ColumnGroup("all", 1),),
         name="numbers",
         data=DATA,
         settings={"seed": 3},

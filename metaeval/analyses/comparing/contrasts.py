@@ -13,7 +13,7 @@ from metaeval.report.cells import comparison_grid
 from metaeval.report.findings import leading
 from metaeval.report.measures import Headline
 from metaeval.report.result import Column, Result, Significance
-from metaeval.report.table import UNDEFINED, Block, Cell, Line, Note, Record, Table, chance, count, numeral, plain
+from metaeval.report.table import UNDEFINED, Block, Cell, Note, Record, Table, TableLine, chance, count, numeral, plain
 from metaeval.runs.evaluation import Asked, evaluate
 from metaeval.runs.metric_scores import Panel, headline, judged
 from protocols.contrasts import Contrast, contrasts
@@ -120,7 +120,7 @@ def _grid(
     blocks = []
     for block, column in zip(plain_grid.blocks, shown, strict=True):
         lines = [
-            Line(line.name, (*line.cells, *_cells(by_place[pair.measure, pair.one, pair.other], column, tests)))
+            TableLine(line.name, (*line.cells, *_cells(by_place[pair.measure, pair.one, pair.other], column, tests)))
             for line, pair in zip(block.lines, pairs[column.key], strict=True)
         ]
         blocks.append(Block(block.title, tuple(lines)))

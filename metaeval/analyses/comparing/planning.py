@@ -15,7 +15,7 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.report.cells import cell, units
 from metaeval.report.result import Column
-from metaeval.report.table import UNDEFINED, Cell, Group, Note, Table, TableRow, count, known, numeral, plain
+from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Table, TableRow, count, known, numeral, plain
 from metaeval.runs.evaluation import Asked, column_of, find_protocols, named_protocols
 from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.runs.prepared_run import Frame
@@ -173,7 +173,7 @@ def plan_sheet(panel: Panel, protocol_setup: Asked, key: str, differences: Seque
             for error, row_needs in zip(errors, needs_by_difference, strict=True)
             for need in row_needs
         ],
-        groups=[Group("", 1), *(Group(f"at {100 * power:g} % power", 2) for power in POWERS)],
+        groups=[ColumnGroup("", 1), *(ColumnGroup(f"at {100 * power:g} % power", 2) for power in POWERS)],
         notes=_notes(panel.config, frame, (spread.observed, *ends), column_of(measure), powers, needs_by_difference),
         method=panel.config.interval.method,
     )

@@ -22,7 +22,7 @@ from metaeval.declared import Flag, validated
 from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report.result import Column
-from metaeval.report.table import Group, Note, Record, Table, plain
+from metaeval.report.table import ColumnGroup, Note, Record, Table, plain
 
 _OVERALL: Mapping[str, tuple[tuple[str, ...], Column]] = {
     "Rec.": (("recall",), RECALL),
@@ -183,7 +183,7 @@ def _side_by_side(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance) 
     )
     headings = ("Model", "Rec.", "Prec.", "Rec.", "Prec.", "answers")
     title = "Answers that cite within a sentence: recall and precision (%)"
-    groups = (Group("ALiiCE", 2), Group("ALCE", 2), Group("", 1))
+    groups = (ColumnGroup("ALiiCE", 2), ColumnGroup("ALCE", 2), ColumnGroup("", 1))
     return around.lines("table-3", title, headings, table, [reading], groups)
 
 

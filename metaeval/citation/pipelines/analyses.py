@@ -138,7 +138,7 @@ def _help(text: str) -> tuple[str, str, list[str]]:
 def _run(pipeline: Pipeline, options: DeclaredOptions, progress: MetricProgress | None) -> Done:
     from metaeval.analyses.job import recipe_of
     from metaeval.citation.pipelines.run import estimate_pipeline, prepare, run_pipeline
-    from metaeval.report.notebook import Text
+    from metaeval.report.notebook import NotebookText
 
     fields, given = pipeline.options.model_fields, options.model_fields_set
     own = {name: getattr(options, name) for name in fields if name in given}
@@ -150,11 +150,11 @@ def _run(pipeline: Pipeline, options: DeclaredOptions, progress: MetricProgress 
         run = prepare(pipeline, made, settings, _overrides(pipeline, options.model_extra or {}), progress, requests)
         if getattr(options, "dry_run", False):
             text = estimate_pipeline(run)
-            return Done(config=run.config, shown=(), verdict=text.splitlines(), value=Text(text))
+            return Done(config=run.config, shown=(), verdict=text.splitlines(), value=NotebookText(text))
         try:
             result = run_pipeline(run)
         except RequestsWritten as told:
-            return Done(config=run.config, shown=(), verdict=[str(told)], value=Text(str(told)))
+            return Done(config=run.config, shown=(), verdict=[str(told)], value=NotebookText(str(told)))
         name = f"cite {pipeline.name}"
         result = replace(result, recipe={} if made_here else recipe_of(name, options, made.sources))
     return Done(

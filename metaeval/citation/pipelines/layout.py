@@ -10,22 +10,23 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from metaeval.report.cells import cell, lay_out, rank
-from metaeval.report.notes import above, control_tests, differs, settings, standing
+from metaeval.report.notes import settings, standing
 from metaeval.report.result import Column, Comparison, Result
 from metaeval.report.table import (
     Block,
     Cell,
-    Group,
-    Line,
+    ColumnGroup,
     Note,
     Rank,
     Record,
     Table,
+    TableLine,
     TableRow,
     blocks_of,
     grouped,
     plain,
 )
+from metaeval.report.verdicts import above, control_tests, differs
 
 Ends = tuple[float | None, float | None, float | None]
 """A value and the ends of its interval; None where undefined."""
@@ -92,7 +93,7 @@ def scores_grid(frame: Table, columns: Sequence[Column], entries: Sequence[Entry
             for column in shown
         ]
         lines = tuple(
-            Line(
+            TableLine(
                 plain(entry.backend if alone else entry.system),
                 tuple(
                     interval_cell(entry.values.get(column.key), column, ranks=own_ranks)
@@ -106,7 +107,7 @@ def scores_grid(frame: Table, columns: Sequence[Column], entries: Sequence[Entry
 
 
 def lines_grid(
-    frame: Table, stub: str, headings: Sequence[str], table: TableLines, groups: tuple[Group, ...] = ()
+    frame: Table, stub: str, headings: Sequence[str], table: TableLines, groups: tuple[ColumnGroup, ...] = ()
 ) -> Table:
     """Any named lines of cells, in titled blocks."""
     return framed_grid(frame, headings, blocks_of(table.rows) if table.rows else (), stub, groups)
@@ -129,7 +130,7 @@ def _value(entry: Entry, column: Column) -> float | None:
 
 
 def framed_grid(
-    frame: Table, headings: Sequence[str], blocks: Sequence[Block], stub: str, groups: tuple[Group, ...] = ()
+    frame: Table, headings: Sequence[str], blocks: Sequence[Block], stub: str, groups: tuple[ColumnGroup, ...] = ()
 ) -> Table:
     """Blocks in their frame, with a legend where a number has a rank."""
     ranked = any(cell.rank for block in blocks for line in block.lines for cell in line.cells)

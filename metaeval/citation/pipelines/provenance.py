@@ -16,7 +16,7 @@ from metaeval.config import IntervalConfig
 from metaeval.corpus.sentences import language_note
 from metaeval.report.notes import few_of, made_of
 from metaeval.report.result import Column, Data, Interval
-from metaeval.report.table import Group, Note, Record, Scalar, Table, count, plain, share
+from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, count, plain, share
 from metaeval.signature import resampled_fields, signature, versions
 
 _EXAMPLES = 3
@@ -81,7 +81,7 @@ class Provenance:
         headings: Sequence[str],
         table: TableLines,
         notes: Sequence[Note] = (),
-        groups: tuple[Group, ...] = (),
+        groups: tuple[ColumnGroup, ...] = (),
     ) -> Table:
         """A table of named lines in titled blocks. headings: of the names, then of the cells."""
         stub, *others = headings

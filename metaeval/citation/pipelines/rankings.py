@@ -10,7 +10,7 @@ from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance, in_steps
 from metaeval.report.cells import cell
 from metaeval.report.result import Column
-from metaeval.report.table import UNDEFINED, Group, Note, Table, plain
+from metaeval.report.table import UNDEFINED, ColumnGroup, Note, Table, plain
 
 _TAU = Column(key="tau", label="Kendall tau-b", digits=2)
 _COUNT = Column(key="flips", label="flips", digits=0)
@@ -38,7 +38,7 @@ def ranking_sheets(found: Rankings, around: Provenance, name: str, agreement: st
     for measure, backend, own in columns:
         line = {"backend": backend, "measure": measure}
         table.records.extend({"system": one, **line, "rank": rank} for one, rank in zip(systems, own, strict=True))
-    groups = tuple(Group(found.labels[measure], len(found.backends)) for measure in of_measures)
+    groups = tuple(ColumnGroup(found.labels[measure], len(found.backends)) for measure in of_measures)
     headings = ("system", *(plain(backend) for _, backend, _ in columns))
     sheet = around.lines(name, "Ranks of the systems under each backend", headings, table, groups=groups)
     return [sheet, _agreements(found, around, agreement)]

@@ -50,7 +50,7 @@ from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.report.result import Column
-from metaeval.report.table import Group, Note, Scalar, Table, count, numeral, plain
+from metaeval.report.table import ColumnGroup, Note, Scalar, Table, count, numeral, plain
 from metaeval.runs.cutoffs import Cutoff, find_cutoff
 from metaeval.scoring.contract import Metric
 from metaeval.stats.influence import COUNTS, SHARES
@@ -252,7 +252,7 @@ def _scores(assessed: Assessed, around: Provenance) -> Table:
     def layout(frame: Table) -> Table:
         """With a heading over the columns of each measure; those without a value are in it if they are kept."""
         names = [_GROUPS[column.key.partition("_")[0]] for column in shown_columns(columns, entries, kept)]
-        groups = tuple(Group(name, names.count(name)) for name in dict.fromkeys(names))
+        groups = tuple(ColumnGroup(name, names.count(name)) for name in dict.fromkeys(names))
         return replace(scores_grid(frame, columns, named, kept), groups=groups)
 
     return around.sheet("scifi-scores", f"{title} (%)", entry_records(entries), layout)

@@ -206,11 +206,11 @@ class ActionOptions(DeclaredOptions):
 
 def _action(options: ActionOptions, progress: MetricProgress | None) -> Done:
     from metaeval.decisions.gate_check import read_gate, workflow
-    from metaeval.report.notebook import Text
+    from metaeval.report.notebook import NotebookText
 
     words = column_words(options.columns)
     text = workflow(read_gate(options.gate), options.answers, options.gate.as_posix(), options.install, words)
-    return Done(value=Text(text))
+    return Done(value=NotebookText(text))
 
 
 GATE_ACTION = Analysis(

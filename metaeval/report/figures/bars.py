@@ -110,13 +110,13 @@ def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: flo
     from matplotlib.patches import Patch
 
     if not bars:
-        raise UserError("There is no bar to draw: no system has a value.")
+        raise UserError("A figure of systems needs a bar: no system has a value.")
     systems, judges = (list(dict.fromkeys(getattr(bar, name) for bar in bars)) for name in ("system", "judged"))
     looks = {name: (COLOURS[n % len(COLOURS)], _HATCHES[n % len(_HATCHES)]) for n, name in enumerate(judges)}
     across, height = min(len(columns), _PANELS), 0.8 / len(judges)
     figure, plots = panels(len(columns), across, 7.0, 1.1 + len(systems) * (0.16 * len(judges) + 0.2))
     for number, (plot, column) in enumerate(zip(plots, columns, strict=True)):
-        for bar in (one for one in bars if one.measure == column.key):
+        for bar in (bar for bar in bars if bar.measure == column.key):
             y = systems.index(bar.system) - 0.4 + height * (judges.index(bar.judged) + 0.5)
             colour, hatch = looks[bar.judged]
             plot.barh(y, bar.value * column.scale, height=0.9 * height, color=colour, edgecolor="white", hatch=hatch)
@@ -141,7 +141,7 @@ def share_bars(shares: Mapping[str, tuple[int, int]], xlabel: str, ylabel: str, 
     Raises `UserError` where there is none.
     """
     if not shares:
-        raise UserError("There is no share to draw: the data mark no evidence.")
+        raise UserError("A figure of shares needs marked evidence: the data have none.")
     figure, plot = axes(1.5 + 0.85 * len(shares), 3.0)
     heights = [100 * part / whole if whole else 0.0 for part, whole in shares.values()]
     plot.bar(range(len(shares)), heights, width=0.62, color=COLOURS[0], edgecolor=INK, linewidth=0.5)

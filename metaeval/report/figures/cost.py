@@ -48,7 +48,7 @@ def cost_quality(
     that a log axis cannot show, or no points.
     """
     if not points:
-        raise UserError("There is no metric to draw: a figure of cost against quality needs at least one.")
+        raise UserError("A figure of cost against quality needs at least one metric.")
     for point in points:
         if not 0 < point.cost < float("inf"):
             raise UserError(f"{point.name} costs {point.cost}: a log axis shows costs above 0 only.")
@@ -86,7 +86,9 @@ def _number(figure: Figure, plot: Axes, points: Sequence[CostPoint]) -> None:
     for number, (x, y) in enumerate(spots, start=1):
         half = 3.0 * len(str(number))
         boxes = [(side, _box(x + side[0] * (6 + half), y + side[1] * 10, half, 4.5)) for side in _SIDES]
-        side, box = next((found for found in boxes if not any(_meet(found[1], other) for other in taken)), boxes[0])
+        side, box = next(
+            (candidate for candidate in boxes if not any(_meet(candidate[1], other) for other in taken)), boxes[0]
+        )
         taken.append(box)
         offset = (side[0] * (6 + half), side[1] * 10)
         at = points[number - 1].cost, points[number - 1].value
@@ -99,8 +101,8 @@ def _box(x: float, y: float, width: float, height: float) -> _Box:
     return x - width, y - height, x + width, y + height
 
 
-def _meet(one: _Box, other: _Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _meet(first: _Box, other: _Box) -> bool:
+    return first[0] < other[2] and other[0] < first[2] and first[1] < other[3] and other[1] < first[3]
 
 
 @styled()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours but the yellow, which is lost on paper: told apart with any colour vision.
+# Okabe and Ito's colours but the yellow, which is lost on paper: distinguishable with any colour vision.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Points on, points off.
@@ -85,7 +85,7 @@ def panels(number: int, across: int, width: float, height: float) -> tuple[Figur
     down = -(-number // across)
     figure, plot = axes(width, height * down)
     plot.remove()
-    plots = [one for row in figure.subplots(down, across, squeeze=False) for one in row]
+    plots = [plot for row in figure.subplots(down, across, squeeze=False) for plot in row]
     for plot in plots[number:]:
         plot.set_visible(False)
     return figure, plots[:number]
@@ -114,8 +114,8 @@ def image(figure: Figure, kind: str) -> bytes:
     if kind != "svg":
         return drawn
     # Hashed ids are numbered as they come: those of clip paths are hashes of memory addresses.
-    found = dict.fromkeys(re.findall(rb'id="([a-z][0-9a-f]{10})"', drawn))
-    names = {name: b"n%d" % number for number, name in enumerate(found, start=1)}
+    ids = dict.fromkeys(re.findall(rb'id="([a-z][0-9a-f]{10})"', drawn))
+    names = {name: b"n%d" % number for number, name in enumerate(ids, start=1)}
     return re.sub(rb'(?<=[#"])[a-z][0-9a-f]{10}(?=[)"])', lambda match: names.get(match[0], match[0]), drawn)
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import FAINT, INK, Look, axes, literal, looks_of, panels, stack, styled, wrapped
-from metaeval.report.findings import best_control
 from metaeval.report.measures import Headline, Readings, headlines, metrics_of
 from metaeval.report.result import Column, Result
 from metaeval.report.table import place_of
+from metaeval.report.verdicts import best_control
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _ACROSS = 3
 
 
-class Line(NamedTuple):
+class ForestLine(NamedTuple):
     """A metric's value and the ends of its interval, as the axis has them."""
 
     metric: str
@@ -27,27 +27,27 @@ class Line(NamedTuple):
     ends: tuple[float, float] | None
 
 
-class Panel(NamedTuple):
+class ForestPanel(NamedTuple):
     """What a panel shows, as its axis has it. control: the best one, its value; chance: None where it is not known."""
 
-    lines: list[Line]
+    lines: list[ForestLine]
     control: tuple[str, float] | None
     chance: float | None
 
 
-def panel_of(one: Headline, readings: Readings) -> Panel:
+def panel_of(headline: Headline, readings: Readings) -> ForestPanel:
     """The panel of a result's measure, whatever draws it."""
-    scale = one.column.scale
+    scale = headline.column.scale
     lines = []
-    for row in one.metrics:
-        value = one.value(row)
+    for row in headline.metrics:
+        value = headline.value(row)
         ends = None if value.low is None or value.high is None else (value.low * scale, value.high * scale)
-        lines.append(Line(row.metric, (value.value or 0.0) * scale, ends))
-    best = best_control(one, readings.aside)
-    chance = readings.of(one.result).chance.get(one.column.key)
-    return Panel(
+        lines.append(ForestLine(row.metric, (value.value or 0.0) * scale, ends))
+    best = best_control(headline, readings.aside)
+    chance = readings.of(headline.result).chance.get(headline.column.key)
+    return ForestPanel(
         lines,
-        None if best is None else (best.metric, (one.value(best).value or 0.0) * scale),
+        None if best is None else (best.metric, (headline.value(best).value or 0.0) * scale),
         None if chance is None else chance * scale,
     )
 
@@ -71,20 +71,20 @@ def ability_forest(result: Result, readings: Readings, looks: Mapping[str, Look]
 def has_abilities(result: Result, readings: Readings) -> bool:
     """Whether there is anything in `ability_forest` that the headline does not show."""
     able = readings.of(result).ability
-    return sum(bool(Headline(result, one).metrics) for one in result.columns if one.key in able) > 1
+    return sum(bool(Headline(result, column).metrics) for column in result.columns if column.key in able) > 1
 
 
 @styled()
 def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, Look] | None) -> Figure:
-    shown = [one for one in every if one.metrics]
+    shown = [headline for headline in every if headline.metrics]
     if not shown:
-        raise UserError("There is no value to draw: no metric has one.")
-    names = list(dict.fromkeys(row.metric for one in shown for row in metrics_of(one.result)))
+        raise UserError("A forest plot needs a value: no metric has one.")
+    names = list(dict.fromkeys(row.metric for headline in shown for row in metrics_of(headline.result)))
     looks = looks or looks_of(names)
-    sets = {place_of(one.result.data) for one in shown}
+    sets = {place_of(headline.result.data) for headline in shown}
     figure, plots = panels(len(shown), min(len(shown), _ACROSS), 7.0, 0.9 + 0.24 * len(names))
-    for number, (plot, one) in enumerate(zip(plots, shown, strict=True)):
-        panel = panel_of(one, readings)
+    for number, (plot, headline) in enumerate(zip(plots, shown, strict=True)):
+        panel = panel_of(headline, readings)
         if panel.chance is not None:
             plot.axvline(panel.chance, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
         if panel.control:
@@ -98,11 +98,11 @@ def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, L
             (mark,) = plot.plot([line.value], [place], color=look.colour, marker=look.marker, markersize=5.5)
             mark.set(markeredgecolor=INK, markeredgewidth=0.4)
         stack(plot, names, shown=number % _ACROSS == 0)
-        unit = ", %" if one.column.scale == 100 else ""
-        said = wrapped(readings.of(one.result).about.get(one.column.key, ""), 34)
-        where = f" ({literal(one.result.data.name)})" if len(sets) > 1 else ""
-        plot.set_xlabel(f"{literal(one.column.label)}{unit}{where}\n{said}", fontsize=8)
-    level = {f"{100 * one.result.interval.level:g} %" for one in shown}
+        unit = ", %" if headline.column.scale == 100 else ""
+        about = wrapped(readings.of(headline.result).about.get(headline.column.key, ""), 34)
+        where = f" ({literal(headline.result.data.name)})" if len(sets) > 1 else ""
+        plot.set_xlabel(f"{literal(headline.column.label)}{unit}{where}\n{about}", fontsize=8)
+    level = {f"{100 * headline.result.interval.level:g} %" for headline in shown}
     figure.supxlabel(f"lines: {', '.join(sorted(level))} intervals; dashed: best control; dotted: chance", fontsize=7.5)
     return figure
 
@@ -146,27 +146,27 @@ def records_forest(records: Sequence[Mapping[str, Any]], title: str) -> Figure:
     shown = [record for record in records if _is_interval(record)]
     fields = list(shown[0])
     value = fields[fields.index("low") - 1]
-    texts = [name for name in fields if name != "note" and all(isinstance(one[name], str) for one in shown)]
-    telling = [name for name in texts if len({one[name] for one in shown}) > 1] or texts[:1]
+    texts = [name for name in fields if name != "note" and all(isinstance(record[name], str) for record in shown)]
+    telling = [name for name in texts if len({record[name] for record in shown}) > 1] or texts[:1]
     by = next((name for name in _PANELS if name in telling[:-1]), "")
     lines: dict[str, dict[str, Mapping[str, Any]]] = {}
     seen: Counter[tuple[str, str]] = Counter()
-    for one in shown:
-        label = str(one[by]) if by else value
-        name = " / ".join(str(one[name]) for name in telling if name != by)
+    for record in shown:
+        label = str(record[by]) if by else value
+        name = " / ".join(str(record[name]) for name in telling if name != by)
         seen[label, name] += 1
         # Two lines may be called alike, as that of an annotator 'gold' and that of the gold.
-        lines.setdefault(label, {})[name if seen[label, name] == 1 else f"{name} ({seen[label, name]})"] = one
+        lines.setdefault(label, {})[name if seen[label, name] == 1 else f"{name} ({seen[label, name]})"] = record
     names = list(dict.fromkeys(name for panel in lines.values() for name in panel))
     across = min(len(lines), _ACROSS)
     figure, plots = panels(len(lines), across, 2.6 + 2.2 * across, 0.9 + 0.24 * len(names))
     for number, (plot, (label, panel)) in enumerate(zip(plots, lines.items(), strict=True)):
         if value in _DIFFERENCES:
             plot.axvline(0, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
-        for name, one in panel.items():
+        for name, record in panel.items():
             place = names.index(name)
-            plot.plot([one["low"], one["high"]], [place, place], color=INK, linewidth=1.6)
-            plot.plot([one[value]], [place], color=INK, marker="o", markersize=5)
+            plot.plot([record["low"], record["high"]], [place, place], color=INK, linewidth=1.6)
+            plot.plot([record[value]], [place], color=INK, marker="o", markersize=5)
         stack(plot, names, number % across == 0, width=40)
         plot.set_xlabel(literal(label), fontsize=8)
     figure.suptitle(literal(title), fontsize=8.5)

@@ -45,7 +45,7 @@ class Bins:
 
     outcome: str
     stated: Sequence[float]
-    found: Sequence[float]
+    observed: Sequence[float]
     rows: Sequence[int]
 
 
@@ -53,17 +53,17 @@ class Bins:
 def roc_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look], title: str = "") -> Figure:
     """A panel for each two levels, a curve for each metric; a mark is the metric's own threshold.
 
-    curves: by what is told apart ("full from none"). Raises `UserError` where there is none.
+    curves: by the two levels ("full from none"). Raises `UserError` where there is none.
     """
-    shown = {name: own for name, own in curves.items() if own}
+    shown = {name: of_pair for name, of_pair in curves.items() if of_pair}
     if not shown:
-        raise UserError("There is no ROC curve to draw: it takes rows of two levels with scores.")
-    names = list(dict.fromkeys(curve.metric for own in shown.values() for curve in own))
+        raise UserError("A ROC curve needs scored rows of two levels.")
+    names = list(dict.fromkeys(curve.metric for of_pair in shown.values() for curve in of_pair))
     rows = -(-len(names) // _ACROSS)
     figure, plots = panels(len(shown), len(shown), 7.0 * len(shown) / 3 if len(shown) > 1 else 3.4, 3.2 + 0.17 * rows)
-    for number, (plot, (name, own)) in enumerate(zip(plots, shown.items(), strict=True)):
+    for number, (plot, (name, of_pair)) in enumerate(zip(plots, shown.items(), strict=True)):
         plot.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, zorder=0)
-        for curve in own:
+        for curve in of_pair:
             look = looks[curve.metric]
             plot.plot(curve.x, curve.y, color=look.colour, linestyle=look.dash, linewidth=1.3)
             if curve.point:
@@ -73,31 +73,31 @@ def roc_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look],
         if number == 0:
             plot.set_ylabel("true positive rate")
         plot.set_title(literal(name), loc="left", fontsize=8.5)
-    marked = any(curve.point for own in shown.values() for curve in own)
+    marked = any(curve.point for of_pair in shown.values() for curve in of_pair)
     note = "marks: the metric's own threshold; " if marked else ""
     _legend(figure, {name: looks[name] for name in names}, marked, f"{note}grey: chance", title)
     return figure
 
 
 @styled()
-def score_distributions(found: Mapping[str, Sequence[Histogram]], title: str = "") -> Figure:
+def score_distributions(histograms: Mapping[str, Sequence[Histogram]], title: str = "") -> Figure:
     """A panel for each metric, a line of steps for each level, the highest first; marks above are medians.
 
-    found: by metric; at most three levels. Raises `UserError` where there is none.
+    histograms: by metric; at most three levels. Raises `UserError` where there is none.
     """
-    if not found:
-        raise UserError("There is no distribution to draw: no metric has a score.")
-    levels = list(dict.fromkeys(one.level for own in found.values() for one in own))
+    if not histograms:
+        raise UserError("A figure of distributions needs scores: no metric has one.")
+    levels = list(dict.fromkeys(histogram.level for of_metric in histograms.values() for histogram in of_metric))
     looks = dict(zip(levels, _LEVELS, strict=False))
-    figure, plots = _small_multiples(list(found), 1.75, "rows of the level, %")
-    for plot, own in zip(plots, found.values(), strict=True):
-        top = max((100 * share for one in own for share in one.shares), default=1.0)
-        for place, one in enumerate(own):
-            look = looks[one.level]
-            heights = [100 * share for share in one.shares]
-            plot.stairs(heights, one.edges, color=look.colour, linestyle=look.dash, linewidth=1.4)
-            at = top * (1.08 + 0.12 * (len(own) - 1 - place))
-            plot.plot([one.middle], [at], color=look.colour, marker=look.marker, markersize=5, clip_on=False)
+    figure, plots = _small_multiples(list(histograms), 1.75, "rows of the level, %")
+    for plot, of_metric in zip(plots, histograms.values(), strict=True):
+        top = max((100 * share for histogram in of_metric for share in histogram.shares), default=1.0)
+        for place, histogram in enumerate(of_metric):
+            look = looks[histogram.level]
+            heights = [100 * share for share in histogram.shares]
+            plot.stairs(heights, histogram.edges, color=look.colour, linestyle=look.dash, linewidth=1.4)
+            at = top * (1.08 + 0.12 * (len(of_metric) - 1 - place))
+            plot.plot([histogram.middle], [at], color=look.colour, marker=look.marker, markersize=5, clip_on=False)
             plot.lines[-1].set_markerfacecolor(_face(look))
         plot.set_ylim(0, top * 1.45)
         plot.locator_params(axis="x", nbins=5)
@@ -106,30 +106,30 @@ def score_distributions(found: Mapping[str, Sequence[Histogram]], title: str = "
 
 
 @styled()
-def reliability(found: Mapping[str, Sequence[Bins]], title: str = "") -> Figure:
+def reliability(bins_of: Mapping[str, Sequence[Bins]], title: str = "") -> Figure:
     """A panel for each metric with scores in 0 .. 1: what was observed in each bin of scores, with rows as bars.
 
-    found: by metric; at most three outcomes. Raises `UserError` where there is none.
+    bins_of: by metric; at most three outcomes. Raises `UserError` where there is none.
     """
-    if not found:
-        raise UserError("No metric has scores that all lie in 0 .. 1: there is no reliability to draw.")
-    outcomes = list(dict.fromkeys(one.outcome for own in found.values() for one in own))
+    if not bins_of:
+        raise UserError("A reliability diagram needs scores in 0 .. 1: no metric has such scores alone.")
+    outcomes = list(dict.fromkeys(series.outcome for of_metric in bins_of.values() for series in of_metric))
     looks = dict(zip(outcomes, _LEVELS, strict=False))
-    figure, plots = _small_multiples(list(found), 2.25, "observed in the bin")
-    for plot, own in zip(plots, found.values(), strict=True):
+    figure, plots = _small_multiples(list(bins_of), 2.25, "observed in the bin")
+    for plot, of_metric in zip(plots, bins_of.values(), strict=True):
         below = plot.inset_axes((0.0, 0.0, 1.0, 0.2), zorder=0.5)
-        most, bins = max(own[0].rows), len(own[0].rows)
-        below.bar([(place + 0.5) / bins for place in range(bins)], own[0].rows, width=0.8 / bins, color="#DDDDDD")
+        most, bins = max(of_metric[0].rows), len(of_metric[0].rows)
+        below.bar([(place + 0.5) / bins for place in range(bins)], of_metric[0].rows, width=0.8 / bins, color="#DDDDDD")
         below.set(xlim=(-0.02, 1.02), ylim=(0, most * 1.05))
         below.axis("off")
         plot.plot([0, 1], [0, 1], color="#888888", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
-        for one in own:
-            look = looks[one.outcome]
-            known = [(x, y) for x, y, rows in zip(one.stated, one.found, one.rows, strict=True) if rows]
+        for series in of_metric:
+            look = looks[series.outcome]
+            known = [(x, y) for x, y, rows in zip(series.stated, series.observed, series.rows, strict=True) if rows]
             plot.plot(*zip(*known, strict=True), color=look.colour, marker=look.marker, linestyle=look.dash)
             plot.lines[-1].set(linewidth=1.2, markersize=4.5, zorder=2)
         plot.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-    note = f"mean score of a bin, {len(next(iter(found.values()))[0].rows)} bins of equal width"
+    note = f"mean score of a bin, {len(next(iter(bins_of.values()))[0].rows)} bins of equal width"
     _legend(figure, looks, True, f"{note}; bars: rows; dashed: score = observed", title)
     return figure
 
@@ -215,7 +215,7 @@ def reliability_curve(
         raise UserError(f"A reliability curve needs equal numbers of predictions, shares and counts, got {lengths}.")
     bins = [entry for entry in zip(predicted, observed, counts, strict=True) if entry[2] > 0]
     if not bins:
-        raise UserError("No bin holds a pair: there is no reliability curve to draw.")
+        raise UserError("A reliability curve needs a bin with pairs: all bins are empty.")
     figure, plot = axes(4.2, 4.2)
     below = plot.inset_axes((0.0, 0.0, 1.0, 0.18), zorder=0.5)
     mean, share, pairs = zip(*bins, strict=True)

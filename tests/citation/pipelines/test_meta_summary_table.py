@@ -87,7 +87,7 @@ def test_where_no_two_measures_differ_one_sentence_says_so():
     )
     assert [own.clusters for own in unmarked(result(*rows)).rows] == [{}, {}]
     told = result(*rows, holm=0.05)
-    assert told_apart(told).text.startswith("same raised number: not told apart (")
+    assert told_apart(told).text.startswith("same raised number: not significantly different (")
     assert [own.clusters for own in unmarked(told).rows] == [{"pearson": 1, "spearman": 1}] * 2
     assert told_apart(told.model_copy(update={"significance": None})).text == ""
 

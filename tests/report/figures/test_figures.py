@@ -175,7 +175,7 @@ def test_an_empty_bin_is_left_out_of_the_curve():
 def test_a_curve_needs_bins_of_one_number_that_hold_pairs():
     with pytest.raises(UserError, match="got 1, 1 and 2"):
         reliability_curve([0.5], [0.5], [1, 2])
-    with pytest.raises(UserError, match="No bin holds a pair"):
+    with pytest.raises(UserError, match="all bins are empty"):
         reliability_curve([0.5], [0.5], [0])
 
 

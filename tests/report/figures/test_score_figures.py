@@ -68,7 +68,7 @@ def test_reliability_is_scikit_learns_calibration_curve(job):
         for one, least in zip(own, (2, 1), strict=True):
             observed, stated = calibration_curve(found.gold >= least, found.scores[metric], n_bins=10)
             held = [place for place, rows in enumerate(one.rows) if rows]
-            assert [one.found[place] for place in held] == pytest.approx(observed)
+            assert [one.observed[place] for place in held] == pytest.approx(observed)
             assert [one.stated[place] for place in held] == pytest.approx(stated)
             assert sum(one.rows) == found.gold.size
 

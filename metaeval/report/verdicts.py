@@ -1,0 +1,82 @@
+"""What the adjusted tests of a result show: significant differences, the best metrics, and better than controls."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from metaeval.report.measures import Headline
+from metaeval.report.result import Column, Comparison, Result, Row
+
+
+def differs(comparison: Comparison, alpha: float) -> bool:
+    """Return whether a pair differs significantly; False if p is undefined."""
+    return comparison.holm is not None and comparison.holm <= alpha
+
+
+def above(comparison: Comparison, alpha: float) -> bool:
+    """Return whether the first of a pair is significantly better: what a mark and a sentence both follow from."""
+    return differs(comparison, alpha) and (comparison.difference or 0.0) > 0
+
+
+def below(comparison: Comparison, alpha: float) -> bool:
+    """Return whether the first of a pair is significantly worse."""
+    return differs(comparison, alpha) and (comparison.difference or 0.0) < 0
+
+
+def alpha_of(result: Result) -> float:
+    """Return the alpha of the result's tests; 0 where nothing was tested."""
+    return result.significance.alpha if result.significance else 0.0
+
+
+def pairs_of(headline: Headline) -> list[Comparison]:
+    """Return the comparisons of two metrics under the headline's measure."""
+    pairs = headline.result.significance.comparisons if headline.result.significance else []
+    return [pair for pair in pairs if pair.measure == headline.column.key]
+
+
+def different_pairs(headline: Headline) -> set[frozenset[str]]:
+    """Return the pairs of metrics that are significantly different."""
+    alpha = alpha_of(headline.result)
+    return {frozenset((pair.one, pair.other)) for pair in pairs_of(headline) if differs(pair, alpha)}
+
+
+def ordered(headline: Headline) -> list[Row]:
+    """Return the metrics with a value, the highest value first."""
+    return sorted(headline.metrics, key=lambda row: -(headline.value(row).value or 0.0))
+
+
+def top(headline: Headline) -> list[str]:
+    """Return the best metric and those that are not significantly different from it, the highest value first."""
+    names = [row.metric for row in ordered(headline)]
+    different = different_pairs(headline)
+    return [name for name in names if frozenset((names[0], name)) not in different]
+
+
+def control_tests(result: Result, column: Column, row: Row) -> dict[str, Comparison]:
+    """Return the tests of a metric under a measure, by the control; without those that have no p."""
+    tests = (result.significance.controls or []) if result.significance else []
+    of_row = (test for test in tests if (test.measure, test.one) == (column.key, row.metric))
+    return {test.other: test for test in of_row if test.p is not None}
+
+
+def above_every_control(headline: Headline, row: Row, aside: Collection[str]) -> bool | None:
+    """Return whether a metric is significantly better than every control but those in `aside` (the oracle controls).
+
+    Return None where no test says so: a metric that was not compared with each control may be a control itself.
+    """
+    alpha, tests = alpha_of(headline.result), control_tests(headline.result, headline.column, row)
+    tests = {name: test for name, test in tests.items() if name not in aside}
+    if not all(above(test, alpha) for test in tests.values()):
+        return False
+    return True if tests and {control.metric for control in controls_of(headline, aside)} <= tests.keys() else None
+
+
+def best_control(headline: Headline, aside: Collection[str]) -> Row | None:
+    """Return the control with the highest value but those in `aside` (the oracle controls); None without any."""
+    return max(controls_of(headline, aside), key=lambda row: headline.value(row).value or 0.0, default=None)
+
+
+def controls_of(headline: Headline, aside: Collection[str]) -> list[Row]:
+    """Return the controls with a value, without those in `aside`."""
+    rows = (row for row in headline.result.rows if row.kind == "control" and row.metric not in aside)
+    return [row for row in rows if headline.value(row).value is not None]
