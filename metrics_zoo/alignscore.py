@@ -53,12 +53,12 @@ def published_backbone(size: Size) -> Checkpoint:
     return Checkpoint(f"FacebookAI/roberta-{size}", download, _ROBERTA[size], _BACKBONE[:4])
 
 
-def find_backbone(size: Size, given: Path | None, beside: Path | None) -> ModelFolder:
+def find_backbone(size: Size, folder: Path | None, beside: Path | None) -> ModelFolder:
     """RoBERTa's configuration and tokenizer (its weights are in AlignScore's own file): `given`, else `beside` the
     checkpoint or in a subfolder of it named roberta-large, else from the hub, where `beside` is None.
     """
     name = f"roberta-{size}"
-    places = [given] if given else [beside / name, beside] if beside else []
+    places = [folder] if folder else [beside / name, beside] if beside else []
     if not places:
         return find_model(published_backbone(size))
     for place in places:
@@ -71,7 +71,7 @@ def find_backbone(size: Size, given: Path | None, beside: Path | None) -> ModelF
     )
 
 
-def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: models.DType, device: str) -> Any:
+def load_aligner(checkpoint: ModelFolder, backbone: ModelFolder, dtype: models.DType, device: str) -> Any:
     """The network in eval mode on `device`: `model(input_ids=..., attention_mask=...).logits` is (pairs, 6), see HEADS.
 
     The checkpoint's vocabulary head is not read: no score depends on it.
@@ -88,14 +88,14 @@ def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: models.DType,
             self.base_model = base_model
             self.heads = heads
 
-        def forward(self, **given: torch.Tensor) -> SimpleNamespace:
-            return SimpleNamespace(logits=self.heads(self.base_model(**given).pooler_output))
+        def forward(self, **inputs: torch.Tensor) -> SimpleNamespace:
+            return SimpleNamespace(logits=self.heads(self.base_model(**inputs).pooler_output))
 
     number = getattr(torch, dtype)
-    with models.quiet_transformers(), models.broken_files(found):
+    with models.quiet_transformers(), models.broken_files(checkpoint):
         config = AutoConfig.from_pretrained(backbone.folder, **models.LOCAL)
-        state = _read(found, backbone, config)
-        models.check_memory(found, dtype, device, sum(4 * value.numel() for value in state.values()))
+        state = _read(checkpoint, backbone, config)
+        models.check_memory(checkpoint, dtype, device, sum(4 * value.numel() for value in state.values()))
         prefix = "base_model."
         base, report = RobertaModel.from_pretrained(
             None,
@@ -108,7 +108,7 @@ def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: models.DType,
         unmet = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
         if unmet:
             named = ", ".join(unmet[:2])
-            raise UserError(f"{found.weights[0]} lacks weights of AlignScore ({named} ...): fetch it again.")
+            raise UserError(f"{checkpoint.weights[0]} lacks weights of AlignScore ({named} ...): fetch it again.")
         heads = torch.nn.Linear(config.hidden_size, 6, dtype=number)
         with torch.no_grad():
             for head, layer in _LAYERS.items():
@@ -117,12 +117,12 @@ def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: models.DType,
     return models.settle(Aligner(base, heads), dtype, device)
 
 
-def _read(found: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, Any]:
+def _read(checkpoint: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, Any]:
     """The checkpoint's weights without its vocabulary head, once they are known to be AlignScore's of this size."""
     import torch
 
     # mmap: the optimiser's state, two thirds of the file, is never read. weights_only: no code in the file is run.
-    whole = torch.load(found.weights[0], map_location="cpu", weights_only=True, mmap=True)["state_dict"]
+    whole = torch.load(checkpoint.weights[0], map_location="cpu", weights_only=True, mmap=True)["state_dict"]
     state = {name: value for name, value in whole.items() if name.startswith(("base_model.", *_LAYERS.values()))}
     state.pop("base_model.embeddings.position_ids", None)  # no weight; older versions of transformers saved it
     shapes = {
@@ -134,7 +134,7 @@ def _read(found: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, A
     }
     if any(name not in state or tuple(state[name].shape) != shape for name, shape in shapes.items()):
         raise UserError(
-            f"{found.weights[0]} is not an AlignScore checkpoint for the backbone in {backbone.folder}: check the "
+            f"{checkpoint.weights[0]} is not an AlignScore checkpoint for the backbone in {backbone.folder}: check the "
             "option 'size' (large or base), and that the folder is that of roberta-large or roberta-base."
         )
     return state
@@ -228,9 +228,9 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
     @cached_property
     def model(self) -> PairClassifier:
         """The classifier, loaded when first asked for."""
-        found = load_aligner(self.model_folder, self.backbone, self.options.dtype, self.device)
+        model = load_aligner(self.model_folder, self.backbone, self.options.dtype, self.device)
         tokens = PairTokens(models.load_tokenizer(self.backbone), 512, "source")
-        return PairClassifier(found, tokens, self.batch_tokens, self.device)
+        return PairClassifier(model, tokens, self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:
         """The metric's identity with the backbone's fingerprint and the splitter."""
@@ -263,8 +263,8 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
 
     def judge(self, observations: Sequence[Seen | None]) -> list[PairScore]:
         """Best chunk, mean over sentences; a statement without words is EMPTY (the official code stops there)."""
-        found = [seen for seen in observations if seen is not None]
-        scores = iter(_scores(found, self.options.mode.removesuffix("_sp")))
+        read_pairs = [seen for seen in observations if seen is not None]
+        scores = iter(_scores(read_pairs, self.options.mode.removesuffix("_sp")))
         return [
             PairScore(None, Status.EMPTY) if seen is None else PairScore(next(scores), tokens=seen.tokens, cut=seen.cut)
             for seen in observations
@@ -297,13 +297,13 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         return [statement] if self.splitter is None else self.splitter.split(statement)
 
 
-def _scores(found: Sequence[Seen], head: str) -> Iterator[float]:
+def _scores(read_pairs: Sequence[Seen], head: str) -> Iterator[float]:
     """The pairs' scores; all cells through the head's last step at once, the rest on numbers."""
     import torch
 
-    aligned = _aligned(torch.cat([seen.logits for seen in found] or [torch.empty(0, 6)]), head).tolist()
+    aligned = _aligned(torch.cat([seen.logits for seen in read_pairs] or [torch.empty(0, 6)]), head).tolist()
     end = 0
-    for seen in found:
+    for seen in read_pairs:
         start, end = end, end + len(seen.logits)
         best = [max(aligned[place : end : seen.sentences]) for place in range(start, start + seen.sentences)]
         yield sum(best) / len(best)
@@ -311,8 +311,8 @@ def _scores(found: Sequence[Seen], head: str) -> Iterator[float]:
 
 def _aligned(logits: torch.Tensor, head: str) -> torch.Tensor:
     """The head's P(ALIGNED), or its number, of each cell."""
-    own = logits.double()[:, HEADS[head]]
-    return (own if head == "reg" else own.softmax(-1))[:, 1 if head == "bin" else 0]
+    outputs = logits.double()[:, HEADS[head]]
+    return (outputs if head == "reg" else outputs.softmax(-1))[:, 1 if head == "bin" else 0]
 
 
 def _three_way(seen: Seen) -> ThreeWay:

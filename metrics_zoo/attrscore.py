@@ -83,13 +83,13 @@ class AttrScore(T5Metric):
 
     def _judge(self, sources: Sequence[str], statements: Sequence[str]) -> list[tuple[Prompt, Status, ThreeWay | None]]:
         prompts = self.prompts.encode(sources, statements)
-        return ask_prompts(prompts, statements, lambda asked: self.model.ask(asked, self._ask))
+        return ask_prompts(prompts, statements, lambda prompt_ids: self.model.ask(prompt_ids, self._ask))
 
     def _ask(self, batch: EncodedPrompts) -> list[ThreeWay]:
         import torch
 
-        said = []  # natural logarithms of the probability that each prompt's answer is the label, (prompts,) float64
+        log_likelihoods = []  # natural logarithms of the probability that each prompt's answer is the label, (prompts,) float64
         for label in self.labels:
             logits = batch.after(range(len(batch)), [label[:-1]] * len(batch)).double().log_softmax(-1)
-            said.append(torch.stack([logits[:, place, piece] for place, piece in enumerate(label)]).sum(0))
-        return [ThreeWay(*row) for row in torch.stack(said, dim=1).log_softmax(1).tolist()]
+            log_likelihoods.append(torch.stack([logits[:, place, piece] for place, piece in enumerate(label)]).sum(0))
+        return [ThreeWay(*row) for row in torch.stack(log_likelihoods, dim=1).log_softmax(1).tolist()]

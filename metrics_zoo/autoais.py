@@ -78,9 +78,10 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Seen]:
         """Ask the model about each pair with words in its statement; an empty source is a premise like any other."""
         prompts = self.prompts.encode(sources, statements)
-        answers = ask_prompts(prompts, statements, lambda asked: self.model.ask(asked, self._ask))
+        answers = ask_prompts(prompts, statements, lambda prompt_ids: self.model.ask(prompt_ids, self._ask))
         return [
-            Seen(*(said or (0.0, 0.0, False)), prompt.tokens, prompt.cut, status) for prompt, status, said in answers
+            Seen(*(answer or (0.0, 0.0, False)), prompt.tokens, prompt.cut, status)
+            for prompt, status, answer in answers
         ]
 
     def judge(self, observations: Sequence[Seen]) -> list[PairScore]:
@@ -100,21 +101,32 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
         spelled = self._spelled(batch, logits.argmax(-1).tolist()) if self._decodes else set()
         # Of the softmax over the two: -log(1 + e^gap), without overflow.
         two_way = [-(max(gap, 0.0) + log1p(exp(-abs(gap)))) for gap in apart]
-        return [(one, other, row in spelled) for row, (one, other) in enumerate(zip(full, two_way, strict=True))]
+        return [
+            (log_full, log_two_way, row in spelled)
+            for row, (log_full, log_two_way) in enumerate(zip(full, two_way, strict=True))
+        ]
 
     def _spelled(self, batch: EncodedPrompts, firsts: Sequence[int]) -> set[int]:
         """The rows whose greedy answer is "1"; a row is decoded for as long as it may become that."""
         spelled: set[int] = set()
-        given = {row: [first] for row, first in enumerate(firsts)}
+        prefix_by_row = {row: [first] for row, first in enumerate(firsts)}
         for length in range(1, _MOST_PIECES + 1):
-            texts = {row: self.tokenizer.decode(ids, skip_special_tokens=True) for row, ids in given.items()}
-            ended = {row for row in given if given[row][-1] == self.tokenizer.eos_token_id or length == _MOST_PIECES}
+            texts = {row: self.tokenizer.decode(ids, skip_special_tokens=True) for row, ids in prefix_by_row.items()}
+            ended = {
+                row
+                for row in prefix_by_row
+                if prefix_by_row[row][-1] == self.tokenizer.eos_token_id or length == _MOST_PIECES
+            }
             spelled |= {row for row in ended if texts[row] == "1"}
-            given = {row: ids for row, ids in given.items() if row not in ended and texts[row] in ("", "1")}
-            if not given:
+            prefix_by_row = {
+                row: ids for row, ids in prefix_by_row.items() if row not in ended and texts[row] in ("", "1")
+            }
+            if not prefix_by_row:
                 break
-            following = batch.after(list(given), list(given.values()))[:, -1].argmax(-1).tolist()
-            given = {row: [*ids, piece] for (row, ids), piece in zip(given.items(), following, strict=True)}
+            following = batch.after(list(prefix_by_row), list(prefix_by_row.values()))[:, -1].argmax(-1).tolist()
+            prefix_by_row = {
+                row: [*ids, piece] for (row, ids), piece in zip(prefix_by_row.items(), following, strict=True)
+            }
         return spelled
 
     @property

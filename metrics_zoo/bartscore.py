@@ -91,18 +91,18 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
         """The BART, loaded when first asked for; `UserError` when the checkpoint is of another architecture."""
         from transformers import BartForConditionalGeneration
 
-        found, options = self.model_folder, self.options
-        with broken_files(found):
-            config = read_object(found.folder / "config.json", FETCH_AGAIN)
+        files, options = self.model_folder, self.options
+        with broken_files(files):
+            config = read_object(files.folder / "config.json", FETCH_AGAIN)
             kinds = config.get("architectures") or [config.get("model_type")]
         # A classifier on BART would load without complaint, and its tied head would speak nonsense.
         if config.get("model_type") != "bart" or not _GENERATORS.intersection(kinds):
             raise UserError(
-                f"The model in {found.folder} is a {kinds[0]}; bartscore needs a BART that generates, such as "
+                f"The model in {files.folder} is a {kinds[0]}; bartscore needs a BART that generates, such as "
                 "model=facebook/bart-large-cnn (the default) or model=facebook/bart-base."
             )
-        model = load_model(BartForConditionalGeneration, found, options.dtype, self.device)
-        return BartLikelihood(model, load_tokenizer(found), _LIMIT, self.batch_tokens, self.device)
+        model = load_model(BartForConditionalGeneration, files, options.dtype, self.device)
+        return BartLikelihood(model, load_tokenizer(files), _LIMIT, self.batch_tokens, self.device)
 
     def observed(self) -> Mapping[str, Any]:
         """The identity without the options that only transform the number."""
@@ -151,7 +151,7 @@ class Text(NamedTuple):
 class _Spans(NamedTuple):
     """Which tokens of a row may look at which: (first query, end of queries, first key, end of keys) of each part."""
 
-    own: list[tuple[int, int, int, int]]
+    within: list[tuple[int, int, int, int]]
     crossing: list[tuple[int, int, int, int]]
 
 
@@ -208,42 +208,42 @@ class BartLikelihood:
             about.setdefault(source, []).append((number, read[statement].ids))
         read_sources = _parts([read[source].ids for source in about], len, self._batch_tokens)
         states = chain.from_iterable(side_by_side(read_sources, self._encode, self._device))
-        told = [
+        groups = [
             _Told(of_source, part)
-            for of_source, asked in zip(states, about.values(), strict=True)
-            for part in _parts(asked, lambda one: len(one[1]), self._batch_tokens)
+            for of_source, statements_about in zip(states, about.values(), strict=True)
+            for part in _parts(statements_about, lambda numbered: len(numbered[1]), self._batch_tokens)
         ]
-        judged = side_by_side(_parts(told, _statement_tokens, self._batch_tokens), self._decode, self._device)
-        found = dict(chain.from_iterable(chain.from_iterable(judged)))
-        return [found[number] for number in range(len(sources))]
+        judged = side_by_side(_parts(groups, _statement_tokens, self._batch_tokens), self._decode, self._device)
+        mean_by_number = dict(chain.from_iterable(chain.from_iterable(judged)))
+        return [mean_by_number[number] for number in range(len(sources))]
 
     def _encode(self, texts: Sequence[list[int]]) -> list[torch.Tensor]:
         import torch
 
         lengths = [len(ids) for ids in texts]
-        own = [(first, end, first, end) for first, end in _places(lengths)]
+        parts = [(first, end, first, end) for first, end in _places(lengths)]
         states = self._embed(self._encoder, texts)
         for layer in self._encoder.layers:
-            states = layer(states, None, spans=_Spans(own, []))
+            states = layer(states, None, spans=_Spans(parts, []))
         return list(torch.split(states[0], lengths))
 
     def _decode(self, batch: Sequence[_Told]) -> list[list[tuple[int, float]]]:
         import torch
 
-        labels = [ids for told in batch for _, ids in told.statements]
+        labels = [ids for group in batch for _, ids in group.statements]
         inputs = [[self._shifted_in, *ids[:-1]] for ids in labels]
-        own = [(first, end, first, end) for first, end in _places([len(ids) for ids in labels])]
-        queries = _places([_statement_tokens(told) for told in batch])
-        keys = _places([len(told.states) for told in batch])
-        spans = _Spans(own, [(*query, *key) for query, key in zip(queries, keys, strict=True)])
-        sources = torch.cat([told.states for told in batch])[None]
+        parts = [(first, end, first, end) for first, end in _places([len(ids) for ids in labels])]
+        queries = _places([_statement_tokens(group) for group in batch])
+        keys = _places([len(group.states) for group in batch])
+        spans = _Spans(parts, [(*query, *key) for query, key in zip(queries, keys, strict=True)])
+        sources = torch.cat([group.states for group in batch])[None]
         states = self._embed(self._decoder, inputs)
         for layer in self._decoder.layers:
             states = layer(states, None, sources, spans=spans)
         wanted = torch.tensor([token for ids in labels for token in ids], device=self._device)
         likely = self._head(states[0], wanted).masked_fill(wanted == self._pad, 0.0)
         means = iter([float(part.double().mean()) for part in torch.split(likely.cpu(), [len(ids) for ids in labels])])
-        return [[(number, next(means)) for number, _ in told.statements] for told in batch]
+        return [[(number, next(means)) for number, _ in group.statements] for group in batch]
 
     def _embed(self, half: Any, texts: Sequence[list[int]]) -> torch.Tensor:
         """The input of the first layer of the encoder or decoder, (1, tokens, dimensions)."""
@@ -324,16 +324,16 @@ def _attend(
     from torch.nn.functional import scaled_dot_product_attention
 
     causal = bool(module.is_causal)
-    found = query.new_empty(query.transpose(1, 2).shape)
-    for first, end, first_key, end_key in spans.own if causal or not module.is_decoder else spans.crossing:
-        found[:, first:end] = scaled_dot_product_attention(
+    attended = query.new_empty(query.transpose(1, 2).shape)
+    for first, end, first_key, end_key in spans.within if causal or not module.is_decoder else spans.crossing:
+        attended[:, first:end] = scaled_dot_product_attention(
             query[:, :, first:end],
             key[:, :, first_key:end_key],
             value[:, :, first_key:end_key],
             is_causal=causal,
             scale=scaling,
         ).transpose(1, 2)
-    return found, None
+    return attended, None
 
 
 def _places(lengths: Sequence[int]) -> list[tuple[int, int]]:
@@ -355,5 +355,5 @@ def _parts(items: Sequence[Item], size: Callable[[Item], int], budget: int) -> I
         yield part
 
 
-def _statement_tokens(told: _Told) -> int:
-    return sum(len(ids) for _, ids in told.statements)
+def _statement_tokens(group: _Told) -> int:
+    return sum(len(ids) for _, ids in group.statements)

@@ -95,13 +95,13 @@ def find_layer(hub_id: str, wished: int | None) -> int:
 
 def find_baseline(hub_id: str, layer: int) -> tuple[float, float, float]:
     """Precision, recall and F1 that rescaling makes 0; `UserError` when they are not known."""
-    found = BASELINES.get((known_as(hub_id), layer))
-    if found is None:
+    baseline = BASELINES.get((known_as(hub_id), layer))
+    if baseline is None:
         raise UserError(
             f"No baseline is known for layer {layer} of {hub_id}: give it as the option 'baseline', precision, "
             "recall and F1 with commas between, or leave 'rescale' out."
         )
-    return found
+    return baseline
 
 
 class Backbone(NamedTuple):
@@ -113,26 +113,26 @@ class Backbone(NamedTuple):
     size: int
 
 
-def load_backbone(found: ModelFolder, layer: int, dtype: models.DType, batch_tokens: int, device: str) -> Backbone:
+def load_backbone(files: ModelFolder, layer: int, dtype: models.DType, batch_tokens: int, device: str) -> Backbone:
     """The encoder up to `layer`; the layers above are never loaded. Inputs are cut at 512 tokens.
 
     Raises `UserError` for a model that is no encoder of a known family, or has fewer layers.
     """
     from transformers import AutoConfig, AutoModel, GPT2Tokenizer, RobertaTokenizer
 
-    with models.broken_files(found):
-        config = AutoConfig.from_pretrained(found.folder, **models.LOCAL)
+    with models.broken_files(files):
+        config = AutoConfig.from_pretrained(files.folder, **models.LOCAL)
     if config.model_type not in _FAMILIES:
         raise UserError(
             f"BERTScore does not run on the family {config.model_type!r}: allowed are {', '.join(_FAMILIES)}."
         )
     if layer > config.num_hidden_layers:
         raise UserError(
-            f"The model in {found.folder} has {config.num_hidden_layers} layers, not {layer}: set 'layer' lower."
+            f"The model in {files.folder} has {config.num_hidden_layers} layers, not {layer}: set 'layer' lower."
         )
     config.num_hidden_layers = layer
-    tokenizer = models.load_tokenizer(found)
-    model = models.load_model(AutoModel, found, dtype, device, unused=models.POOLER, config=config)
+    tokenizer = models.load_tokenizer(files)
+    model = models.load_model(AutoModel, files, dtype, device, unused=models.POOLER, config=config)
     if config.model_type == "deberta":
         from metaeval.scoring.backends.deberta import quicken
 
@@ -151,8 +151,8 @@ def load_backbone(found: ModelFolder, layer: int, dtype: models.DType, batch_tok
 _SLICE = 1000  # sources tokenised at a time for their document frequencies
 
 
-def _numbers(given: object) -> object:
-    return given.split(",") if isinstance(given, str) else given
+def _numbers(value: object) -> object:
+    return value.split(",") if isinstance(value, str) else value
 
 
 class BERTScoreOptions(ModelOptions):
@@ -267,10 +267,10 @@ class BERTScore(TwoStepMetric, ModelMetric):
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Matched]:
         """Match pairs, all statements of a source at once."""
         pairs = list(zip(self._given(sources), self._given(statements), strict=True))
-        found = self.texts.read(text for pair in pairs for text in pair)
-        sides = match_pairs(pairs, found, lambda text: self.weights[text.ids])
+        texts = self.texts.read(text for pair in pairs for text in pair)
+        sides = match_pairs(pairs, texts, lambda text: self.weights[text.ids])
         return [
-            Matched(precision, recall, *words_of(found[source], found[statement]))
+            Matched(precision, recall, *words_of(texts[source], texts[statement]))
             for (source, statement), (precision, recall) in zip(pairs, sides, strict=True)
         ]
 
@@ -296,8 +296,8 @@ class BERTScore(TwoStepMetric, ModelMetric):
         """Each token of the statement with its best match in the source, by their cosine, whatever the side."""
         if self.score([source], [statement])[0].status is not Status.OK:
             return []
-        given = dict(zip(("source", "statement"), self._given([source, statement]), strict=True))
-        spans = align_tokens(self.backbone.encoder, self.texts.read(given.values()), *given.values())
+        text_by_side = dict(zip(("source", "statement"), self._given([source, statement]), strict=True))
+        spans = align_tokens(self.backbone.encoder, self.texts.read(text_by_side.values()), *text_by_side.values())
         # What `_given` takes away and adds in front moves every place.
         gone = {"source": len(source) - len(source.lstrip()), "statement": len(statement) - len(statement.lstrip())}
         before = len(self.backbone.before)
@@ -318,8 +318,8 @@ class BERTScore(TwoStepMetric, ModelMetric):
         held = torch.zeros(self.backbone.size, dtype=torch.float64)
         for first in range(0, len(sources), _SLICE):
             ids, _ = self.backbone.encoder.tokenise(self._given(sources[first : first + _SLICE]))
-            for own in ids:
-                held[own] += 1  # a token that stands there twice counts once
+            for text_ids in ids:
+                held[text_ids] += 1  # a token that stands there twice counts once
         return torch.log((len(sources) + 1) / (held + 1))
 
 

@@ -36,39 +36,39 @@ class Recipe(NamedTuple):
     lower: bool = False
 
 
-def read_recipe(found: ModelFolder, pooling: Pooling | None, prompted: bool) -> Recipe:
+def read_recipe(model: ModelFolder, pooling: Pooling | None, prompted: bool) -> Recipe:
     """Read modules.json and the files that it names; `pooling` is only used for a folder without modules.json.
 
     prompted: the user says what goes before the texts.
 
     Raises `UserError` for anything that would be left out silently: dense layers, other poolings, default prompts.
     """
-    modules = _json(found, "modules.json")
+    modules = _json(model, "modules.json")
     if modules is None:
         if pooling is None:
             raise UserError(
-                f"{found.folder} has no modules.json, and so does not say how its embeddings are pooled: give the "
+                f"{model.folder} has no modules.json, and so does not say how its embeddings are pooled: give the "
                 "option 'pooling' (mean, cls or max), as the model's page has it."
             )
         return Recipe(pooling)
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
     ours = all(str(module["type"]).startswith(_LIBRARY) for module in modules)
     if not ours or kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
-        raise _unsupported(found, f"is made of {', '.join(kinds)}", "Transformer, Pooling and Normalize")
+        raise _unsupported(model, f"is made of {', '.join(kinds)}", "Transformer, Pooling and Normalize")
     if modules[0]["path"]:
-        raise _unsupported(found, f"keeps its transformer in {modules[0]['path']}", "a transformer at the top")
-    said = _json(found, f"{modules[1]['path']}/config.json")
-    if said is None:
-        raise UserError(f"{found.folder} lacks {modules[1]['path']}/config.json: fetch the whole model again.")
-    _check_prompt(found, prompted, bool(said.get("include_prompt", True)))
-    settings = next((_json(found, name) for name in found.files if name.startswith("sentence_")), None) or {}
+        raise _unsupported(model, f"keeps its transformer in {modules[0]['path']}", "a transformer at the top")
+    pooling_config = _json(model, f"{modules[1]['path']}/config.json")
+    if pooling_config is None:
+        raise UserError(f"{model.folder} lacks {modules[1]['path']}/config.json: fetch the whole model again.")
+    _check_prompt(model, prompted, bool(pooling_config.get("include_prompt", True)))
+    settings = next((_json(model, name) for name in model.files if name.startswith("sentence_")), None) or {}
     if settings.get("transformer_task", "feature-extraction") != "feature-extraction":
-        raise _unsupported(found, f"is made for {settings['transformer_task']}", "feature-extraction")
-    return Recipe(_pooling(found, said), settings.get("max_seq_length"), bool(settings.get("do_lower_case")))
+        raise _unsupported(model, f"is made for {settings['transformer_task']}", "feature-extraction")
+    return Recipe(_pooling(model, pooling_config), settings.get("max_seq_length"), bool(settings.get("do_lower_case")))
 
 
 def load_sentence_model(
-    found: ModelFolder, recipe: Recipe, dtype: models.DType, batch_tokens: int, device: str, trust_remote_code: bool
+    files: ModelFolder, recipe: Recipe, dtype: models.DType, batch_tokens: int, device: str, trust_remote_code: bool
 ) -> TextEncoder:
     """The encoder; `UserError` for a model that cannot be loaded as one."""
     from tokenizers.normalizers import Lowercase
@@ -76,11 +76,11 @@ def load_sentence_model(
     from transformers import AutoModel
 
     trust: dict[str, Any] = {"trust_remote_code": trust_remote_code}
-    tokenizer = models.load_tokenizer(found, **trust)
-    model = models.load_model(AutoModel, found, dtype, device, models.POOLER, **trust)
+    tokenizer = models.load_tokenizer(files, **trust)
+    model = models.load_model(AutoModel, files, dtype, device, models.POOLER, **trust)
     config = model.config
     if config.is_encoder_decoder:
-        raise _unsupported(found, f"has a decoder ({config.model_type})", "encoders")
+        raise _unsupported(files, f"has a decoder ({config.model_type})", "encoders")
     raw = backend(tokenizer)
     if recipe.lower:
         raw.normalizer = Normalizers([Lowercase(), *([raw.normalizer] if raw.normalizer else [])])
@@ -103,38 +103,38 @@ def pooled(pooling: Pooling) -> Keep:
     return keep
 
 
-def _pooling(found: ModelFolder, said: dict[str, Any]) -> Pooling:
-    flagged = [name.removeprefix(_FLAG) for name, value in said.items() if name.startswith(_FLAG) and value is True]
-    named = said.get("pooling_mode") or [name.removesuffix("_tokens").removesuffix("_token") for name in flagged]
+def _pooling(model: ModelFolder, config: dict[str, Any]) -> Pooling:
+    flagged = [name.removeprefix(_FLAG) for name, value in config.items() if name.startswith(_FLAG) and value is True]
+    named = config.get("pooling_mode") or [name.removesuffix("_tokens").removesuffix("_token") for name in flagged]
     modes = [named] if isinstance(named, str) else list(named)
     modes = ["mean_sqrt_len_tokens" if mode == "mean_sqrt_len" else str(mode) for mode in modes]
     if len(modes) != 1 or modes[0] not in _POOLINGS:
-        raise _unsupported(found, f"pools by {' and '.join(modes) or 'nothing'}", "one of mean, cls and max")
+        raise _unsupported(model, f"pools by {' and '.join(modes) or 'nothing'}", "one of mean, cls and max")
     return _POOLINGS[modes[0]]
 
 
-def _check_prompt(found: ModelFolder, prompted: bool, included: bool) -> None:
-    settings = _json(found, "config_sentence_transformers.json") or {}
+def _check_prompt(model: ModelFolder, prompted: bool, included: bool) -> None:
+    settings = _json(model, "config_sentence_transformers.json") or {}
     default = (settings.get("prompts") or {}).get(settings.get("default_prompt_name"))
     if prompted and not included:
-        raise _unsupported(found, "leaves the prompt out of the pooling", "prompts that are pooled with the text")
+        raise _unsupported(model, "leaves the prompt out of the pooling", "prompts that are pooled with the text")
     if default and not prompted:
         raise UserError(
-            f"The model in {found.folder} puts the prompt {default!r} before every text: give what goes before a "
+            f"The model in {model.folder} puts the prompt {default!r} before every text: give what goes before a "
             "source and a statement with the options 'source_prompt' and 'statement_prompt'."
         )
 
 
-def _json(found: ModelFolder, name: str) -> Any:
-    path = found.folder / name
+def _json(model: ModelFolder, name: str) -> Any:
+    path = model.folder / name
     if not path.is_file():
         return None
-    with models.broken_files(found):
+    with models.broken_files(model):
         return read_json(path, models.FETCH_AGAIN)
 
 
-def _unsupported(found: ModelFolder, what: str, allowed: str) -> UserError:
-    return UserError(f"The model in {found.folder} {what}: the metric 'cosine' supports {allowed} alone.")
+def _unsupported(model: ModelFolder, what: str, allowed: str) -> UserError:
+    return UserError(f"The model in {model.folder} {what}: the metric 'cosine' supports {allowed} alone.")
 
 
 class CosineOptions(ModelOptions):
@@ -212,14 +212,18 @@ class Cosine(ModelMetric):
             (options.source_prompt + source, options.statement_prompt + statement)
             for source, statement in zip(sources, statements, strict=True)
         ]
-        found = self.texts.read(text for pair in pairs for text in pair)
-        sides = [(found[source], found[statement]) for source, statement in pairs]
+        texts = self.texts.read(text for pair in pairs for text in pair)
+        sides = [(texts[source], texts[statement]) for source, statement in pairs]
         read = [
-            bool(source.strip() and statement.strip()) and min(one.tokens, other.tokens) > self.special
-            for source, statement, (one, other) in zip(sources, statements, sides, strict=True)
+            bool(source.strip() and statement.strip()) and min(source_text.tokens, statement_text.tokens) > self.special
+            for source, statement, (source_text, statement_text) in zip(sources, statements, sides, strict=True)
         ]
         cosines = iter(first_products(list(compress(sides, read))))
         return [
-            PairScore(next(cosines) if known else None, Status.OK if known else Status.EMPTY, *words_of(one, other)[1:])
-            for known, (one, other) in zip(read, sides, strict=True)
+            PairScore(
+                next(cosines) if known else None,
+                Status.OK if known else Status.EMPTY,
+                *words_of(source_text, statement_text)[1:],
+            )
+            for known, (source_text, statement_text) in zip(read, sides, strict=True)
         ]

@@ -79,17 +79,17 @@ class Cover(NamedTuple):
 def sentence_places(text: str) -> list[tuple[int, int]]:
     """Where the sentences with words or signs begin and end; a long one is cut every 60 words, at white space."""
     ends = [*_SENTENCE_END.finditer(text)]
-    found: list[tuple[int, int]] = []
+    sentences: list[tuple[int, int]] = []
     starts = [0, *(end.end() for end in ends)]
     for start, end in zip(starts, [*(end.start() for end in ends), len(text)], strict=True):
         words = len(text[start:end].split())
         if words > _SENTENCE_WORDS:
             places = [word.span() for word in _TOKEN.finditer(text, start, end)]
             pieces = [places[at : at + _SENTENCE_WORDS] for at in range(0, words, _SENTENCE_WORDS)]
-            found += [(piece[0][0], piece[-1][1]) for piece in pieces]
+            sentences += [(piece[0][0], piece[-1][1]) for piece in pieces]
         elif words:
-            found.append((start, end))
-    return found
+            sentences.append((start, end))
+    return sentences
 
 
 def cover_of(shares: Floats, weights: Floats) -> Cover:
@@ -162,19 +162,19 @@ def features_of(source: Source, statement: Statement, exact: Flags, shares: Floa
     }
 
 
-def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
+def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
     """Length of the longest common subsequence, by bits (Hyyro 2004).
 
     A zero bit of `row` marks a word of `one` at which the subsequence with what was read of `other` grows.
     """
     places: dict[str, int] = {}
-    for number, word in enumerate(one):
+    for number, word in enumerate(first):
         places[word] = places.get(word, 0) | 1 << number
-    whole = row = (1 << len(one)) - 1
-    for word in other:
+    whole = row = (1 << len(first)) - 1
+    for word in second:
         if met := row & places.get(word, 0):
             row = (row + met | row - met) & whole
-    return len(one) - row.bit_count()
+    return len(first) - row.bit_count()
 
 
 def _quantile(values: Floats, share: float) -> float:

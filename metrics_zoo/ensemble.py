@@ -57,7 +57,9 @@ class Ensemble(Combination):
 
     def combine(self, answers: Sequence[Sequence[PairScore]]) -> list[PairScore]:
         """Combine the members' answers; the status of a pair without a score is the first member's that lacks one."""
-        scores = np.array([[np.nan if one.score is None else one.score for one in member] for member in answers])
+        scores = np.array(
+            [[np.nan if answer.score is None else answer.score for answer in member] for member in answers]
+        )
         whole = ~np.isnan(scores).any(axis=0)
         combined = np.full(scores.shape[1], np.nan)
         if whole.any():

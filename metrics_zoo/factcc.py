@@ -39,8 +39,8 @@ class FactCC(LoadedModelMetric):
         """The classifier, loaded when first asked for."""
         from transformers import AutoModelForSequenceClassification
 
-        found, options = self.model_folder, self.options
-        model = load_model(AutoModelForSequenceClassification, found, options.dtype, self.device)
+        files, options = self.model_folder, self.options
+        model = load_model(AutoModelForSequenceClassification, files, options.dtype, self.device)
         first = str(model.config.id2label.get(0)).upper()
         if model.config.num_labels != 2 or first not in ("CORRECT", "LABEL_0"):
             raise UserError(
@@ -48,7 +48,7 @@ class FactCC(LoadedModelMetric):
                 "and INCORRECT: check the model id or the folder."
             )
         # do_lower_case: bert-base-uncased's vocabulary; not every copy of the checkpoint says so.
-        tokens = PairTokens(load_tokenizer(found, do_lower_case=True), 512, "longest-tie-statement")
+        tokens = PairTokens(load_tokenizer(files, do_lower_case=True), 512, "longest-tie-statement")
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
@@ -56,7 +56,7 @@ class FactCC(LoadedModelMetric):
         judged = [number for number, statement in enumerate(statements) if statement.strip()]
         table = self.model.table([sources[number] for number in judged], [statements[number] for number in judged])
         scores = table.values.reshape(len(judged), 2).double().softmax(-1)[:, 0].tolist()
-        found = (
+        answers = (
             PairScore(score, Status.OK, *counts) for score, *counts in zip(scores, table.tokens, table.cut, strict=True)
         )
-        return [next(found) if text.strip() else PairScore(None, Status.EMPTY) for text in statements]
+        return [next(answers) if text.strip() else PairScore(None, Status.EMPTY) for text in statements]

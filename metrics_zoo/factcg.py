@@ -71,11 +71,11 @@ class FactCG(LoadedModelMetric):
         """The classifier, loaded when first asked for."""
         from transformers import AutoModelForSequenceClassification
 
-        found, options = self.model_folder, self.options
-        model = load_model(AutoModelForSequenceClassification, found, options.dtype, self.device)
+        files, options = self.model_folder, self.options
+        model = load_model(AutoModelForSequenceClassification, files, options.dtype, self.device)
         if model.config.num_labels != 2:
             raise UserError(f"{self.wanted.hub_id} has {model.config.num_labels} labels, FactCG 2: check the model id.")
-        return PairClassifier(model, QuestionTokens(load_tokenizer(found)), self.batch_tokens, self.device)
+        return PairClassifier(model, QuestionTokens(load_tokenizer(files)), self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:
         """The metric's identity with the splitter."""
@@ -139,9 +139,9 @@ class QuestionTokens:
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
         """Chunks and statements as model inputs, in order; beyond the limit the chunk loses its end."""
-        asked = [_QUESTION.format(statement=statement) for statement in seconds]
-        known = self.texts.ids([*firsts, *asked])
-        return [self._one(known[chunk], known[question]) for chunk, question in zip(firsts, asked, strict=True)]
+        questions = [_QUESTION.format(statement=statement) for statement in seconds]
+        known = self.texts.ids([*firsts, *questions])
+        return [self._one(known[chunk], known[question]) for chunk, question in zip(firsts, questions, strict=True)]
 
     def _one(self, chunk: list[int], question: list[int]) -> PairIds:
         tokens = len(chunk) + len(question) + 2

@@ -72,13 +72,13 @@ class HHEM(ModelMetric):
     @cached_property
     def tokenizer_folder(self) -> ModelFolder:
         """Flan-T5's tokenizer files."""
-        given, beside = self.options.tokenizer, self.options.folder
-        if given is None and beside is not None and (beside / "tokenizer.json").is_file():
-            given = beside
+        folder, beside = self.options.tokenizer, self.options.folder
+        if folder is None and beside is not None and (beside / "tokenizer.json").is_file():
+            folder = beside
         first, *others = _FOUNDATION.files
-        files = (first, *(name for name in others if given is None or (given / name).is_file()))
+        files = (first, *(name for name in others if folder is None or (folder / name).is_file()))
         try:
-            return find_model(replace(_FOUNDATION, files=files), given)
+            return find_model(replace(_FOUNDATION, files=files), folder)
         except UserError as error:
             raise UserError(f"{error} For HHEM these files may also lie in a folder named by 'tokenizer'.") from error
 
@@ -99,11 +99,11 @@ class HHEM(ModelMetric):
         from safetensors import safe_open
         from transformers import T5ForTokenClassification
 
-        found = self.model_folder
-        with broken_files(found), safe_open(found.weights[0], framework="pt") as file:
+        files = self.model_folder
+        with broken_files(files), safe_open(files.weights[0], framework="pt") as file:
             shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-        given = {"config": read_config(shapes, found.folder), "key_mapping": {r"^t5\.": ""}}
-        return load_model(T5ForTokenClassification, found, self.options.dtype, self.device, **given)
+        arguments = {"config": read_config(shapes, files.folder), "key_mapping": {r"^t5\.": ""}}
+        return load_model(T5ForTokenClassification, files, self.options.dtype, self.device, **arguments)
 
     def identity(self) -> dict[str, Any]:
         """The metric's identity with the fingerprint of the tokenizer, which comes from another model."""

@@ -174,27 +174,29 @@ class _LLMJudge(Metric):
 
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> Estimate:
         """Estimate the cost of scoring these pairs; sends no request and needs no key."""
-        asked = [pair for pair in zip(sources, statements, strict=True) if _has_words(pair)]
-        return estimate(self._requests(asked), self.options.server_name, self._store, self.options.prices)
+        pairs = [pair for pair in zip(sources, statements, strict=True) if _has_words(pair)]
+        return estimate(self._requests(pairs), self.options.server_name, self._store, self.options.prices)
 
     def requests(self, sources: Sequence[str], statements: Sequence[str]) -> Mapping[str, bytes]:
         """The bodies of the requests to which no reply is kept; needs no key."""
-        asked = self._requests([pair for pair in zip(sources, statements, strict=True) if _has_words(pair)])
+        requests = self._requests([pair for pair in zip(sources, statements, strict=True) if _has_words(pair)])
         if self.options.batch is not None:  # what it has is taken in first
-            self._asked(asked)
+            self._asked(requests)
         name, kept = self.options.server_name, self._store.find
         if self.options.ask_again is not None:
-            replies = [(request, kept(request.key(name))) for request in asked]
-            asked += [replace(one, attempt=1) for one, reply in replies if reply and self._read(reply) is None]
-        return {key.hex(): one.content for one in asked if kept(key := one.key(name)) is None}
+            replies = [(request, kept(request.key(name))) for request in requests]
+            requests += [
+                replace(request, attempt=1) for request, reply in replies if reply and self._read(reply) is None
+            ]
+        return {key.hex(): request.content for request in requests if kept(key := request.key(name)) is None}
 
     def replies(self, source: str, statement: str) -> list[str]:
         """The texts of the replies in the reply store: of each sample, and of what was asked again."""
         if not (_has_words((source, statement)) and replies_path(self.options.replies).is_file()):
             return []
         first = self._requests([(source, statement)])
-        asked = [one for request in first for one in (request, replace(request, attempt=1))]
-        kept = [self._store.find(one.key(self.options.server_name)) for one in asked]
+        attempts = [attempt for request in first for attempt in (request, replace(request, attempt=1))]
+        kept = [self._store.find(attempt.key(self.options.server_name)) for attempt in attempts]
         return [reply.content for reply in kept if reply is not None]
 
     def note(self) -> str:
@@ -245,7 +247,9 @@ class _LLMJudge(Metric):
         if self.options.ask_again is None:
             return answers
         ledger = self._session.ledger
-        bad = [place for place, one in enumerate(answers) if isinstance(one, Reply) and self._read(one) is None]
+        bad = [
+            place for place, answer in enumerate(answers) if isinstance(answer, Reply) and self._read(answer) is None
+        ]
         second = self._session.ask([replace(requests[place], attempt=1) for place in bad])
         for place, answer in zip(bad, second, strict=True):
             read = isinstance(answer, Reply) and self._read(answer) is not None
@@ -275,10 +279,10 @@ class _LLMJudge(Metric):
         if not reply.whole:
             return None
         find = score_parsing.find_judgement if self.options.output == "json_schema" else score_parsing.find_score
-        found = find(reply.content, self.scale)
-        if found is None or self.options.mode == "reply":
-            return None if found is None else found.value
-        return score_parsing.expected_score(reply.content, reply.logprobs, found, self.scale)
+        judgement = find(reply.content, self.scale)
+        if judgement is None or self.options.mode == "reply":
+            return None if judgement is None else judgement.value
+        return score_parsing.expected_score(reply.content, reply.logprobs, judgement, self.scale)
 
     def _check_logprobs(self, answers: Sequence[Answer]) -> None:
         """A server without log-probabilities makes every reply unparsed: say so instead."""

@@ -72,17 +72,17 @@ class MiniCheck(YesNoMetric):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs."""
         chunks = {source: self.chunks(source) for source in dict.fromkeys(sources)}
-        asked = [
+        read = [
             (number, chunk, statement)
             for number, (source, statement) in enumerate(zip(sources, statements, strict=True))
             if statement.strip()
             for chunk in chunks[source]
         ]
         prompts: list[list[Prompt]] = [[] for _ in sources]
-        for (number, *_), prompt in zip(asked, self.encode([row[1:] for row in asked]), strict=True):
+        for (number, *_), prompt in zip(read, self.encode([row[1:] for row in read]), strict=True):
             prompts[number].append(prompt)
-        found = iter(self.support([prompt for row in prompts if _is_read(row) for prompt in row]))
-        return [_answer(row, [next(found) for _ in row] if _is_read(row) else []) for row in prompts]
+        supports = iter(self.support([prompt for row in prompts if _is_read(row) for prompt in row]))
+        return [_answer(row, [next(supports) for _ in row] if _is_read(row) else []) for row in prompts]
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """The statement with the chunk of the source whose probability is the score."""
@@ -111,8 +111,8 @@ class MiniCheck(YesNoMetric):
         return self.model.ask([prompt.ids for prompt in prompts], self._ask)
 
     def _ask(self, batch: EncodedPrompts) -> list[float]:
-        found: list[float] = batch.first().double()[:, [*reversed(self.answers)]].softmax(-1)[:, 1].tolist()
-        return found
+        chances: list[float] = batch.first().double()[:, [*reversed(self.answers)]].softmax(-1)[:, 1].tolist()
+        return chances
 
 
 def cut_chunks(text: str, words: int, split: Callable[[str], Sequence[str]]) -> list[str]:

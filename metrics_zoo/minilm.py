@@ -88,12 +88,12 @@ class _MiniLM(MiniLMMetric):
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Compared]:
         """Compare pairs, all statements of a source at once."""
         pairs = list(zip(sources, statements, strict=True))
-        found = self.texts.read([*sources, *statements])
-        sides = match_pairs(pairs, _token_vectors(found), _own)
-        texts = [(found[source], found[statement]) for source, statement in pairs]
+        encoded = self.texts.read([*sources, *statements])
+        sides = match_pairs(pairs, _token_vectors(encoded), _own)
+        texts = [(encoded[source], encoded[statement]) for source, statement in pairs]
         return [
-            Compared(cosine, precision, *words_of(*own))
-            for own, (precision, _), cosine in zip(texts, sides, first_products(texts), strict=True)
+            Compared(cosine, precision, *words_of(*both))
+            for both, (precision, _), cosine in zip(texts, sides, first_products(texts), strict=True)
         ]
 
     def judge(self, observations: Sequence[Compared]) -> list[PairScore]:
@@ -127,11 +127,13 @@ class MiniLMBERTScore(_MiniLM):
 
     def explain_all(self, pairs: Sequence[tuple[str, str]]) -> list[list[Span]]:
         """The same of several pairs, whose texts are encoded together."""
-        found = self.texts.read(text for pair in pairs for text in pair)
-        vectors = _token_vectors(found)
+        texts = self.texts.read(text for pair in pairs for text in pair)
+        vectors = _token_vectors(texts)
         return [
-            [] if words_of(found[one], found[other])[0] else align_tokens(self.texts.encoder, vectors, one, other)
-            for one, other in pairs
+            []
+            if words_of(texts[source], texts[statement])[0]
+            else align_tokens(self.texts.encoder, vectors, source, statement)
+            for source, statement in pairs
         ]
 
 

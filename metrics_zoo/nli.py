@@ -76,16 +76,16 @@ class NLI(LoadedModelMetric):
         """The classifier, loaded when first asked for; `UserError` for a model that is no NLI classifier."""
         from transformers import AutoModelForSequenceClassification
 
-        found, options = self.model_folder, self.options
+        files, options = self.model_folder, self.options
         trust = {"trust_remote_code": options.trust_remote_code}
-        model = load_model(AutoModelForSequenceClassification, found, options.dtype, self.device, **trust)
+        model = load_model(AutoModelForSequenceClassification, files, options.dtype, self.device, **trust)
         self.labels = read_labels(model.config, options.labels, self.wanted.hub_id)
         if options.score == "ent-minus-con" and "contradiction" not in self.labels:
             raise UserError(
                 f"score=ent-minus-con needs a model with the label contradiction; {self.wanted.hub_id} has "
                 f"{' and '.join(self.labels)}: leave 'score' out for P(entailment)."
             )
-        tokenizer = load_tokenizer(found, **trust)
+        tokenizer = load_tokenizer(files, **trust)
         limit = input_limit(model, tokenizer)
         tokens = PairTokens(tokenizer, min(options.max_tokens or limit, limit), "source")
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
@@ -96,10 +96,10 @@ class NLI(LoadedModelMetric):
         scores = log_p.exp()[:, self.labels.index("entailment")]
         if self.options.score == "ent-minus-con":
             scores = scores - log_p.exp()[:, self.labels.index("contradiction")]
-        found = (
+        answers = (
             PairScore(value, Status.OK, *counts) for value, *counts in zip(scores.tolist(), tokens, cut, strict=True)
         )
-        return [next(found) if text.strip() else PairScore(None, Status.EMPTY) for text in statements]
+        return [next(answers) if text.strip() else PairScore(None, Status.EMPTY) for text in statements]
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
         """The three classes; `UserError` for a model with two."""
@@ -107,8 +107,8 @@ class NLI(LoadedModelMetric):
         if len(self.labels) != 3:
             raise UserError(f"{self.wanted.hub_id} has two labels ({' and '.join(self.labels)}), three are needed.")
         order = [self.labels.index(label) for label in ("entailment", "neutral", "contradiction")]
-        found = iter(self._log_p(sources, statements)[0][:, order].tolist())
-        return [ThreeWay(*next(found)) if statement.strip() else None for statement in statements]
+        rows = iter(self._log_p(sources, statements)[0][:, order].tolist())
+        return [ThreeWay(*next(rows)) if statement.strip() else None for statement in statements]
 
     def _log_p(self, sources: Sequence[str], statements: Sequence[str]) -> tuple[torch.Tensor, list[int], list[int]]:
         """Log-probabilities, tokens and cut of the pairs whose statement has words."""
@@ -118,21 +118,21 @@ class NLI(LoadedModelMetric):
         return values.double().log_softmax(-1), table.tokens, table.cut
 
 
-def read_labels(config: Any, given: str, name: str) -> list[Label]:
+def read_labels(config: Any, option: str, hub_id: str) -> list[Label]:
     """The label of each of a model's logits, from `given` (names with commas) or else from its config.json.
 
     Raises `UserError` where they are not three of NLI, or entailment and its opposite.
     """
     count = int(config.num_labels)
-    named = given.split(",") if given else [str(config.id2label.get(number, "?")) for number in range(count)]
+    named = option.split(",") if option else [str(config.id2label.get(number, "?")) for number in range(count)]
     plain = [re.sub("[^a-z]", "", label.lower()) for label in named]
-    found = [next((label for label, known in _SPELLINGS.items() if word in known), None) for word in plain]
-    labels = [label for label in found if label is not None]
+    known_labels = [next((label for label, known in _SPELLINGS.items() if word in known), None) for word in plain]
+    labels = [label for label in known_labels if label is not None]
     if len(named) == count and len(labels) == count and {*labels} in _SETS and len({*labels}) == count:
         return labels
-    where = "the option 'labels'" if given else "its config.json"
+    where = "the option 'labels'" if option else "its config.json"
     raise UserError(
-        f"The {count} labels of {name} cannot be read as NLI's: {where} says {', '.join(map(str.strip, named))}. "
+        f"The {count} labels of {hub_id} cannot be read as NLI's: {where} says {', '.join(map(str.strip, named))}. "
         "Look up their order on the model's page and give it, such as labels=entailment,neutral,contradiction or "
         "labels=entailment,not_entailment."
     )

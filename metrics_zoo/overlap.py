@@ -60,9 +60,9 @@ class Overlap(Metric):
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """The words that count: 1 where the source has them, with their places in the source, else 0."""
-        found = {*_WORD.findall(source.lower())}
+        source_words = {*_WORD.findall(source.lower())}
         counted = self._counted(_WORD.findall(statement.lower()))
-        return word_spans(source, statement, {word: float(word in found) for word in counted})
+        return word_spans(source, statement, {word: float(word in source_words) for word in counted})
 
 
 def word_spans(source: str, statement: str, weights: Mapping[str, float]) -> list[Span]:

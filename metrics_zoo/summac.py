@@ -106,9 +106,12 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[images.NLIImage]:
         """The NLI image of each pair."""
-        split, (one, other) = self.splitter.split, self._granularities
-        read = {text: images.cut_units(text, one, split, images.MOST_SOURCE_UNITS) for text in dict.fromkeys(sources)}
-        claimed = {text: images.cut_units(text, other, split) for text in dict.fromkeys(statements)}
+        split, (source_unit, statement_unit) = self.splitter.split, self._granularities
+        read = {
+            text: images.cut_units(text, source_unit, split, images.MOST_SOURCE_UNITS)
+            for text in dict.fromkeys(sources)
+        }
+        claimed = {text: images.cut_units(text, statement_unit, split) for text in dict.fromkeys(statements)}
         pairs = list(zip(sources, statements, strict=True))
         compared = dict.fromkeys(
             (unit, claim)
@@ -116,10 +119,10 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
             for unit in read[source].kept
             for claim in claimed[statement].kept
         )
-        found = self.model.table([unit for unit, _ in compared], [claim for _, claim in compared])
+        table = self.model.table([unit for unit, _ in compared], [claim for _, claim in compared])
         pieces = {piece for units in (*read.values(), *claimed.values()) for side in units for piece in side}
         sizes = {piece: len(ids) for piece, ids in self.tokens.texts.ids(sorted(pieces)).items()}
-        passes = images.Passes(compared, found, self.labels, sizes)
+        passes = images.Passes(compared, table, self.labels, sizes)
         return [passes.image(pair, read[pair[0]], claimed[pair[1]]) for pair in pairs]
 
     def explain(self, source: str, statement: str) -> list[Span]:
@@ -127,9 +130,9 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
         (image,) = self.observe([source], [statement])
         if image.status is not Status.OK:
             return []
-        one, other = self._granularities
-        units = images.cut_units(source, one, self.splitter.split, images.MOST_SOURCE_UNITS).kept
-        claims = images.cut_units(statement, other, self.splitter.split).kept
+        source_unit, statement_unit = self._granularities
+        units = images.cut_units(source, source_unit, self.splitter.split, images.MOST_SOURCE_UNITS).kept
+        claims = images.cut_units(statement, statement_unit, self.splitter.split).kept
         values = image.values.astype(np.float64)
         return best_pieces(source, statement, units, claims[: self.most_claims], values[0] - values[1])
 
@@ -148,8 +151,8 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
 
     @property
     def _granularities(self) -> tuple[str, str]:
-        one, _, other = self.options.granularity.partition("-")
-        return one, other or one
+        source_unit, _, statement_unit = self.options.granularity.partition("-")
+        return source_unit, statement_unit or source_unit
 
     def _answer(self, image: images.NLIImage) -> PairScore:
         if image.status is not Status.OK and not self.options.fallback:

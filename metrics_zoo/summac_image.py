@@ -150,16 +150,16 @@ def label_order(config: Mapping[str, Any], wish: str) -> Order:
     read = (places[0], places[1], places[2]) if len(labels) == 3 and places.keys() == {0, 1, 2} else None
     table = next((model.order for name, model in MODELS.items() if wish in (name, model.hub_id)), None)
     generic = all(label.startswith("LABEL_") for label in labels.values())
-    said = ", ".join(f"{number} {label}" for number, label in sorted(labels.items())) or "none"
+    named = ", ".join(f"{number} {label}" for number, label in sorted(labels.items())) or "none"
     order = read or (table if generic else None)
     if order is None:
         raise UserError(
-            f"The labels of {wish} ({said}) are not entailment, contradiction and neutral: SummaC needs a three-way "
+            f"The labels of {wish} ({named}) are not entailment, contradiction and neutral: SummaC needs a three-way "
             f"NLI model, such as {', '.join(MODELS)}."
         )
     if read and table and read != table:
         raise UserError(
-            f"The labels of {wish} ({said}) are not in the order of the published model: fetch it again, or say with "
+            f"The labels of {wish} ({named}) are not in the order of the published model: fetch it again, or say with "
             "the option 'model' which other model the folder holds."
         )
     return order
@@ -186,11 +186,11 @@ class Passes:
     """The model's answers, looked up by the two units of each pass."""
 
     def __init__(
-        self, compared: Iterable[tuple[str, str]], found: LogitTable, labels: Order, sizes: Mapping[str, int]
+        self, compared: Iterable[tuple[str, str]], table: LogitTable, labels: Order, sizes: Mapping[str, int]
     ) -> None:
         self._row = {pair: row for row, pair in enumerate(compared)}
-        self._probabilities = found.values.softmax(-1).numpy()[:, list(labels) if self._row else []]
-        self._cut = np.array(found.cut, dtype=np.int64)
+        self._probabilities = table.values.softmax(-1).numpy()[:, list(labels) if self._row else []]
+        self._cut = np.array(table.cut, dtype=np.int64)
         self._sizes = sizes
 
     def image(self, pair: tuple[str, str], read: Units, claimed: Units) -> NLIImage:
@@ -267,18 +267,18 @@ def check_bins(wish: str) -> str:
     return wish
 
 
-def find_convolution(given: Path | None, bins: str, nli_labels: str) -> Convolution:
+def find_convolution(file: Path | None, bins: str, nli_labels: str) -> Convolution:
     """The layers in the file `given`, else the published ones, fetched if need be.
 
     Raises `UserError` when there is no such file, when it holds no such layers, or layers for other bins or labels.
     """
-    if given is None and (bins, nli_labels) != ("percentile", "e"):
+    if file is None and (bins, nli_labels) != ("percentile", "e"):
         raise UserError(
             f"The published layers of summac-conv are for bins=percentile and nli_labels=e, not {bins} and "
             f"{nli_labels}: name a file of your own with conv_weights, or leave both options out."
         )
     by_hand = f"Or put {URL.rpartition('/')[2]} into a folder, and name it with the metric's option conv_weights."
-    path = given or fetch_file(URL, SHA256, _SIZE, by_hand)
+    path = file or fetch_file(URL, SHA256, _SIZE, by_hand)
     if not path.is_file():
         raise UserError(f"There is no file {path}: name one with conv_weights, or leave it out for the published one.")
     layers = _load(path)
@@ -289,11 +289,11 @@ def find_convolution(given: Path | None, bins: str, nli_labels: str) -> Convolut
         "layer_final.weight": (2, 3),
         "layer_final.bias": (2,),
     }
-    found = {name: tuple(layer.shape) for name, layer in layers.items()}
-    if found != wanted:
+    shapes = {name: tuple(layer.shape) for name, layer in layers.items()}
+    if shapes != wanted:
         raise UserError(
             f"{path} does not hold the layers of summac-conv for bins={bins} and nli_labels={nli_labels}: it has "
-            f"{found or 'no tensors'}, wanted is {wanted}."
+            f"{shapes or 'no tensors'}, wanted is {wanted}."
         )
     return Convolution(
         edges,

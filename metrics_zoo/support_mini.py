@@ -182,10 +182,10 @@ class SupportModel:
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """The content words of a statement with how far they are covered, and the words of the cover they are like."""
-        read, asked = self.read_source(source), self.read_statement(statement)
-        shares, cover, _ = self._match(read, asked)
+        read, claim = self.read_source(source), self.read_statement(statement)
+        shares, cover, _ = self._match(read, claim)
         places = sentence_places(source)
-        numbers = {word: number for number, word in enumerate(asked.words)}
+        numbers = {word: number for number, word in enumerate(claim.words)}
         spans = [
             Span("statement", *place.span(), float(cover.words[number]), number)
             for place in WORD.finditer(statement)
@@ -195,7 +195,7 @@ class SupportModel:
             covered = float(cover.words[number])
             best = next(sentence for sentence in cover.picked if shares[number, sentence] == covered)
             words = list(WORD.finditer(source, *places[best]))
-            alike = self._shares(asked, asked.vectors @ self._vectors([word.group().lower() for word in words]).T)
+            alike = self._shares(claim, claim.vectors @ self._vectors([word.group().lower() for word in words]).T)
             spans += [
                 Span("source", *word.span(), covered, number)
                 for word, share in zip(words, alike[number].tolist(), strict=True)
@@ -237,23 +237,23 @@ class SupportModel:
         unknown = self._pieces[_UNKNOWN]
         letters = unicodedata.normalize("NFD", word.lower())
         plain = "".join(letter for letter in letters if unicodedata.category(letter) != "Mn")
-        found: list[int] = []
+        numbers: list[int] = []
         for part in _WORD_PART.findall(plain):
-            found += self._split_part(part) or [unknown]
-        return found or [unknown]
+            numbers += self._split_part(part) or [unknown]
+        return numbers or [unknown]
 
     def _split_part(self, part: str) -> list[int]:
-        found, start = [], 0
+        numbers, start = [], 0
         while start < len(part):
             for end in range(min(len(part), start + self._longest), start, -1):
                 number = self._pieces.get(("##" if start else "") + part[start:end])
                 if number is not None:
-                    found.append(number)
+                    numbers.append(number)
                     start = end
                     break
             else:
                 return []
-        return found
+        return numbers
 
 
 def chance(features: Sequence[float], head: Floats) -> float:
@@ -272,10 +272,10 @@ def load_model() -> SupportModel:
         content = FILE.read_bytes()
     except OSError as error:
         raise UserError(f"The parameters of support-mini cannot be read ({error}): install metaeval again.") from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != SHA256:
+    sha256 = hashlib.sha256(content).hexdigest()
+    if sha256 != SHA256:
         raise UserError(
-            f"{FILE} is not the file that metaeval ships (SHA-256 {found}, expected {SHA256}): install metaeval again."
+            f"{FILE} is not the file that metaeval ships (SHA-256 {sha256}, expected {SHA256}): install metaeval again."
         )
     return SupportModel(content)
 
@@ -342,5 +342,5 @@ class SupportMini(Metric):
         tokens = sum(map(len, source.sentences)) + len(statement.tokens)
         if not statement.tokens:
             return PairScore(None, Status.EMPTY, tokens)
-        found = model.judge(source, statement)
-        return PairScore(getattr(found, self.options.score), tokens=tokens)
+        support = model.judge(source, statement)
+        return PairScore(getattr(support, self.options.score), tokens=tokens)

@@ -76,8 +76,10 @@ def windows_of(source: str) -> list[Window]:
         packed[-1].append((start, end))
         room -= words
     return [
-        Window(source[own[0][0] : own[-1][1]], [(start - own[0][0], end - own[0][0]) for start, end in own])
-        for own in packed
+        Window(
+            source[places[0][0] : places[-1][1]], [(start - places[0][0], end - places[0][0]) for start, end in places]
+        )
+        for places in packed
     ]
 
 
@@ -129,13 +131,13 @@ class SupportMiniLM(MiniLMMetric):
         """Match pairs; each source is read and encoded once."""
         model = load_model()
         windows = {source: windows_of(source) for source in dict.fromkeys(sources)}
-        found = self.texts.read([*statements, *(one.text for own in windows.values() for one in own)])
-        places = {text: self.texts.encoder.places(text)[1:-1] for text in found}
+        texts = self.texts.read([*statements, *(window.text for part in windows.values() for window in part)])
+        places = {text: self.texts.encoder.places(text)[1:-1] for text in texts}
         read_sources = {source: model.read_source(source) for source in windows}
         read_statements = {text: model.read_statement(text) for text in dict.fromkeys(statements)}
         return [
             self._observe(
-                Matched(found, places),
+                Matched(texts, places),
                 windows[source],
                 statement,
                 read_statements[statement],
@@ -152,8 +154,8 @@ class SupportMiniLM(MiniLMMetric):
         tokens, cut = sum(item.tokens for item in read), sum(item.cut for item in read)
         if not statement.tokens:
             return Observed(None, tokens, cut)
-        own = *matched.match(windows, text, statement), *(cover[name] for name in FEATURES[3:])
-        return Observed(own, tokens, cut)
+        features = *matched.match(windows, text, statement), *(cover[name] for name in FEATURES[3:])
+        return Observed(features, tokens, cut)
 
     def judge(self, observations: Sequence[Observed]) -> list[PairScore]:
         """Answers; a statement without words is EMPTY."""

@@ -41,8 +41,8 @@ class T5Metric(LoadedModelMetric):
         from metaeval.scoring.backends.seq2seq import Seq2Seq, lighten
 
         self.check_vocabulary()
-        found, options = self.model_folder, self.options
-        model = load_model(AutoModelForSeq2SeqLM, found, options.dtype, self.device, change=lighten)
+        files, options = self.model_folder, self.options
+        model = load_model(AutoModelForSeq2SeqLM, files, options.dtype, self.device, change=lighten)
         return Seq2Seq(model, self.batch_tokens, self.device)
 
     def check_vocabulary(self) -> None:
@@ -85,8 +85,8 @@ def ask_prompts(
         Status.EMPTY if not statement.strip() else Status.OK if prompt.ids else Status.TOO_LONG
         for prompt, statement in zip(prompts, statements, strict=True)
     ]
-    said = iter(ask([prompt.ids for prompt, status in zip(prompts, statuses, strict=True) if status is Status.OK]))
+    answers = iter(ask([prompt.ids for prompt, status in zip(prompts, statuses, strict=True) if status is Status.OK]))
     return [
-        (prompt, status, next(said) if status is Status.OK else None)
+        (prompt, status, next(answers) if status is Status.OK else None)
         for prompt, status in zip(prompts, statuses, strict=True)
     ]

@@ -184,10 +184,10 @@ class Worker(Metric):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Send a block, and wait until each of its pairs is answered."""
         _ = self.hello
-        asked = [number for number, statement in enumerate(statements) if statement.strip()]
+        places = [number for number, statement in enumerate(statements) if statement.strip()]
         answers = [PairScore(None, Status.EMPTY)] * len(statements)
-        first, self._asked = self._asked, self._asked + len(asked)
-        waiting = dict(zip(range(first, self._asked), asked, strict=True))
+        first, self._asked = self._asked, self._asked + len(places)
+        waiting = dict(zip(range(first, self._asked), places, strict=True))
         lines = [
             json.dumps({"id": number, "source": sources[place], "statement": statements[place]})
             for number, place in waiting.items()
@@ -195,7 +195,7 @@ class Worker(Metric):
         if lines:
             self._process.send([*lines, ""])
         while waiting:
-            answer = self._line(Answer, f"with {len(waiting)} of {len(asked)} pairs unanswered")
+            answer = self._line(Answer, f"with {len(waiting)} of {len(places)} pairs unanswered")
             if answer.id not in waiting:
                 what = "answered pair {} twice" if 0 <= answer.id < self._asked else "answered pair {}, never asked"
                 self._fail(what.format(answer.id), "an answer has the id of its pair")
@@ -237,12 +237,12 @@ class Worker(Metric):
             self._fail(f"wrote {line[:120]!r} ({about})", advice)
 
     def _fail(self, what: str, advice: str = "") -> NoReturn:
-        said = self._process.log()
+        log = self._process.log()
         self._process.stop()
-        said = self._process.log() or said
+        log = self._process.log() or log
         parts = [f"The worker {self.options.command!r} {what.rstrip('.')}."]
         if advice:
             parts.append(f"{advice[0].upper()}{advice[1:]}.")
-        if advice and said:  # a worker that says itself what is wrong has no more to say
-            parts.append(f"Its last line on standard error: {said[-1]}")
+        if advice and log:  # a worker that says itself what is wrong has no more to say
+            parts.append(f"Its last line on standard error: {log[-1]}")
         raise UserError(" ".join(parts))

@@ -159,16 +159,16 @@ def compared(verified: Verified, official: Metric, package: str) -> OfficialComp
     Where we give a status, the official code may give a number that means nothing: those pairs are not compared.
     """
     answers = score_pairs(official, [(canary.source, canary.statement) for canary in verified.canaries]).answers
-    ours = [(one, other) for one, other in zip(verified.batched, answers, strict=True) if one.score is not None]
-    largest = max((difference(one, other) for one, other in ours), default=0.0)
-    return OfficialComparison(package, answers, len(ours), largest)
+    scored = [(ours, theirs) for ours, theirs in zip(verified.batched, answers, strict=True) if ours.score is not None]
+    largest = max((difference(ours, theirs) for ours, theirs in scored), default=0.0)
+    return OfficialComparison(package, answers, len(scored), largest)
 
 
-def difference(one: PairScore, other: PairScore) -> float:
+def difference(ours: PairScore, theirs: PairScore) -> float:
     """The difference of two answers for a pair; 0 where neither is a score."""
-    if one.score is None or other.score is None:
-        return 0.0 if one.score is other.score else float("inf")
-    return abs(one.score - other.score)
+    if ours.score is None or theirs.score is None:
+        return 0.0 if ours.score is theirs.score else float("inf")
+    return abs(ours.score - theirs.score)
 
 
 def _company(pairs: Sequence[Texts]) -> list[Texts]:

@@ -35,8 +35,8 @@ def statement_only(rows: Sequence[UnitRow]) -> Values:
     order = sorted(statements)
     target = _mean_levels(rows)
     features = np.zeros((len(order), _FEATURES))
-    for own, key in zip(features, order, strict=True):
-        own[[crc32(word.encode()) % _FEATURES for word in re.findall(r"\w+", statements[key].statement.lower())]] = 1.0
+    for row, key in zip(features, order, strict=True):
+        row[[crc32(word.encode()) % _FEATURES for word in re.findall(r"\w+", statements[key].statement.lower())]] = 1.0
     goal = np.array([target.get(key, np.nan) for key in order])
     fold = np.array([int(_unit_hash(statements[key].group) * _FOLDS) for key in order])
     predicted = np.zeros(len(order))
@@ -106,17 +106,17 @@ def rated_controls(rows: RatingColumns) -> dict[str, Values]:
     Length where every text is known, and `system` where the systems repeat.
     """
     n, gold, system, counts = len(rows), rows.gold, rows.system.codes, rows.system.counts
-    made = {"constant": np.ones(n), "random": np.fromiter(map(_unit_hash, values_of(rows.id)), np.float64, n)}
-    made |= {"oracle": gold, "inverted oracle": -gold}
+    scores = {"constant": np.ones(n), "random": np.fromiter(map(_unit_hash, values_of(rows.id)), np.float64, n)}
+    scores |= {"oracle": gold, "inverted oracle": -gold}
     if not rows.text.has(""):
-        made["statement length"] = np.fromiter((len(text.split()) for text in rows.text), np.float64, n)
+        scores["statement length"] = np.fromiter((len(text.split()) for text in rows.text), np.float64, n)
     if rows.system.n_used > 1 and not rows.system.has("") and counts[counts > 0].min() > 1:
         # What is known of a text from its system alone: the mean rating of that system's texts, this one included.
         # Leaving the text itself out would order the texts of one system against their own ratings.
         order = np.lexsort((gold, system))  # sums of floats end in the same digit whatever the order of the file
         totals = np.bincount(system[order], gold[order], minlength=counts.size)
-        made["system"] = totals[system] / counts[system]
-    return made
+        scores["system"] = totals[system] / counts[system]
+    return scores
 
 
 GOLD_CONTROLS = frozenset({"oracle", "inverted oracle"})

@@ -91,12 +91,12 @@ def score_jointly(
     if min(stored) < len(unique):
         with claims_beside(store.path if store else None) as claims:
             job = _Job(shares, unique, store, claims)
-            told = -1
+            reported = -1
             for _ in job.run(make_plan(unique, metrics[0].block_tokens).blocks, execute or Work(metrics).run):
                 done = min(len(share.answers) for share in shares)
-                if progress and not told == done == len(unique):
+                if progress and not reported == done == len(unique):
                     progress(done, len(unique))
-                told = done
+                reported = done
     return [
         Scored([share.answers[key] for key in keys], share.identity, len(unique), share.computed) for share in shares
     ]
@@ -187,7 +187,7 @@ class _Job:
         """Store a block's answers for each metric that it was scored for. What a metric has of it stays as it is."""
         for number, answers in zip(done.task.wanted, done.answers, strict=True):
             share = self.shares[number]
-            new = {key: one for key, one in zip(done.task.keys, answers, strict=True) if key not in share.answers}
+            new = {key: answer for key, answer in zip(done.task.keys, answers, strict=True) if key not in share.answers}
             if self.store:
                 self.store.put(share.identity, new.items())
             share.answers.update(new)

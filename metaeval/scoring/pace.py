@@ -39,8 +39,8 @@ def tokens_of(sources: Iterable[str], statements: Iterable[str]) -> int:
 
 def device_of(metric: Metric) -> str:
     """The model of the device that a metric computes on, in words."""
-    asked = getattr(metric.options, "device", "cpu")
-    device = asked if asked == "cpu" else pick_device(asked)
+    wish = getattr(metric.options, "device", "cpu")
+    device = wish if wish == "cpu" else pick_device(wish)
     if device.startswith("cuda"):
         import torch
 
@@ -83,8 +83,8 @@ def timed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices
 def known_pace(metric: Metric) -> ScoringPace | None:
     """The pace that was measured last on this machine, of this metric with its options; None where none was."""
     try:
-        found = read_object(_path())[_key(metric, device := device_of(metric))]
-        pace = ScoringPace(int(found["tokens"]), float(found["seconds"]), device)
+        entry = read_object(_path())[_key(metric, device := device_of(metric))]
+        pace = ScoringPace(int(entry["tokens"]), float(entry["seconds"]), device)
     except (UserError, KeyError, TypeError, ValueError):
         return None
     return pace if pace.tokens > 0 and pace.seconds > 0 else None
@@ -102,5 +102,5 @@ def _keep(metrics: Sequence[Metric], tokens: int, seconds: float) -> None:
     """Write it down, where it is not known from longer."""
     known = [(metric, known_pace(metric)) for metric in metrics]
     new = [metric for metric, before in known if before is None or seconds >= min(before.seconds, _ENOUGH)]
-    found = {"tokens": tokens, "seconds": round(seconds, 6)}
-    remember(_path(), {_key(metric, device_of(metric)): found for metric in new})
+    pace = {"tokens": tokens, "seconds": round(seconds, 6)}
+    remember(_path(), {_key(metric, device_of(metric)): pace for metric in new})

@@ -65,11 +65,11 @@ class ScoreFile:
     @property
     def direction(self) -> Literal[1, -1]:
         """1 where a higher score is more support, as the manifest says; `UserError` for anything but 1 and -1."""
-        given = self.manifest.get("direction", 1)
-        if given not in (1, -1):
+        direction = self.manifest.get("direction", 1)
+        if direction not in (1, -1):
             where = manifest_path(self.path)
-            raise UserError(f"{where}: direction is {given!r}; allowed: 1 (a higher score is more support) or -1.")
-        return 1 if given == 1 else -1
+            raise UserError(f"{where}: direction is {direction!r}; allowed: 1 (a higher score is more support) or -1.")
+        return 1 if direction == 1 else -1
 
     def signed(self, content: str) -> dict[str, object]:
         """What a signature says of these scores; content: the hash of the file."""
@@ -163,29 +163,31 @@ def scores_of(
     manifest: Mapping[str, Any] | None = None,
 ) -> Iterator[ScoreFile]:
     """The scores of a table, by metric. Arguments and errors as those of `read_scores`."""
-    given = dict(columns or {})
-    found = table.find(data_tables.SCORE_ROLES, given)
-    if "pair_id" not in found:
+    headings = dict(columns or {})
+    roles = table.find(data_tables.SCORE_ROLES, headings)
+    if "pair_id" not in roles:
         raise _lacking(path, "pair_id", table)
-    if found["pair_id"] != given.get("pair_id", "pair_id"):
-        _log.warning("%s: pair_id is read from the column %r.", path, found["pair_id"])
-    if "score" in found:
-        usual = found["score"].casefold() in data_tables.SCORE_ROLES["score"]
-        if found["score"] != given.get("score", "score"):
-            _log.warning("%s: score is read from the column %r.", path, found["score"])
-        yield ScoreFile(path, _answers(_fields(table, found)), manifest or {}, "" if usual else found["score"])
+    if roles["pair_id"] != headings.get("pair_id", "pair_id"):
+        _log.warning("%s: pair_id is read from the column %r.", path, roles["pair_id"])
+    if "score" in roles:
+        usual = roles["score"].casefold() in data_tables.SCORE_ROLES["score"]
+        if roles["score"] != headings.get("score", "score"):
+            _log.warning("%s: score is read from the column %r.", path, roles["score"])
+        yield ScoreFile(path, _answers(_fields(table, roles)), manifest or {}, "" if usual else roles["score"])
         return
-    taken = {*found.values(), *(one for one in table.headings if one.casefold() in NO_SCORES)}
-    rest = [one for one in table.headings if one not in taken]
-    for one in rest:
-        table.check_numbers(one)
+    taken = {*roles.values(), *(heading for heading in table.headings if heading.casefold() in NO_SCORES)}
+    rest = [heading for heading in table.headings if heading not in taken]
+    for heading in rest:
+        table.check_numbers(heading)
     odd = [
-        f"{shown(one)}: {row.where} holds text" for one in rest if (row := table.odd_cell(one, data_tables.is_finite))
+        f"{shown(heading)}: {row.where} holds text"
+        for heading in rest
+        if (row := table.odd_cell(heading, data_tables.is_finite))
     ]
-    for one in rest:
-        if row := table.unread_number(one):
-            raise row.wrong(one, f"is {shown(row.text(one), 40)}: {data_tables.PLAIN_NUMBERS}")
-    metrics = [one for one in rest if table.is_numbers(one)]
+    for heading in rest:
+        if row := table.unread_number(heading):
+            raise row.wrong(heading, f"is {shown(row.text(heading), 40)}: {data_tables.PLAIN_NUMBERS}")
+    metrics = [heading for heading in rest if table.is_numbers(heading)]
     if not metrics:
         raise _lacking(path, "score", table)
     but = f" (not {'; '.join(odd)})" if odd else ""
@@ -193,7 +195,7 @@ def scores_of(
         "%s: each column of numbers is read as a metric's scores: %s%s.", path, ", ".join(map(repr, metrics)), but
     )
     for metric in metrics:
-        fields = _fields(table, {"pair_id": found["pair_id"], "score": metric})
+        fields = _fields(table, {"pair_id": roles["pair_id"], "score": metric})
         yield ScoreFile(path, _answers(fields), manifest or {}, metric)
 
 

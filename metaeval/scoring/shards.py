@@ -81,7 +81,7 @@ class PlanNote(_File):
         return (
             window is None
             or not self.windows
-            or any(one.table == window.table and set(window.numbers) <= set(one.numbers) for one in self.windows)
+            or any(noted.table == window.table and set(window.numbers) <= set(noted.numbers) for noted in self.windows)
         )
 
 
@@ -113,9 +113,9 @@ def plan_folder(folder: Path, identity: Mapping[str, Any], plan: Plan) -> Path:
 def write_note(place: Path, note: PlanNote) -> None:
     """Write plan.json; every task of a plan writes the same. The windows that it names already stay in it."""
     windows: dict[str, WindowNote] = {}
-    for one in (*(read_note(place).windows if (place / NOTE).is_file() else ()), *note.windows):
-        known = windows[one.table].numbers if one.table in windows else []
-        windows[one.table] = one.model_copy(update={"numbers": sorted({*known, *one.numbers})})
+    for window in (*(read_note(place).windows if (place / NOTE).is_file() else ()), *note.windows):
+        known = windows[window.table].numbers if window.table in windows else []
+        windows[window.table] = window.model_copy(update={"numbers": sorted({*known, *window.numbers})})
     note = note.model_copy(update={"windows": list(windows.values())})
     values = note.model_dump(exclude=None if windows else {"windows"})
     write_text(place / NOTE, json.dumps(values, indent=1, sort_keys=True) + "\n", update=True)
@@ -132,12 +132,12 @@ def read_note(place: Path) -> PlanNote:
 
 def plans(folder: Path) -> list[Path]:
     """The folders of plans, in the order of their names; `UserError` where there is none."""
-    found = sorted(path.parent for path in folder.glob(f"*/*/{NOTE}"))
-    if not found:
+    folders = sorted(path.parent for path in folder.glob(f"*/*/{NOTE}"))
+    if not folders:
         raise UserError(
             f"{folder} holds no shards: 'metaeval score --shard 0/8 -o {folder}' writes the first of eight."
         )
-    return found
+    return folders
 
 
 class PartWriter:
@@ -184,12 +184,14 @@ class PartWriter:
             "status": pyarrow.array([str(answer.status) for answer in answers]).dictionary_encode(),
             "tokens": pyarrow.array([answer.tokens for answer in answers], pyarrow.int32()),
             "cut": pyarrow.array([answer.cut for answer in answers], pyarrow.int32()),
-            "block": pyarrow.array([block.number for block, own in blocks for _ in own], pyarrow.int32()),
+            "block": pyarrow.array(
+                [block.number for block, block_answers in blocks for _ in block_answers], pyarrow.int32()
+            ),
         }
         note = self._note.model_copy(update={"blocks": noted})
         table = pyarrow.table(columns).replace_schema_metadata({_KEY: json.dumps(note.model_dump()).encode()})
-        own = blake2b("".join(one.id for one in noted).encode(), digest_size=4).hexdigest()
-        path = self._place / f"part-{noted[0].number:06}-{noted[-1].number:06}-{own}.parquet"
+        digest = blake2b("".join(block.id for block in noted).encode(), digest_size=4).hexdigest()
+        path = self._place / f"part-{noted[0].number:06}-{noted[-1].number:06}-{digest}.parquet"
         with atomic_write(path) as file:
             pyarrow.parquet.write_table(table, file, compression="zstd")
         self._blocks, self._rows = [], 0
@@ -200,16 +202,16 @@ def part_notes(place: Path) -> dict[Path, PartNote]:
 
     Raises `UserError` for a file that is no part, and for one of another metric or plan.
     """
-    found = {}
+    note_by_path = {}
     for path in sorted(place.glob("part-*.parquet")):
         try:
             values = reading.parse_json(reading.parquet_metadata(path)[_KEY].decode("utf-8"))
         except (UserError, KeyError, UnicodeDecodeError, reading.MalformedError) as error:
             raise _broken(path) from error
-        found[path] = note = _checked(PartNote, values, path)
+        note_by_path[path] = note = _checked(PartNote, values, path)
         if (note.identity[:16], note.plan[:16]) != (place.parent.name, place.name):
             raise UserError(f"{path} belongs to another metric or plan than its folder: move it out.")
-    return found
+    return note_by_path
 
 
 def read_part(path: Path, note: PartNote) -> Iterator[tuple[PartBlock, list[PartRow]]]:
@@ -219,11 +221,11 @@ def read_part(path: Path, note: PartNote) -> Iterator[tuple[PartBlock, list[Part
         rows: list[PartRow] = list(zip(*columns, strict=True))
         first = 0
         for block in note.blocks:
-            own = rows[first : first + block.rows]
+            block_rows = rows[first : first + block.rows]
             first += block.rows
-            if TextBlock(block.number, tuple(row[0] for row in own)).id != block.id:
+            if TextBlock(block.number, tuple(row[0] for row in block_rows)).id != block.id:
                 raise _broken(path)
-            yield block, own
+            yield block, block_rows
     except (UserError, TypeError) as error:
         raise _broken(path) from error
     if first != len(rows):
@@ -312,22 +314,22 @@ def shard_states(folder: Path) -> list[PlanState]:
     notes = {place: read_note(place) for place in plans(folder)}
     begun: dict[tuple[str, str], set[int]] = {}
     for place, note in notes.items():
-        for one in note.windows:
-            begun.setdefault((place.parent.name, one.table), set()).update(one.numbers)
-    found = []
+        for window in note.windows:
+            begun.setdefault((place.parent.name, window.table), set()).update(window.numbers)
+    states = []
     for place, note in notes.items():
         parts = part_notes(place).values()
         blocks = {block.number: block for part in parts for block in part.blocks}
         missing = [number for number in range(note.blocks) if number not in blocks]
         unbegun = [
-            one.model_copy(update={"numbers": sorted(left)})
-            for one in note.windows
-            if (left := set(range(one.of)) - begun[place.parent.name, one.table])
+            window.model_copy(update={"numbers": sorted(left)})
+            for window in note.windows
+            if (left := set(range(window.of)) - begun[place.parent.name, window.table])
         ]
-        rows, failed = sum(one.rows for one in blocks.values()), sum(one.failed for one in blocks.values())
+        rows, failed = sum(block.rows for block in blocks.values()), sum(block.failed for block in blocks.values())
         devices = sorted({part.device for part in parts})
-        found.append(PlanState(place, note, missing, unbegun, rows, failed, devices))
-    return found
+        states.append(PlanState(place, note, missing, unbegun, rows, failed, devices))
+    return states
 
 
 @dataclass(frozen=True)
@@ -355,7 +357,7 @@ def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
     for places in by_metric.values():
         _check_overlaps(places)
     for places in by_metric.values():
-        numbers = {place: [one for note in read_note(place).windows for one in note.numbers] for place in places}
+        numbers = {place: [number for note in read_note(place).windows for number in note.numbers] for place in places}
         # Of a pair that stands in several windows, the first one's score is kept.
         places.sort(key=lambda place: min(numbers[place], default=0))
         note, counts, devices = read_note(places[0]), Counter[str](), set[str]()
@@ -372,7 +374,7 @@ def _batches(places: Sequence[Path], devices: set[str]) -> Iterator[list[PartRow
     for place in places:
         for path, part in part_notes(place).items():
             devices.add(part.device)
-            rows += [row for _, own in read_part(path, part) for row in own]
+            rows += [row for _, block_rows in read_part(path, part) for row in block_rows]
             if len(rows) >= _BATCH:
                 yield rows
                 rows = []
@@ -395,7 +397,7 @@ def _check_overlaps(places: Sequence[Path]) -> None:
 
     Rows are read only where something is there twice.
     """
-    jobs = {place: {one.table for one in read_note(place).windows} or {str(place)} for place in places}
+    jobs = {place: {window.table for window in read_note(place).windows} or {str(place)} for place in places}
     several = not set.intersection(*jobs.values())
     seen: dict[bytes, tuple[Path, PartRow]] = {}
     for place in places:
@@ -408,11 +410,11 @@ def _check_overlaps(places: Sequence[Path]) -> None:
                 continue
             for block, rows in read_part(path, part):
                 for row in rows if several or times[block.number] > 1 else ():
-                    other, found = seen.setdefault(row[0], (path, row))
+                    other, first_row = seen.setdefault(row[0], (path, row))
                     if other.parent != place and jobs[other.parent] & jobs[place]:
                         continue
-                    if found != row and Status.FAILED not in (found[2], row[2]):
+                    if first_row != row and Status.FAILED not in (first_row[2], row[2]):
                         raise UserError(
-                            f"{other} and {path} give one pair different scores ({found[1]} and {row[1]}), as two "
+                            f"{other} and {path} give one pair different scores ({first_row[1]} and {row[1]}), as two "
                             "models of device or two plans do: move one of the two folders or files away."
                         )

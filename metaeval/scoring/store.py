@@ -107,19 +107,19 @@ class ScoreStore(Database):
                 "WHERE metric = (SELECT id FROM metrics WHERE key = ?)",
                 (key,),
             )
-            found, stored = {}, 0
+            answer_by_key, stored = {}, 0
             for pair, *answer, known in rows:  # one at a time: a list of all would be most of the memory
                 stored += 1
                 if known is not None and row_checksum(key, pair, *answer) == known:
                     score, status, tokens, cut = answer
-                    found[pair] = PairScore(score, Status(status), tokens, cut)
-        if damaged := stored - len(found):
+                    answer_by_key[pair] = PairScore(score, Status(status), tokens, cut)
+        if damaged := stored - len(answer_by_key):
             _log.warning(
                 "Score store %s: %s of %s stored scores of %s are damaged (they do not match their checksums), and are "
                 "scored again.",
                 *(self.path, f"{damaged:,}", f"{stored:,}", identity.get("name", "a metric")),
             )
-        return found
+        return answer_by_key
 
     def put(self, identity: Mapping[str, Any], answers: Iterable[tuple[bytes, PairScore]]) -> None:
         """Store a block of answers, all or none. Failed pairs are not kept, so that the next run tries them again."""

@@ -67,8 +67,8 @@ def run_batches(
     lengths = [length(item) for item in items]
     batches = list(length_batches(lengths, budget, least_waste(device) if waste is None else waste))
     answers = side_by_side([[items[number] for number in batch] for batch in batches], forward, device)
-    found = dict(chain.from_iterable(zip(*both, strict=True) for both in zip(batches, answers, strict=True)))
-    return [found[number] for number in range(len(items))]
+    answer_by_number = dict(chain.from_iterable(zip(*both, strict=True) for both in zip(batches, answers, strict=True)))
+    return [answer_by_number[number] for number in range(len(items))]
 
 
 def side_by_side(

@@ -150,14 +150,14 @@ def _cached(checkpoint: Checkpoint) -> ModelFolder | None:
     # Not snapshot_download(local_files_only=True): it refuses a snapshot that lacks files which nothing here reads.
     name = (checkpoint.files or ("config.json",))[0]
     try:
-        found = try_to_load_from_cache(checkpoint.hub_id, name, revision=checkpoint.revision)
+        config_path = try_to_load_from_cache(checkpoint.hub_id, name, revision=checkpoint.revision)
     except HFValidationError as error:
         raise UserError(
             f"{checkpoint.hub_id!r} is not a model id: give one as on the hub, ORGANISATION/NAME."
         ) from error
-    if not isinstance(found, str):
+    if not isinstance(config_path, str):
         return None
-    folder = Path(found.removesuffix(name))
+    folder = Path(config_path.removesuffix(name))
     try:
         return _complete(checkpoint, folder)
     except UserError:
@@ -224,9 +224,9 @@ def _sha256(path: Path) -> str:
             return str(remembered["sha256"])
     except (UserError, KeyError, TypeError, AttributeError):
         pass  # nothing is remembered, or an earlier version wrote it
-    found = sha256_file(real)
-    remember(_hashes_path(), {str(real): {"seen": seen, "sha256": found}})
-    return found
+    sha256 = sha256_file(real)
+    remember(_hashes_path(), {str(real): {"seen": seen, "sha256": sha256}})
+    return sha256
 
 
 def _sample(path: Path, size: int) -> str:
@@ -245,7 +245,7 @@ def remember(path: Path, more: Mapping[str, Any]) -> None:
         known = read_object(path)
     except UserError:
         known = {}
-    kept = {name: one for name, one in known.items() if isinstance(one, dict)}
+    kept = {name: note for name, note in known.items() if isinstance(note, dict)}
     with suppress(UserError):
         write_text(path, json.dumps({**kept, **more}, indent=1, sort_keys=True), update=True)
 

@@ -49,8 +49,8 @@ def first_token_only(model: Model) -> Model:
         ) -> tuple[torch.Tensor, None]:
             first = states[:, :1]
             query = self.query(first).view(len(states), self.heads, -1)
-            asked = torch.einsum("thd,hdw->thw", query * query.shape[-1] ** -0.5, self.keys)
-            scores = asked @ states.mT  # (texts, heads, tokens)
+            queries = torch.einsum("thd,hdw->thw", query * query.shape[-1] ** -0.5, self.keys)
+            scores = queries @ states.mT  # (texts, heads, tokens)
             if attention_mask is not None:
                 mask = attention_mask[:, 0, :1]
                 scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
@@ -101,22 +101,22 @@ class PairClassifier:
         """Classify pairs, in order, as one table."""
         import torch
 
-        asked = list(zip(firsts, seconds, strict=True))
-        places = {pair: place for place, pair in enumerate(dict.fromkeys(asked))}
+        pairs = list(zip(firsts, seconds, strict=True))
+        places = {pair: place for place, pair in enumerate(dict.fromkeys(pairs))}
         if not places:
             return LogitTable(torch.empty(0, 0), [], [])
-        inputs = self.tokens.encode([one for one, _ in places], [other for _, other in places])
+        inputs = self.tokens.encode([first for first, _ in places], [second for _, second in places])
         budget, device = self._batch_tokens, self._device
         rows = run_batches(inputs, lambda pair: len(pair.ids), self._forward, budget, device)
-        order = [places[pair] for pair in asked]
+        order = [places[pair] for pair in pairs]
         return LogitTable(
             torch.stack(rows)[order], [inputs[place].tokens for place in order], [inputs[place].cut for place in order]
         )
 
     def _forward(self, pairs: list[PairIds]) -> Sequence[torch.Tensor]:
         ids, mask = pad([pair.ids for pair in pairs], self._pad, self._device)
-        given = {"input_ids": ids, "attention_mask": mask}
+        inputs = {"input_ids": ids, "attention_mask": mask}
         if self._segments:  # ALBERT's tokenizer leaves them out unless asked, and its scores are wrong without
-            given["token_type_ids"], _ = pad([pair.segments for pair in pairs], 0, self._device)
-        logits: torch.Tensor = self._model(**given).logits
+            inputs["token_type_ids"], _ = pad([pair.segments for pair in pairs], 0, self._device)
+        logits: torch.Tensor = self._model(**inputs).logits
         return logits.float().cpu().unbind()

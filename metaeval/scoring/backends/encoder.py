@@ -34,9 +34,9 @@ class EncodedText:
     cut: int
 
 
-def words_of(one: EncodedText, other: EncodedText) -> tuple[bool, int, int]:
+def words_of(first: EncodedText, second: EncodedText) -> tuple[bool, int, int]:
     """Whether one of two texts has no words, no token but its two special ones; tokens and cut of both."""
-    return min(one.tokens, other.tokens) <= 2, one.tokens + other.tokens, one.cut + other.cut
+    return min(first.tokens, second.tokens) <= 2, first.tokens + second.tokens, first.cut + second.cut
 
 
 class TextEncoder:
@@ -65,7 +65,10 @@ class TextEncoder:
 
         ids, cuts = self.tokenise(texts)
         kept = run_batches(ids, len, forward, self._batch_tokens, self._device)
-        return [EncodedText(states, own, len(own) + cut, cut) for states, own, cut in zip(kept, ids, cuts, strict=True)]
+        return [
+            EncodedText(states, text_ids, len(text_ids) + cut, cut)
+            for states, text_ids, cut in zip(kept, ids, cuts, strict=True)
+        ]
 
     def tokenise(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
         """Each text's ids as the model reads them, and how many of its tokens were cut."""
@@ -136,7 +139,7 @@ def match_pairs(
     by_source: dict[str, list[int]] = {}
     for number, (source, _) in enumerate(pairs):
         by_source.setdefault(source, []).append(number)
-    found: dict[int, tuple[float, float]] = {}
+    sides_by_number: dict[int, tuple[float, float]] = {}
     with one_thread(), torch.inference_mode():
         weights = {text: weigh(item) for text, item in texts.items()}
         for source, numbers in by_source.items():
@@ -148,10 +151,14 @@ def match_pairs(
             weighted = torch.stack([near.amax(1).double() * theirs, theirs], dim=1)
             sums = torch.segment_reduce(weighted, "sum", lengths=lengths, axis=0)
             best = torch.segment_reduce(near, "max", lengths=lengths, axis=0)
-            own = weights[source].to(states.device)
-            sides = torch.stack([sums[:, 0] / sums[:, 1], best.double() @ own / own.sum()], dim=1).tolist()
-            found |= {number: (one, other) for number, (one, other) in zip(numbers, sides, strict=True)}
-    return [found[number] for number in range(len(pairs))]
+            source_weights = weights[source].to(states.device)
+            sides = torch.stack(
+                [sums[:, 0] / sums[:, 1], best.double() @ source_weights / source_weights.sum()], dim=1
+            ).tolist()
+            sides_by_number |= {
+                number: (precision, recall) for number, (precision, recall) in zip(numbers, sides, strict=True)
+            }
+    return [sides_by_number[number] for number in range(len(pairs))]
 
 
 def first_products(sides: Sequence[tuple[EncodedText, EncodedText]]) -> list[float]:
@@ -161,9 +168,9 @@ def first_products(sides: Sequence[tuple[EncodedText, EncodedText]]) -> list[flo
     """
     import torch
 
-    products = [one.states[0].double() @ other.states[0].double() for one, other in sides]
-    found: list[float] = torch.stack(products).tolist() if products else []
-    return found
+    products = [first.states[0].double() @ second.states[0].double() for first, second in sides]
+    cosines: list[float] = torch.stack(products).tolist() if products else []
+    return cosines
 
 
 def align_tokens(encoder: TextEncoder, texts: Mapping[str, EncodedText], source: str, statement: str) -> list[Span]:

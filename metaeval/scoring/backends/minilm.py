@@ -44,10 +44,10 @@ def locate(files: ModelFiles, folder: Path | None = None) -> dict[str, Path]:
     """
     paths = _in_folder(files, folder) if folder else _in_cache(files) or _fetched(files)
     for name, path in paths.items():
-        found = sha256_file(path)
-        if found != files.sha256[name]:
+        sha256 = sha256_file(path)
+        if sha256 != files.sha256[name]:
             raise UserError(
-                f"{path} is not the published {name} of {files.hub_id} (SHA-256 {found}, expected "
+                f"{path} is not the published {name} of {files.hub_id} (SHA-256 {sha256}, expected "
                 f"{files.sha256[name]}): delete it and fetch it again."
             )
     return paths
@@ -78,10 +78,10 @@ def _in_cache(files: ModelFiles) -> dict[str, Path] | None:
 
 def _in_package(files: ModelFiles) -> dict[str, Path] | None:
     try:
-        found = distribution(files.package)
+        package = distribution(files.package)
     except PackageNotFoundError:
         return None
-    paths = {name: Path(str(found.locate_file(f"{files.folder}/{name}"))) for name in files.sha256}
+    paths = {name: Path(str(package.locate_file(f"{files.folder}/{name}"))) for name in files.sha256}
     return paths if all(path.is_file() for path in paths.values()) else None
 
 

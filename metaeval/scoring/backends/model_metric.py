@@ -131,13 +131,13 @@ class ModelMetric(Metric):
         """
         identity, folder = self.identity(), self.options.folder
         name = folder.name if folder and self.options.model is None else self.wanted.hub_id
-        own = {"checkpoint": f"{name}@{identity['weights']}", "dtype": self.options.dtype}
+        fields = {"checkpoint": f"{name}@{identity['weights']}", "dtype": self.options.dtype}
         more = {
             key: ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             for key, value in identity.items()
             if key not in _SAID and value not in (None, "none")
         }
-        return {**super().provenance(), **own, **more}
+        return {**super().provenance(), **fields, **more}
 
 
 class LoadedModelMetric(ModelMetric):

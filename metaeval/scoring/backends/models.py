@@ -91,8 +91,8 @@ def plain_gelus(model: Model) -> Model:
 def _gelu_behind(module: Any) -> tuple[str, str, str] | None:
     """The linear layer of a feed-forward block, the GELU applied to its product, and which form of GELU it is."""
     for linear, activation in _ACTIVATED:
-        found = getattr(module, activation, None)
-        form = _GELU.get(type(found).__name__) or getattr(found, "approximate", None)
+        module_behind = getattr(module, activation, None)
+        form = _GELU.get(type(module_behind).__name__) or getattr(module_behind, "approximate", None)
         if form is not None and hasattr(module, linear):
             return linear, activation, form
     return None
@@ -114,12 +114,12 @@ Without a word about it, transformers asks on the terminal whether to run that c
 
 def load_model(
     kind: Any,
-    found: ModelFolder,
+    files: ModelFolder,
     dtype: DType,
     device: str,
     unused: tuple[str, ...] = (),
     change: Callable[[Any], Any] | None = None,
-    **given: Any,
+    **arguments: Any,
 ) -> Any:
     """A transformers model in eval mode on `device`, its CPU fp32 linear layers packed.
 
@@ -131,16 +131,16 @@ def load_model(
     """
     import torch
 
-    check_memory(found, dtype, device)
-    with quiet_transformers(), broken_files(found):
+    check_memory(files, dtype, device)
+    with quiet_transformers(), broken_files(files):
         model, report = kind.from_pretrained(
-            found.folder, dtype=getattr(torch, dtype), output_loading_info=True, **{**LOCAL, **given}
+            files.folder, dtype=getattr(torch, dtype), output_loading_info=True, **{**LOCAL, **arguments}
         )
     lacking = sorted(name for name in report["missing_keys"] if not name.endswith(unused))
     if lacking or report["mismatched_keys"]:
         named = ", ".join([*lacking, *map(str, report["mismatched_keys"])][:3])
         raise UserError(
-            f"The checkpoint in {found.folder} lacks weights that scores depend on ({named} ...): check the model id."
+            f"The checkpoint in {files.folder} lacks weights that scores depend on ({named} ...): check the model id."
         )
     return settle(change(model) if change else model, dtype, device)
 
@@ -158,19 +158,19 @@ def position_limit(config: Any) -> int:
     return max(positions - reserved, 0)
 
 
-def load_tokenizer(found: ModelFolder, **given: Any) -> Any:
+def load_tokenizer(files: ModelFolder, **arguments: Any) -> Any:
     """The fast tokenizer of a model's folder."""
     from transformers import AutoTokenizer
 
-    with quiet_transformers(), broken_files(found):
-        return AutoTokenizer.from_pretrained(found.folder, **{**LOCAL, **given})
+    with quiet_transformers(), broken_files(files):
+        return AutoTokenizer.from_pretrained(files.folder, **{**LOCAL, **arguments})
 
 
 FETCH_AGAIN = "if the model's files are broken, delete the folder and fetch it again"
 
 
 @contextmanager
-def broken_files(found: ModelFolder) -> Iterator[None]:
+def broken_files(files: ModelFolder) -> Iterator[None]:
     """Say in one sentence that a model's files cannot be read."""
     try:
         yield
@@ -179,7 +179,7 @@ def broken_files(found: ModelFolder) -> Iterator[None]:
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(
-            f"The model in {found.folder} cannot be loaded ({type(error).__name__}: {reason}): {FETCH_AGAIN}."
+            f"The model in {files.folder} cannot be loaded ({type(error).__name__}: {reason}): {FETCH_AGAIN}."
         ) from error
 
 
@@ -201,18 +201,18 @@ def quiet_transformers() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def check_memory(found: ModelFolder, dtype: DType, device: str, size: int = 0) -> None:
+def check_memory(files: ModelFolder, dtype: DType, device: str, size: int = 0) -> None:
     """Refuse a model that cannot fit, before minutes of loading end in the system's out-of-memory killer.
 
     size: bytes of the weights in fp32, where the files hold more than weights.
     """
     free = free_memory(device)
     # A file's own number type is not known before it is read: the file's size is the floor.
-    need = (size or found.size) if dtype == "float32" else (size or found.size) * _BYTES[dtype] // 4
+    need = (size or files.size) if dtype == "float32" else (size or files.size) * _BYTES[dtype] // 4
     if free is not None and need > free:
         other = "dtype=bfloat16 (half; scores move), " if dtype == "float32" else ""
         raise UserError(
-            f"The model in {found.folder} needs about {need / 1e9:.1f} GB and {free / 1e9:.1f} GB are free on "
+            f"The model in {files.folder} needs about {need / 1e9:.1f} GB and {free / 1e9:.1f} GB are free on "
             f"{device!r}: try {other}another device, or a larger machine."
         )
 
@@ -264,17 +264,17 @@ def devices() -> list[Device]:
     total = None
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    found = [Device("cpu", platform.machine(), free_memory("cpu"), total)]
+    found_devices = [Device("cpu", platform.machine(), free_memory("cpu"), total)]
     if find_spec("torch") is None:
-        return found
+        return found_devices
     try:
         import torch
     except (ImportError, OSError) as error:  # half installed: one of its libraries is missing
-        return [*found, Device("torch", f"cannot be imported: {error}", None, None)]
+        return [*found_devices, Device("torch", f"cannot be imported: {error}", None, None)]
     for number in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
         free, whole = torch.cuda.mem_get_info(number)
-        found.append(Device(f"cuda:{number}", torch.cuda.get_device_name(number), free, whole))
-    return found
+        found_devices.append(Device(f"cuda:{number}", torch.cuda.get_device_name(number), free, whole))
+    return found_devices
 
 
 _COUNTS = {"T": 1e12, "B": 1e9, "M": 1e6}
@@ -282,5 +282,5 @@ _COUNTS = {"T": 1e12, "B": 1e9, "M": 1e6}
 
 def model_bytes(parameters: str) -> int | None:
     """Bytes in float32 of a count in a card's words ('110 M', '11.3 B'); None where there is no such count."""
-    found = re.search(r"(\d+(?:\.\d+)?)\s*([TBM])\b", parameters)
-    return int(float(found[1]) * _COUNTS[found[2]] * 4) if found else None
+    count = re.search(r"(\d+(?:\.\d+)?)\s*([TBM])\b", parameters)
+    return int(float(count[1]) * _COUNTS[count[2]] * 4) if count else None

@@ -51,19 +51,19 @@ def _punkt(folder: Path) -> SentenceSplitter:
 
 
 def _punkt_folder() -> Path | None:
-    own = str(_own_folder())
+    cached = str(_own_folder())
     # To import nltk takes more than a second: where there are no data it is left.
-    if find_spec("nltk") is None or not any(Path(place, _DATA).is_dir() for place in [*nltk_places(), own]):
+    if find_spec("nltk") is None or not any(Path(place, _DATA).is_dir() for place in [*nltk_places(), cached]):
         return None
     import nltk
 
     try:
-        found = Path(str(nltk.data.find(_DATA, [*nltk.data.path, own])))
+        folder = Path(str(nltk.data.find(_DATA, [*nltk.data.path, cached])))
     except LookupError:
         return None
-    if found.is_relative_to(own) and own not in nltk.data.path:
-        nltk.data.path.append(own)  # where the tokenizer looks
-    return found
+    if folder.is_relative_to(cached) and cached not in nltk.data.path:
+        nltk.data.path.append(cached)  # where the tokenizer looks
+    return folder
 
 
 def nltk_places() -> list[str]:
@@ -90,14 +90,14 @@ def _download() -> Path:
     import nltk
 
     nltk.download("punkt_tab", download_dir=str(_own_folder()), quiet=True)
-    found = _punkt_folder()
-    if found is None:
+    folder = _punkt_folder()
+    if folder is None:
         raise UserError(
             "NLTK's punkt_tab data are not on this machine and could not be downloaded: type "
             "'python -m nltk.downloader punkt_tab' with a network, set NLTK_DATA to a folder that holds them, or ask "
             "for splitter=rules."
         )
-    return found
+    return folder
 
 
 def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
@@ -105,14 +105,14 @@ def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
 
     Each begins behind the one before; an empty place for a piece that does not stand there.
     """
-    found = []
+    spans = []
     start = 0
     for piece in pieces:
         words = r"\s+".join(map(re.escape, piece.split()))
         match = re.compile(words).search(text, start) if words else None
-        found.append(match.span() if match else (0, 0))
+        spans.append(match.span() if match else (0, 0))
         start = match.start() + 1 if match else start
-    return found
+    return spans
 
 
 def best_pieces(source: str, statement: str, units: Sequence[str], claims: Sequence[str], values: Grid) -> list[Span]:
@@ -124,6 +124,6 @@ def best_pieces(source: str, statement: str, units: Sequence[str], claims: Seque
     read, judged = places(source, units), places(statement, claims)
     for claim, best in enumerate(values.argmax(axis=0).tolist() if len(units) else ()):
         weight = max(-1.0, min(float(values[best, claim]), 1.0))
-        found: list[tuple[Side, tuple[int, int]]] = [("statement", judged[claim]), ("source", read[best])]
-        spans += [Span(side, start, end, weight, claim) for side, (start, end) in found if start < end]
+        places_by_side: list[tuple[Side, tuple[int, int]]] = [("statement", judged[claim]), ("source", read[best])]
+        spans += [Span(side, start, end, weight, claim) for side, (start, end) in places_by_side if start < end]
     return spans

@@ -44,16 +44,16 @@ class AbsorbedAttention(torch.nn.Module):
         what is attended to, (rows, 1, queries or 1, tokens). T5 scales no scores and gives this layer no position bias.
         """
         rows, queries, _width = hidden_states.shape
-        asked = self.q(hidden_states).view(rows, queries, self._heads, -1)
-        asked = torch.einsum("rqhk,hkw->rhqw", asked, self.k)
-        scores = torch.einsum("rhqw,rtw->rhqt", asked, key_value_states)
+        query = self.q(hidden_states).view(rows, queries, self._heads, -1)
+        query = torch.einsum("rqhk,hkw->rhqw", query, self.k)
+        scores = torch.einsum("rhqw,rtw->rhqt", query, key_value_states)
         if mask is not None and mask.dtype == torch.bool:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
         elif mask is not None:
             scores = scores + mask
         weights = scores.softmax(-1, dtype=torch.float32).to(scores.dtype)  # in fp32 whatever the states are
-        found = torch.einsum("rhqt,rtw->rhqw", weights, key_value_states)
-        values = torch.einsum("rhqw,hkw->rqhk", found, self.v)
+        mixed = torch.einsum("rhqt,rtw->rhqw", weights, key_value_states)
+        values = torch.einsum("rhqw,hkw->rqhk", mixed, self.v)
         return self.o(values.reshape(rows, queries, -1)), None, None
 
 
@@ -75,13 +75,13 @@ class EncodedPrompts:
         """Logits of each prompt's first token, (prompts, vocabulary), fp32 on the CPU."""
         return self.after(range(len(self)), [()] * len(self))[:, 0]
 
-    def after(self, rows: Sequence[int], given: Sequence[Sequence[int]]) -> torch.Tensor:
+    def after(self, rows: Sequence[int], prefixes: Sequence[Sequence[int]]) -> torch.Tensor:
         """Logits of some prompts' (by number) tokens at and behind given ones, one list of equal length for each.
 
         Returns (rows, given tokens + 1, vocabulary), fp32 on the CPU.
         """
         chosen = slice(None) if list(rows) == list(range(len(self))) else list(rows)
-        return self._owner.decode(self._states[chosen], self._mask[chosen], given)
+        return self._owner.decode(self._states[chosen], self._mask[chosen], prefixes)
 
 
 class Seq2Seq:
@@ -113,18 +113,18 @@ class Seq2Seq:
         lengths = [len(prompt) for prompt in prompts]
         states = mask = torch.empty(0)
         for batch in length_batches(lengths, self._batch_tokens, least_waste(self._device)):
-            ids, own = pad([prompts[number] for number in batch], self._pad, self._device)
-            found = self._model.get_encoder()(input_ids=ids, attention_mask=own).last_hidden_state
+            ids, batch_mask = pad([prompts[number] for number in batch], self._pad, self._device)
+            encoded = self._model.get_encoder()(input_ids=ids, attention_mask=batch_mask).last_hidden_state
             if not len(mask):
-                states = found.new_zeros(len(prompts), max(lengths), found.shape[-1])
-                mask = own.new_zeros(len(prompts), max(lengths))
-            states[batch, : ids.shape[1]], mask[batch, : ids.shape[1]] = found, own
+                states = encoded.new_zeros(len(prompts), max(lengths), encoded.shape[-1])
+                mask = batch_mask.new_zeros(len(prompts), max(lengths))
+            states[batch, : ids.shape[1]], mask[batch, : ids.shape[1]] = encoded, batch_mask
         return EncodedPrompts(self, states, mask)
 
-    def decode(self, states: torch.Tensor, mask: torch.Tensor, given: Sequence[Sequence[int]]) -> torch.Tensor:
+    def decode(self, states: torch.Tensor, mask: torch.Tensor, prefixes: Sequence[Sequence[int]]) -> torch.Tensor:
         """One decoder pass over the start token and given ones, without a cache; see `Encoded.after`."""
         start = self._model.config.decoder_start_token_id
-        ids = torch.tensor([[start, *tokens] for tokens in given], dtype=torch.long, device=self._device)
+        ids = torch.tensor([[start, *tokens] for tokens in prefixes], dtype=torch.long, device=self._device)
         output = self._model(encoder_outputs=(states,), attention_mask=mask, decoder_input_ids=ids, use_cache=False)
         logits: torch.Tensor = output.logits
         return logits.float().cpu()

@@ -67,7 +67,7 @@ class PairTokens:
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
         """Encode pairs, in order. A second text that leaves no room for a source is cut with it, longest first."""
         known = self.texts.ids([*firsts, *seconds])
-        return [self._pair(known[one], known[other]) for one, other in zip(firsts, seconds, strict=True)]
+        return [self._pair(known[first], known[second]) for first, second in zip(firsts, seconds, strict=True)]
 
     def _pair(self, first: list[int], second: list[int]) -> PairIds:
         tokens = len(first) + len(second)
@@ -95,10 +95,12 @@ class _Joints(NamedTuple):
         first, second = texts.ids(_PROBES).values()
         whole = tokenizer([_PROBES[0]], [_PROBES[1]], return_token_type_ids=True)
         ids, segments = list(whole["input_ids"][0]), list(whole["token_type_ids"][0])
-        one = _position(ids, first, 0)
-        other = _position(ids, second, one + len(first))
-        parts = slice(0, one), slice(one + len(first), other), slice(other + len(second), None)
-        return cls([ids[own] for own in parts], [segments[own] for own in parts], (segments[one], segments[other]))
+        start = _position(ids, first, 0)
+        other = _position(ids, second, start + len(first))
+        parts = slice(0, start), slice(start + len(first), other), slice(other + len(second), None)
+        return cls(
+            [ids[part] for part in parts], [segments[part] for part in parts], (segments[start], segments[other])
+        )
 
     def join(self, first: list[int], second: list[int]) -> tuple[list[int], list[int]]:
         texts = [self.of_texts[0]] * len(first), [self.of_texts[1]] * len(second)
@@ -112,12 +114,12 @@ def _joined(joints: list[list[int]], first: list[int], second: list[int]) -> lis
 
 def backend(tokenizer: Any) -> Any:
     """The `tokenizers.Tokenizer` under a fast tokenizer of transformers, with truncation and padding off."""
-    found = getattr(tokenizer, "backend_tokenizer", None)
-    if found is None:
+    fast = getattr(tokenizer, "backend_tokenizer", None)
+    if fast is None:
         raise UserError(f"{type(tokenizer).__name__} has no fast tokenizer: this model cannot be read here.")
-    found.no_truncation()
-    found.no_padding()
-    return found
+    fast.no_truncation()
+    fast.no_padding()
+    return fast
 
 
 def _position(ids: list[int], part: list[int], start: int) -> int:
@@ -204,23 +206,23 @@ class PromptTokens:
         """Encode pairs, in order."""
         ones, others = (sources, statements) if self._one == "source" else (statements, sources)
         self.texts.ids([*map(self._part, ones), *map(self._last, others)])  # all at once, on all cores
-        return [self._prompt(one, other) for one, other in zip(ones, others, strict=True)]
+        return [self._prompt(leading, trailing) for leading, trailing in zip(ones, others, strict=True)]
 
-    def _prompt(self, one: str, other: str) -> Prompt:
-        exact = self._adds_up and _stands_alone(one) and _stands_alone(other)
-        ids = self._joined(one, other) if exact else self._whole(one, other)
+    def _prompt(self, leading: str, trailing: str) -> Prompt:
+        exact = self._adds_up and _stands_alone(leading) and _stands_alone(trailing)
+        ids = self._joined(leading, trailing) if exact else self._whole(leading, trailing)
         tokens = len(ids)
         if self._limit is None or tokens <= self._limit:
             return Prompt(ids, tokens, 0)
         if self._cut == "end":
             ids = [*ids[: self._limit - len(self._ends)], *self._ends]
         else:
-            ids = self._without_source_end(one, other)
+            ids = self._without_source_end(leading, trailing)
         return Prompt(ids, tokens, tokens - len(ids))
 
-    def _without_source_end(self, one: str, other: str) -> list[int]:
+    def _without_source_end(self, leading: str, trailing: str) -> list[int]:
         """The two parts within the limit, the source's part shortened; empty if that is not enough."""
-        parts = [self._known(self._part(one)), self._known(self._last(other))]
+        parts = [self._known(self._part(leading)), self._known(self._last(trailing))]
         side = 0 if self._one == "source" else 1
         excess = len(parts[0]) + len(parts[1]) + len(self._ends) - (self._limit or 0)
         prefix = len(self._known((self._before, self._joint)[side].rstrip()))
@@ -229,18 +231,18 @@ class PromptTokens:
         parts[side] = parts[side][: len(parts[side]) - max(excess, 0)]
         return [*parts[0], *parts[1], *self._ends]
 
-    def _joined(self, one: str, other: str) -> list[int]:
-        return [*self._known(self._part(one)), *self._known(self._last(other)), *self._ends]
+    def _joined(self, leading: str, trailing: str) -> list[int]:
+        return [*self._known(self._part(leading)), *self._known(self._last(trailing)), *self._ends]
 
-    def _whole(self, one: str, other: str) -> list[int]:
+    def _whole(self, leading: str, trailing: str) -> list[int]:
         self.wholes += 1
-        return [*self._known(f"{self._before}{one}{self._between}{other}"), *self._ends]
+        return [*self._known(f"{self._before}{leading}{self._between}{trailing}"), *self._ends]
 
     def _known(self, text: str) -> list[int]:
         return self.texts.ids([text])[text]
 
-    def _part(self, one: str) -> str:
-        return self._before + one
+    def _part(self, text: str) -> str:
+        return self._before + text
 
     def _last(self, other: str) -> str:
         return self._joint + other

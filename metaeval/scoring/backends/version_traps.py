@@ -86,4 +86,4 @@ def traps_here(versions: Mapping[str, str]) -> Iterator[TrapHere]:
             continue
         number = tuple(map(int, re.findall(r"\d+", version)[:3]))
         if number >= since and (until is None or number < until):
-            yield from (TrapHere(f"{package} {version}", *said) for said in known)
+            yield from (TrapHere(f"{package} {version}", *trap) for trap in known)

@@ -93,14 +93,14 @@ class Work:
         if isinstance(leader, TwoStepMetric):
             observations = leader.observe(sources, statements)
             _check_count(leader, observations, len(task.pairs))
-        found = []
+        answers_by_metric = []
         for metric in (self.metrics[number] for number in task.wanted):
             answers = (
                 metric.judge(observations) if isinstance(metric, TwoStepMetric) else metric.score(sources, statements)
             )
             _check_count(metric, answers, len(task.pairs))
-            found.append([_checked(metric, answer) for answer in answers])
-        return Done(task, found)
+            answers_by_metric.append([_checked(metric, answer) for answer in answers])
+        return Done(task, answers_by_metric)
 
 
 def _checked(metric: Metric, answer: Any) -> PairScore:

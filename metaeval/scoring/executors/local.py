@@ -41,16 +41,16 @@ def places(workers: int, devices: Sequence[str] = ()) -> list[Place]:
     devices: numbers of CUDA devices, as this process counts them.
     """
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    given = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    seen = [name.strip() for name in given.split(",")] if given else []
-    found = []
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    seen = [name.strip() for name in visible.split(",")] if visible else []
+    worker_places = []
     for number in range(workers):
         device = devices[number % len(devices)] if devices else ""
         name = seen[int(device)] if device and seen else device
         part = cores[len(cores) * number // workers : len(cores) * (number + 1) // workers]
-        own = part or ([cores[number % len(cores)]] if cores else [])
-        found.append(Place({"CUDA_VISIBLE_DEVICES": name} if device else {}, frozenset(own)))
-    return found
+        worker_cores = part or ([cores[number % len(cores)]] if cores else [])
+        worker_places.append(Place({"CUDA_VISIBLE_DEVICES": name} if device else {}, frozenset(worker_cores)))
+    return worker_places
 
 
 class _Process:
@@ -97,8 +97,8 @@ class _Process:
         """How the worker ended, in words, with the last line of its standard error."""
         how = how_ended(self._process.wait())
         self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 2000, 0))
-        said = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        return f"{how} ({said[-1].strip()})" if said else how
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        return f"{how} ({lines[-1].strip()})" if lines else how
 
     def stop(self) -> None:
         """End the worker and whatever it has started; nothing is lost with it but what it has in hand."""
@@ -113,9 +113,9 @@ class _Process:
 class ProcessPool(Pool):
     """Processes of this machine, each in a place of its own."""
 
-    def __init__(self, own: Sequence[Place]) -> None:
-        super().__init__(len(own))
-        self._places = own
+    def __init__(self, worker_places: Sequence[Place]) -> None:
+        super().__init__(len(worker_places))
+        self._places = worker_places
 
     def start(self, number: int) -> Child:
         """Start a process."""
@@ -135,21 +135,21 @@ class ProcessPool(Pool):
             return [key.data for key, _ in selector.select()]
 
 
-def devices_of(asked: Sequence[str]) -> list[str]:
+def devices_of(names: Sequence[str]) -> list[str]:
     """CUDA devices by number, each of them there; `UserError` names the allowed ones."""
-    if not asked:
+    if not names:
         return []
     count = 0
     if importlib.util.find_spec("torch"):
         import torch
 
         count = torch.cuda.device_count()
-    if asked == ("auto",) and count:
+    if names == ("auto",) and count:
         return [str(number) for number in range(count)]
-    for one in asked:
-        if one == "auto" or int(one) >= count:
+    for name in names:
+        if name == "auto" or int(name) >= count:
             allowed = f"0 to {count - 1}, or auto" if count else "none, since torch finds no CUDA device here"
             raise UserError(
-                f"executor.devices names {one}; allowed: {allowed}. Use executor.workers for CPU processes."
+                f"executor.devices names {name}; allowed: {allowed}. Use executor.workers for CPU processes."
             )
-    return list(asked)
+    return list(names)

@@ -235,7 +235,7 @@ def _whole(task: Task | None) -> Piece | None:
 def _filled(piece: Piece, answers: Sequence[Sequence[Sequence[Any]]]) -> Done | None:
     """Put a worker's answers in their places; the block, where it is complete."""
     work = piece.work
-    for place, found in zip(work.answers, answers, strict=True):
-        place[piece.first : piece.end] = [PairScore(score, Status(status), *counts) for score, status, *counts in found]
+    for place, rows in zip(work.answers, answers, strict=True):
+        place[piece.first : piece.end] = [PairScore(score, Status(status), *counts) for score, status, *counts in rows]
     work.left -= piece.end - piece.first
     return None if work.left else Done(work.task, work.answers)

@@ -33,9 +33,9 @@ class _Actor:
         if os.path.isdir(folder):  # on a shared file system relative paths mean what they mean to the driver
             os.chdir(folder)
         if hasattr(os, "sched_setaffinity"):
-            own = sorted(os.sched_getaffinity(0))
-            first = number * cores % len(own)
-            os.sched_setaffinity(0, (own[first:] + own[:first])[:cores])
+            cpus = sorted(os.sched_getaffinity(0))
+            first = number * cores % len(cpus)
+            os.sched_setaffinity(0, (cpus[first:] + cpus[:first])[:cores])
         self._scorer = import_module(WORKER).Scorer()
 
     def here(self) -> dict[str, Any]:
@@ -44,8 +44,8 @@ class _Actor:
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to one message."""
-        found: dict[str, Any] = self._scorer.answer(message)
-        return found
+        reply: dict[str, Any] = self._scorer.answer(message)
+        return reply
 
 
 class _Remote:
@@ -186,8 +186,8 @@ class RayPool(Pool):
             return ()
         waiting = [number for number, actor in actors.items() if not actor.placed and now - actor.since >= _PATIENCE]
         if self._cores:
-            found = placed if waiting else room(self._nodes(), self._cores)
-            self.size = max(min(found, self._most), 1)
+            seats = placed if waiting else room(self._nodes(), self._cores)
+            self.size = max(min(seats, self._most), 1)
         return waiting
 
     def pack(self, message: Mapping[str, Any]) -> Any:
@@ -197,9 +197,9 @@ class RayPool(Pool):
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
         """Wait for the next answer of each actor."""
         actors = {number: child for number, child in children.items() if isinstance(child, _Remote) and child.asked}
-        asked = {child.asked[0]: number for number, child in actors.items()}
-        ready, _ = self._ray.wait(list(asked), num_returns=1, timeout=_LOOK)
-        return [asked[one] for one in ready]
+        number_by_call = {child.asked[0]: number for number, child in actors.items()}
+        ready, _ = self._ray.wait(list(number_by_call), num_returns=1, timeout=_LOOK)
+        return [number_by_call[call] for call in ready]
 
     def close(self) -> None:
         """End all actors, and the cluster where it was started here."""
