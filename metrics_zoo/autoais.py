@@ -28,12 +28,11 @@ class AutoAISOptions(ModelOptions):
     """Most tokens of a prompt; the end of the source is cut beyond them (official: no limit)."""
 
 
-class Seen(NamedTuple):
+class Entailed(NamedTuple):
     """The model's output for a pair.
 
-    log_full: log-probability that the first piece is "1"; log_two_way: the same against the piece that "0" begins
-    with; spelled: whether the greedy answer, decoded, is exactly "1" (looked at for `binary` alone). EMPTY or TOO_LONG
-    go without them.
+    log_full: log-probability that the first piece is "1"; log_two_way: the same against the first piece of "0";
+    spelled: whether the decoded greedy answer is exactly "1" (only for `binary`). They are 0 for EMPTY and TOO_LONG.
     """
 
     log_full: float
@@ -47,11 +46,11 @@ class Seen(NamedTuple):
 class AutoAIS(TwoStepMetric, YesNoMetric):
     """The TRUE mixture T5-XXL on `premise: {source} hypothesis: {statement}`.
 
-    In T5's vocabulary "1" is the piece ▁1 (209) and "0" the pieces ▁ and 0 (3, 632). `full` is what ALCE's re-ranker
-    computes, and the paper's "generated token probability of 1"; `two_way` is the softmax over 209 and 3 of later
-    users: both from one observation, of one decoder step. `binary` is the official 0 or 1: whether greedy decoding
-    gives exactly the string "1". After ▁1 the end must follow, and after ▁ the piece 1 still could, so the pairs that
-    the first piece leaves open are decoded on, as a rule for one more piece, at most for ten: an observation apart.
+    In T5's vocabulary "1" is the piece ▁1 (209) and "0" the pieces ▁ and 0 (3, 632). `full` is the score of ALCE's
+    re-ranker, and the paper's "generated token probability of 1"; `two_way` is the softmax over 209 and 3 of later
+    work. Both come from one observation, of one decoder step. `binary` is the official 0 or 1: whether greedy decoding
+    gives exactly the string "1". After ▁1 the end must follow, and after ▁ the piece 1 still can, so pairs that the
+    first piece does not decide are decoded further, mostly for one piece, at most for ten: an observation of its own.
     """
 
     checkpoint = Checkpoint(
@@ -71,20 +70,20 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
     )
 
     def observed(self) -> Mapping[str, Any]:
-        """The identity without the choice between the two probabilities, on which no observation depends."""
+        """Return the identity without the choice between the two probabilities, which share an observation."""
         identity = self.identity()
         return {**identity, "options": {**identity["options"], "score": self._decodes}}
 
-    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Seen]:
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Entailed]:
         """Ask the model about each pair with words in its statement; an empty source is a premise like any other."""
         prompts = self.prompts.encode(sources, statements)
         answers = ask_prompts(prompts, statements, lambda prompt_ids: self.model.ask(prompt_ids, self._ask))
         return [
-            Seen(*(answer or (0.0, 0.0, False)), prompt.tokens, prompt.cut, status)
+            Entailed(*(answer or (0.0, 0.0, False)), prompt.tokens, prompt.cut, status)
             for prompt, status, answer in answers
         ]
 
-    def judge(self, observations: Sequence[Seen]) -> list[PairScore]:
+    def judge(self, observations: Sequence[Entailed]) -> list[PairScore]:
         """The score asked for."""
         answers = []
         for seen in observations:
@@ -107,7 +106,7 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
         ]
 
     def _spelled(self, batch: EncodedPrompts, firsts: Sequence[int]) -> set[int]:
-        """The rows whose greedy answer is "1"; a row is decoded for as long as it may become that."""
+        """Return the rows whose greedy answer is "1"; a row is decoded as long as its answer may become "1"."""
         spelled: set[int] = set()
         prefix_by_row = {row: [first] for row, first in enumerate(firsts)}
         for length in range(1, _MOST_PIECES + 1):

@@ -29,7 +29,10 @@ _LIBRARY = "sentence_transformers."
 
 
 class Recipe(NamedTuple):
-    """pooling: of the last hidden states, special tokens included. limit: tokens (None: the model's own)."""
+    """How texts are encoded. pooling: of the last hidden states. limit: of tokens (None: the model's).
+
+    lower: whether texts are lower-cased.
+    """
 
     pooling: Pooling
     limit: int | None = None
@@ -39,9 +42,9 @@ class Recipe(NamedTuple):
 def read_recipe(model: ModelFolder, pooling: Pooling | None, prompted: bool) -> Recipe:
     """Read modules.json and the files that it names; `pooling` is only used for a folder without modules.json.
 
-    prompted: the user says what goes before the texts.
+    prompted: whether an option sets a prompt before the texts.
 
-    Raises `UserError` for anything that would be left out silently: dense layers, other poolings, default prompts.
+    Raises `UserError` for anything that is not supported: dense layers, other poolings, default prompts.
     """
     modules = _json(model, "modules.json")
     if modules is None:
@@ -70,7 +73,7 @@ def read_recipe(model: ModelFolder, pooling: Pooling | None, prompted: bool) -> 
 def load_sentence_model(
     files: ModelFolder, recipe: Recipe, dtype: models.DType, batch_tokens: int, device: str, trust_remote_code: bool
 ) -> TextEncoder:
-    """The encoder; `UserError` for a model that cannot be loaded as one."""
+    """Load the encoder; `UserError` for a model that is not one."""
     from tokenizers.normalizers import Lowercase
     from tokenizers.normalizers import Sequence as Normalizers
     from transformers import AutoModel
@@ -90,7 +93,7 @@ def load_sentence_model(
 
 
 def pooled(pooling: Pooling) -> Keep:
-    """From hidden states, (tokens, dimensions), to the pooled unit vector, (1, dimensions)."""
+    """Return a function from hidden states, (tokens, dimensions), to the pooled unit vector, (1, dimensions)."""
 
     def keep(states: torch.Tensor) -> torch.Tensor:
         if pooling == "mean":
@@ -141,7 +144,7 @@ class CosineOptions(ModelOptions):
     """Options of a sentence encoder."""
 
     pooling: Pooling | None = None
-    """How the last hidden states become one vector, for a model whose folder does not say (no modules.json)."""
+    """Pooling of the last hidden states, for a model without modules.json, which does not give it."""
     source_prompt: str = ""
     """Text put before each source, as models such as E5 ask for."""
     statement_prompt: str = ""
@@ -151,9 +154,9 @@ class CosineOptions(ModelOptions):
 
 
 class Cosine(ModelMetric):
-    """The cosine that sentence-transformers computes: pooling, input limit and lower-casing as the model's folder says.
+    """The cosine that sentence-transformers computes, with pooling, input limit and lower-casing of the model's folder.
 
-    A model that asks for more than that (dense layers, other poolings, default prompts) is refused.
+    A model that needs more (dense layers, other poolings, default prompts) is refused.
     """
 
     checkpoint = Checkpoint(
@@ -177,7 +180,7 @@ class Cosine(ModelMetric):
 
     @cached_property
     def wanted(self) -> Checkpoint:
-        """The checkpoint that the options ask for, with its Python files where they are trusted."""
+        """The checkpoint that the options name, with its Python files if they are trusted."""
         wanted = super().wanted
         return replace(wanted, also=(*wanted.also, "*.py")) if self.options.trust_remote_code else wanted
 
@@ -189,7 +192,7 @@ class Cosine(ModelMetric):
 
     @cached_property
     def texts(self) -> JobTexts:
-        """The job's texts as one unit vector each; the model is loaded when first asked for."""
+        """The job's texts as one unit vector each; the model is loaded when first used."""
         options = self.options
         encoder = load_sentence_model(
             self.model_folder, self.recipe, options.dtype, self.batch_tokens, self.device, options.trust_remote_code
@@ -198,7 +201,7 @@ class Cosine(ModelMetric):
 
     @cached_property
     def special(self) -> int:
-        """Tokens of a text that has none of its own."""
+        """The number of special tokens, those of an empty text."""
         return len(self.texts.encoder.tokenise([""])[0][0])
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:

@@ -41,10 +41,10 @@ class HHEMOptions(ModelOptions):
 class HHEM(ModelMetric):
     """P(consistent): the softmax over the two labels at the first token of the prompt, an encoder pass a pair.
 
-    The published model is a class of its own that the hub would have us run; all it holds is transformers'
-    T5ForTokenClassification under the prefix `t5.`, so the weights are read into that class, whose shape they tell
-    themselves, and no code from the hub is run. Checked without the checkpoint: its published 109,630,082 parameters
-    are those of this class at Flan-T5-base's size. The prompt's `<pad>` is a token that is read, not padding.
+    The published model is Python code on the hub around transformers' T5ForTokenClassification under the prefix `t5.`.
+    Here the weights are loaded into that class, whose size is derived from their shapes, and no code from the hub is
+    run. Checked without the checkpoint: its published 109,630,082 parameters are those of this class at Flan-T5-base's
+    size. The prompt's `<pad>` is a token that is read, not padding.
     """
 
     checkpoint = Checkpoint(
@@ -83,8 +83,8 @@ class HHEM(ModelMetric):
             raise UserError(f"{error} For HHEM these files may also lie in a folder named by 'tokenizer'.") from error
 
     @property
-    def lacking_besides(self) -> str:
-        """The tokenizer, where no folder holds it."""
+    def lacking_extra(self) -> str:
+        """The tokenizer's size and licence, if it must be downloaded."""
         beside = self.options.folder is not None and (self.options.folder / "tokenizer.json").is_file()
         return "" if self.options.tokenizer or beside or is_cached(_FOUNDATION) else _FOUNDATION.download
 
@@ -95,7 +95,7 @@ class HHEM(ModelMetric):
 
     @cached_property
     def model(self) -> Any:
-        """The token classifier, loaded when first asked for."""
+        """The token classifier, loaded when first used."""
         from safetensors import safe_open
         from transformers import T5ForTokenClassification
 

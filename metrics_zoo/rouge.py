@@ -1,4 +1,4 @@
-"""ROUGE (Lin, 2004) of the statement against the source, to the last digit as the rouge-score package has it."""
+"""ROUGE (Lin, 2004) of the statement against the source, equal to the rouge-score package to the last digit."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Rouge(Metric):
         return _tokens(self.options.stem)
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """The statement's words, 1 where they are matched, with their matches in the source, else 0."""
+        """Return the statement's words, 1 where they are matched, with their matches in the source, else 0."""
         texts = {"statement": statement, "source": source}
         places = {side: [m.span() for m in _WORD.finditer(lower_letters(text))] for side, text in texts.items()}
         words = {side: [" ".join(self._words(texts[side][a:b])) for a, b in places[side]] for side in texts}
@@ -86,7 +86,7 @@ def _shared(left: Sequence[str], right: Sequence[str], size: int) -> int:
 
 
 def common_sequence(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
-    """Places of a longest common subsequence, in both."""
+    """Return the places of a longest common subsequence in both."""
     shared = {*first} & {*second}
     rows, columns = ([place for place, word in enumerate(words) if word in shared] for words in (first, second))
     matches = _common([first[place] for place in rows], [second[place] for place in columns])
@@ -112,7 +112,7 @@ def _common(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]
 
 
 def shared_grams(left: Sequence[str], right: Sequence[str], size: int) -> list[tuple[int, int]]:
-    """Places of the words of n-grams that both have; one that stands twice needs two to match, the first ones first."""
+    """Return the places of the words of shared n-grams; duplicates match one to one, in order."""
     places: dict[tuple[str, ...], list[int]] = {}
     for place in range(len(right) - size + 1):
         places.setdefault(tuple(right[place : place + size]), []).append(place)
@@ -125,7 +125,7 @@ def shared_grams(left: Sequence[str], right: Sequence[str], size: int) -> list[t
 
 
 def _tokens(stem: bool) -> Callable[[str], list[str]]:
-    """The tokens of rouge-score, each text tokenised once. Only its stems need the package, whose import is slow."""
+    """Return rouge-score's tokenizer, cached. Only its stems need the package, whose import is slow."""
     if not stem:
         return cache(lambda text: _WORD.findall(text.lower()))
     from rouge_score.tokenizers import DefaultTokenizer

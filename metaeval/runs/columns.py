@@ -32,11 +32,12 @@ from metaeval.runs.metrics import (
     worker_pool,
 )
 from metaeval.runs.prepared_run import Job, RatedSet
+from metaeval.scoring.aggregation import aggregate, best_members
 from metaeval.scoring.contract import Combination, Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS, rated_controls
-from metaeval.scoring.engine import Scored, aggregate, best_members, score_pairs
+from metaeval.scoring.engine import ScoredPairs, score_pairs
 from metaeval.scoring.executors.pool import Pool
-from metaeval.scoring.plan import Texts
+from metaeval.scoring.plan import TextPair
 from metaeval.scoring.scorefile import ScoreFile, align, read_scores
 from metaeval.scoring.store import ScoreStore
 
@@ -87,8 +88,8 @@ def _rescore(
     metrics: LoadedMetrics,
     store: ScoreStore | None,
     progress: MetricProgress | None,
-    texts: Sequence[Texts],
-) -> Scored:
+    texts: Sequence[TextPair],
+) -> ScoredPairs:
     if isinstance(metric, Combination):
         ((_, _, scored),) = score_in(pool, texts, metrics.only([name]), store, progress)
         return scored
@@ -98,7 +99,7 @@ def _rescore(
 
 
 def answered(
-    job: Job, scored: Scored, direction: Literal[1, -1], again: Callable[[Sequence[Texts]], Scored]
+    job: Job, scored: ScoredPairs, direction: Literal[1, -1], again: Callable[[Sequence[TextPair]], ScoredPairs]
 ) -> Answered:
     """One answer per row from those to the job's pairs. again: scores the joined chunks of a union, once."""
     how = read_aggregation(job.config.aggregate)
@@ -123,12 +124,12 @@ def joins(job: Job, how: Aggregation) -> bool:
     return how.kind == "union" and any(len(row.members) > 1 for row in job.rows)
 
 
-def join(job: Job, row: UnitRow, members: Sequence[int]) -> Texts:
+def join(job: Job, row: UnitRow, members: Sequence[int]) -> TextPair:
     """The texts of some of a row's pairs in the order of the page, as one source, and the row's statement."""
     return " ".join(job.pairs[number].source for number in members), row.statement
 
 
-def expected_texts(job: Job, name: str, metrics: LoadedMetrics) -> list[Texts]:
+def expected_texts(job: Job, name: str, metrics: LoadedMetrics) -> list[TextPair]:
     """The texts that a metric would read. Which chunks a union joins is not known before: the first stand for them."""
     over, how = reading(job, name, metrics), read_aggregation(job.config.aggregate)
     joined = [join(over, row, row.members[: how.most]) for row in over.rows] if joins(over, how) else []
@@ -274,7 +275,7 @@ def _own_answers(job: Job, name: str) -> list[PairScore]:
 
 
 @lru_cache(maxsize=4)
-def _own_scores(name: str, texts: tuple[tuple[str, str], ...]) -> Scored:
+def _own_scores(name: str, texts: tuple[tuple[str, str], ...]) -> ScoredPairs:
     """The answers to the same pairs under other protocols or options cost nothing."""
     return score_pairs(_control_metric(name), texts)
 

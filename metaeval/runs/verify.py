@@ -19,14 +19,14 @@ from metaeval.errors import UserError
 from metaeval.files import cache_folder, sha256_json, write_text
 from metaeval.runs.metrics import load_metric, load_metrics, plug_in
 from metaeval.scoring.backends.model_metric import ModelMetric
-from metaeval.scoring.canaries import OfficialComparison, Verified, compared, verified
+from metaeval.scoring.canaries import CanaryReport, OfficialComparison, compare_official, verify_metric
 from metaeval.scoring.contract import Combination, Metric
 
 Say = Callable[[str], None]
 """Told what is being done, in a few words."""
 
 
-def verify(name: str, config: RunConfig) -> Verified:
+def verify(name: str, config: RunConfig) -> CanaryReport:
     """Score the canary pairs with a metric, together and one by one.
 
     Raises `UserError` for what the metric itself refuses: a wrong option, a missing package, a model not to be had.
@@ -35,7 +35,7 @@ def verify(name: str, config: RunConfig) -> Verified:
     if isinstance(metric, Combination):
         raise UserError(f"{name!r} combines other metrics: verify these, {', '.join(metric.members)}, one at a time.")
     with plug_in(name):
-        return verified(name, metric)
+        return verify_metric(name, metric)
 
 
 def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
@@ -61,9 +61,9 @@ def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
         return load_metric("worker", RunConfig(metric_options={"worker": {"command": command, "timeout": 3600}}))
 
 
-def compare(found: Verified, official: Metric) -> OfficialComparison:
+def compare(found: CanaryReport, official: Metric) -> OfficialComparison:
     """Score the canary pairs with the official package."""
-    return compared(found, official, RECIPES[found.metric.card.name].title)
+    return compare_official(found, official, RECIPES[found.metric.card.name].title)
 
 
 @dataclass(frozen=True)

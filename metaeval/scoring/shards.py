@@ -1,9 +1,7 @@
-"""Shards: scored blocks in Parquet files, for tasks that share nothing but a folder.
+"""Shards: scored blocks in Parquet files, for tasks that share only a folder.
 
-FOLDER/IDENTITY/PLAN/plan.json says what the metric and the plan are, part-FIRST-LAST-HASH.parquet holds whole blocks.
-Every file appears whole or not at all, and says in itself what it belongs to.
-
-Then shards as a whole: the blocks of each task, how far they are, and their parts put into a store, each pair once.
+FOLDER/IDENTITY/PLAN/plan.json describes the metric and the plan, part-FIRST-LAST-HASH.parquet holds whole blocks. Each
+file appears whole or not at all, and holds the ids of its metric and plan. The parts are merged into a score store.
 """
 
 from __future__ import annotations
@@ -29,9 +27,9 @@ from metaeval.scoring.store import ScoreStore
 
 NOTE = "plan.json"
 ROWS = 4096
-"""Rows from which on a part is closed."""
+"""A part with this many rows is closed."""
 SECONDS = 60.0
-"""Seconds from its first block after which a part is closed: so much is lost with a task that is killed."""
+"""A part is closed this many seconds after its first block: a task that is killed loses at most so much."""
 _KEY = b"metaeval"
 _BATCH = 100_000
 
@@ -45,7 +43,7 @@ class _File(BaseModel):
 
 
 class WindowNote(_File):
-    """The rows of a table that a plan is of: windows, from 0, of so many; several where they hold the same pairs.
+    """The windows of a table that a plan covers, from 0, of `of` windows; several where they hold the same pairs.
 
     table: SHA-256 of the file.
     """
@@ -59,10 +57,9 @@ class WindowNote(_File):
 
 
 class PlanNote(_File):
-    """What plan.json says. blocks, pairs: how many the plan has. shards: tasks that it was cut for, the last time.
+    """The content of plan.json. blocks, pairs: their numbers. shards: the number of tasks of the last command.
 
-    run: the settings of the run, as its manifest would hold them. windows: of tables that are scored in several, a note
-    a table.
+    run: the settings of the run, as in a manifest. windows: one note for each table that is scored in several windows.
     """
 
     format: Literal["metaeval-plan/1"] = "metaeval-plan/1"
@@ -77,12 +74,10 @@ class PlanNote(_File):
     windows: list[WindowNote] = []
 
     def holds(self, window: WindowNote | None) -> bool:
-        """Whether the plan is of this window; of a note or a job without windows, it may be."""
-        return (
-            window is None
-            or not self.windows
-            or any(noted.table == window.table and set(window.numbers) <= set(noted.numbers) for noted in self.windows)
-        )
+        """Return whether the plan covers this window; True where the job or the note has no windows."""
+        if window is None or not self.windows:
+            return True
+        return any(note.table == window.table and set(window.numbers) <= set(note.numbers) for note in self.windows)
 
 
 class PartBlock(_File):
@@ -95,7 +90,7 @@ class PartBlock(_File):
 
 
 class PartNote(_File):
-    """What a part says of itself. device: the model of what computed it."""
+    """The description in a part. device: the model of the device that computed it."""
 
     format: Literal["metaeval-shard/1"] = "metaeval-shard/1"
     identity: str
@@ -106,12 +101,12 @@ class PartNote(_File):
 
 
 def plan_folder(folder: Path, identity: Mapping[str, Any], plan: Plan) -> Path:
-    """Where the parts of a metric's plan stand."""
+    """Return the folder of the parts of a metric's plan."""
     return folder / sha256_json(dict(identity))[:16] / plan.id[:16]
 
 
 def write_note(place: Path, note: PlanNote) -> None:
-    """Write plan.json; every task of a plan writes the same. The windows that it names already stay in it."""
+    """Write plan.json; every task of a plan writes the same. Windows that it names already are kept."""
     windows: dict[str, WindowNote] = {}
     for window in (*(read_note(place).windows if (place / NOTE).is_file() else ()), *note.windows):
         known = windows[window.table].numbers if window.table in windows else []
@@ -122,7 +117,7 @@ def write_note(place: Path, note: PlanNote) -> None:
 
 
 def read_note(place: Path) -> PlanNote:
-    """Read plan.json; `UserError` where it is not what its folder is named by."""
+    """Read plan.json; `UserError` where its identity and plan are not those of its folder."""
     path = place / NOTE
     note = _checked(PlanNote, reading.read_object(path), path)
     if (sha256_json(note.identity)[:16], note.plan[:16]) != (place.parent.name, place.name):
@@ -131,7 +126,7 @@ def read_note(place: Path) -> PlanNote:
 
 
 def plans(folder: Path) -> list[Path]:
-    """The folders of plans, in the order of their names; `UserError` where there is none."""
+    """Return the folders of plans, sorted by name; `UserError` where there is none."""
     folders = sorted(path.parent for path in folder.glob(f"*/*/{NOTE}"))
     if not folders:
         raise UserError(
@@ -141,9 +136,9 @@ def plans(folder: Path) -> list[Path]:
 
 
 class PartWriter:
-    """Collects scored blocks of one metric, and writes them in parts; `close` writes what is left.
+    """Collects scored blocks of one metric, and writes them in parts; `close` writes the rest.
 
-    place: folder of the plan. note: what every part says, without its blocks.
+    place: folder of the plan. note: the description of every part, without its blocks.
     """
 
     def __init__(self, place: Path, note: PartNote) -> None:
@@ -154,7 +149,7 @@ class PartWriter:
         self._since = 0.0
 
     def add(self, block: TextBlock, answers: Sequence[PairScore]) -> None:
-        """Take a block with one answer per pair."""
+        """Add a block with one answer per pair."""
         if not self._blocks:
             self._since = time.monotonic()
         self._blocks.append((block, answers))
@@ -163,7 +158,7 @@ class PartWriter:
             self.close()
 
     def close(self) -> None:
-        """Write what was collected as one part."""
+        """Write the collected blocks as one part."""
         if not self._blocks:
             return
         pyarrow = reading.parquet_library()
@@ -198,9 +193,9 @@ class PartWriter:
 
 
 def part_notes(place: Path) -> dict[Path, PartNote]:
-    """What each part of a plan says of itself; its rows are not read.
+    """Read the description of each part of a plan, without its rows.
 
-    Raises `UserError` for a file that is no part, and for one of another metric or plan.
+    Raises `UserError` for a file that is not a part, and for one of another metric or plan.
     """
     note_by_path = {}
     for path in sorted(place.glob("part-*.parquet")):
@@ -215,7 +210,7 @@ def part_notes(place: Path) -> dict[Path, PartNote]:
 
 
 def read_part(path: Path, note: PartNote) -> Iterator[tuple[PartBlock, list[PartRow]]]:
-    """The blocks of a part with their rows; `UserError` where these are not the pairs that the part speaks of."""
+    """Yield the blocks of a part with their rows; `UserError` where the rows do not match the part's description."""
     try:
         columns = reading.parquet_columns(path, ("pair", "score", "status", "tokens", "cut"))
         rows: list[PartRow] = list(zip(*columns, strict=True))
@@ -240,7 +235,7 @@ def _checked(model: type[Model], values: Any, path: Path) -> Model:
 
 
 def _broken(path: Path) -> UserError:
-    return UserError(f"{path} is damaged, or none of ours: delete it, and run the task that wrote it again.")
+    return UserError(f"{path} is damaged, or not a shard's file: delete it, and run the task that wrote it again.")
 
 
 @dataclass(frozen=True)
@@ -265,10 +260,10 @@ def read_shard(text: str) -> Shard:
 
 @dataclass(frozen=True)
 class PlanState:
-    """How far the shards of a metric's plan are.
+    """The progress of the shards of a metric's plan.
 
-    missing: numbers of the blocks that no part has. unbegun: windows of its tables of which no task has written a plan,
-    a note a table. rows: scored pairs; failed: how many of them have failed. devices: models of device that scored.
+    missing: numbers of the blocks that no part has. unbegun: the windows for which no task has written a plan, one note
+    for each table. rows: scored pairs; failed: how many of them failed. devices: models of the devices that scored.
     """
 
     place: Path
@@ -281,12 +276,12 @@ class PlanState:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to score, in windows of its tables that are to come neither."""
+        """Whether nothing is left to score, neither blocks nor windows."""
         return not (self.missing or self.unbegun)
 
     @property
     def progress(self) -> str:
-        """Blocks and pairs that are done, of all, and how many have failed."""
+        """Scored blocks and pairs, of how many, and how many failed, in words."""
         done = self.note.blocks - len(self.missing)
         failed = f", {self.failed:,} failed" if self.failed else ""
         return f"{done:,} of {self.note.blocks:,} blocks, {self.rows:,} of {self.note.pairs:,} pairs{failed}"
@@ -298,7 +293,7 @@ class PlanState:
 
     @property
     def array(self) -> str:
-        """The tasks that are left, as the --array option of a Slurm command takes them; empty where none is."""
+        """The unfinished tasks in the form of Slurm's option --array; empty where there is none."""
         left = sorted({number % self.note.shards for number in self.missing})
         spans: list[list[int]] = []
         for task in left:
@@ -310,7 +305,7 @@ class PlanState:
 
 
 def shard_states(folder: Path) -> list[PlanState]:
-    """How far each metric's plan in a folder of shards is."""
+    """Return the progress of each metric's plan in a folder of shards."""
     notes = {place: read_note(place) for place in plans(folder)}
     begun: dict[tuple[str, str], set[int]] = {}
     for place, note in notes.items():
@@ -334,7 +329,7 @@ def shard_states(folder: Path) -> list[PlanState]:
 
 @dataclass(frozen=True)
 class Merged:
-    """What was put into the store for one metric. kept: rows that it had with other last digits, and that stayed."""
+    """Counts of one metric's rows that were merged. kept: rows that the store had with other last digits, and keeps."""
 
     metric: str
     rows: int
@@ -345,11 +340,11 @@ class Merged:
 
 
 def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
-    """Put all parts of a folder into a score store; what it has stays. Done again, it changes nothing.
+    """Add all parts of a folder to a score store, which keeps the scores that it has; repeating it changes nothing.
 
-    Raises `UserError`, and stores nothing, for a file that is no part or of another metric, a block that two parts have
-    with different scores, and a pair that two plans of a metric have so. Rows that are damaged are found when they are
-    read: what was read before them is stored.
+    Raises `UserError`, and stores nothing, for a file that is not a part or of another metric, and for a block of two
+    parts or a pair of two plans with different scores. Damaged rows raise it when they are read: rows before them are
+    stored.
     """
     by_metric: dict[str, list[Path]] = {}
     for place in plans(folder):
@@ -358,7 +353,7 @@ def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
         _check_overlaps(places)
     for places in by_metric.values():
         numbers = {place: [number for note in read_note(place).windows for number in note.numbers] for place in places}
-        # Of a pair that stands in several windows, the first one's score is kept.
+        # Of a pair in several windows, the first window's score is kept.
         places.sort(key=lambda place: min(numbers[place], default=0))
         note, counts, devices = read_note(places[0]), Counter[str](), set[str]()
         for rows in _batches(places, devices):
@@ -369,7 +364,7 @@ def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
 
 
 def _batches(places: Sequence[Path], devices: set[str]) -> Iterator[list[PartRow]]:
-    """The rows of a metric's parts, some at a time: the store takes many in one transaction faster than few in each."""
+    """Yield the rows of a metric's parts in large batches: one large transaction is faster than many small ones."""
     rows: list[PartRow] = []
     for place in places:
         for path, part in part_notes(place).items():
@@ -393,9 +388,9 @@ def _merge_rows(place: Path, identity: Mapping[str, Any], rows: Sequence[PartRow
 
 
 def _check_overlaps(places: Sequence[Path]) -> None:
-    """Refuse parts of one metric that hold a pair twice with different scores, but for windows of one table.
+    """Refuse parts of one metric that hold a pair twice with different scores, except windows of one table.
 
-    Rows are read only where something is there twice.
+    Rows are read only where a block or a plan can have duplicates.
     """
     jobs = {place: {window.table for window in read_note(place).windows} or {str(place)} for place in places}
     several = not set.intersection(*jobs.values())

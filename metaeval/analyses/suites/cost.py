@@ -18,7 +18,7 @@ from metaeval.runs.prepared_run import prepare
 from metaeval.runs.run import metric_looks
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import score_pairs
-from metaeval.scoring.plan import Texts
+from metaeval.scoring.plan import TextPair
 from protocols.contract import Protocol
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def measure(config: RunConfig, clock: Clock = time.process_time) -> Iterator[Cos
             yield _measured(name, metrics.fresh(name), texts, clock)
 
 
-def sample(texts: Sequence[Texts], seed: int, size: int = SAMPLE) -> list[Texts]:
+def sample(texts: Sequence[TextPair], seed: int, size: int = SAMPLE) -> list[TextPair]:
     """At most `size` of the unique pairs: the same ones for every metric, in every order of the texts."""
     unique = sorted(set(texts))
     return unique if len(unique) <= size else random.Random(seed).sample(unique, size)
@@ -111,7 +111,7 @@ def cost_figures(
     return drawn
 
 
-def _measured(name: str, metric: Metric, texts: Sequence[Texts], clock: Clock) -> Cost:
+def _measured(name: str, metric: Metric, texts: Sequence[TextPair], clock: Clock) -> Cost:
     if isinstance(metric, Combination):
         return Cost(name, len(texts), None, None, "made of other metrics: it costs what its members cost")
     with plug_in(name):

@@ -1,4 +1,4 @@
-"""Sentences as the official metrics cut them: NLTK's punkt_tab where its data are found, else rules without data."""
+"""Sentence splitting as in the official metrics: NLTK's punkt_tab where its data are installed, else rules."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _DATA = "tokenizers/punkt_tab/english/"
 
 
 def find_splitter(wish: Wish = "auto") -> SentenceSplitter:
-    """NLTK's English punkt_tab, or the rules. `auto` is NLTK if package and data are installed; it downloads nothing.
+    """Return NLTK's English punkt_tab, or the rules. `auto` is NLTK if package and data are installed; no download.
 
-    Raises `UserError` when `nltk` is asked for and its data are neither here nor to be downloaded.
+    Raises `UserError` when `nltk` is chosen and its data are neither installed nor can be downloaded.
     """
-    if wish == "rules" or (wish == "auto" and _punkt_folder() is None):
+    folder = None if wish == "rules" else _punkt_folder()
+    if folder is None and wish != "nltk":
         return RULES
-    folder = _punkt_folder() or _download()
-    return _punkt(folder)
+    return _punkt(folder or _download())
 
 
 @cache
@@ -52,7 +52,7 @@ def _punkt(folder: Path) -> SentenceSplitter:
 
 def _punkt_folder() -> Path | None:
     cached = str(_own_folder())
-    # To import nltk takes more than a second: where there are no data it is left.
+    # nltk takes more than a second to import: without data it is not imported.
     if find_spec("nltk") is None or not any(Path(place, _DATA).is_dir() for place in [*nltk_places(), cached]):
         return None
     import nltk
@@ -67,7 +67,7 @@ def _punkt_folder() -> Path | None:
 
 
 def nltk_places() -> list[str]:
-    """The folders in which nltk looks for data; on Windows alone it is imported for that."""
+    """Return the folders in which nltk looks for data, without importing nltk where the system is POSIX."""
     if "nltk" in sys.modules or os.name != "posix":
         import nltk
 
@@ -101,9 +101,9 @@ def _download() -> Path:
 
 
 def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """Where each piece of a text stands in it, as characters, whatever the white space between its words.
+    """Return start and end of each piece of a text, in characters, whatever the white space between its words.
 
-    Each begins behind the one before; an empty place for a piece that does not stand there.
+    Each begins after the start of the one before; (0, 0) for a piece that the text does not hold.
     """
     spans = []
     start = 0
@@ -116,9 +116,9 @@ def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def best_pieces(source: str, statement: str, units: Sequence[str], claims: Sequence[str], values: Grid) -> list[Span]:
-    """Each claim of the statement with the unit of the source that supports it most.
+    """Return the spans of each claim of the statement and of the unit of the source that supports it most.
 
-    values: (units, claims), clipped to [-1, 1]; the first of equals is the best.
+    values: (units, claims), clipped to [-1, 1]; of ties the first is the best.
     """
     spans = []
     read, judged = places(source, units), places(statement, claims)

@@ -29,14 +29,14 @@ WORKER = "metaeval.runs.worker"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a worker runs. environment: what its environment has besides ours. cores: of the CPU; empty for all."""
+    """Where a worker runs. environment: added to this process's. cores: numbers of CPU cores; empty for all."""
 
     environment: Mapping[str, str]
     cores: frozenset[int]
 
 
 def places(workers: int, devices: Sequence[str] = ()) -> list[Place]:
-    """A place for each worker: its own share of the cores that this process may use, and its own device.
+    """Return a place for each worker: its own share of the cores that this process may use, and its own device.
 
     devices: numbers of CUDA devices, as this process counts them.
     """
@@ -54,7 +54,7 @@ def places(workers: int, devices: Sequence[str] = ()) -> list[Place]:
 
 
 class _Process:
-    """A running worker, and the pieces that it was sent and has not answered."""
+    """A running worker process; see `Child`."""
 
     def __init__(self, place: Place) -> None:
         self.pieces: deque[Piece] = deque()
@@ -80,13 +80,13 @@ class _Process:
         return self._out.fileno()
 
     def send(self, packed: bytes) -> None:
-        """Send a line, or several; that the worker has ended is seen on its output."""
+        """Send a line, or several; `receive` reports a worker that has ended."""
         with contextlib.suppress(OSError):
             self._in.write(packed)
             self._in.flush()
 
     def receive(self) -> list[dict[str, Any]] | None:
-        """What has come of whole lines; None when the worker has ended."""
+        """Return the messages that have arrived; None when the worker has ended."""
         content = os.read(self.fileno(), 1 << 20)
         if not content:
             return None
@@ -94,14 +94,14 @@ class _Process:
         return [json.loads(line) for line in lines]
 
     def ending(self) -> str:
-        """How the worker ended, in words, with the last line of its standard error."""
+        """Say how the worker ended, with the last line of its standard error."""
         how = how_ended(self._process.wait())
         self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 2000, 0))
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         return f"{how} ({lines[-1].strip()})" if lines else how
 
     def stop(self) -> None:
-        """End the worker and whatever it has started; nothing is lost with it but what it has in hand."""
+        """End the worker and its child processes; only its unfinished pieces are lost."""
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -136,7 +136,7 @@ class ProcessPool(Pool):
 
 
 def devices_of(names: Sequence[str]) -> list[str]:
-    """CUDA devices by number, each of them there; `UserError` names the allowed ones."""
+    """Return the numbers of the named CUDA devices; `UserError` for one that is not there names the allowed ones."""
     if not names:
         return []
     count = 0

@@ -22,8 +22,8 @@ from metaeval.scoring.executors.local import WORKER
 from metaeval.scoring.executors.pool import Child, Piece, Pool
 
 _log = logging.getLogger("metaeval")
-_LOOK = 10.0  # seconds between looks at the cluster's nodes
-_PATIENCE = 60.0  # seconds that an actor may take to start; without any that has, a word is said
+_LOOK = 10.0  # seconds between checks of the cluster's nodes
+_PATIENCE = 60.0  # seconds that an actor may take to start; a warning when none has started by then
 
 
 class _Actor:
@@ -39,7 +39,7 @@ class _Actor:
         self._scorer = import_module(WORKER).Scorer()
 
     def here(self) -> dict[str, Any]:
-        """Nothing: it has a place."""
+        """Answer with nothing, once the actor is placed."""
         return {}
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class _Actor:
 
 
 class _Remote:
-    """An actor as the driver sees it: its answers come in the order of the messages. placed: it is on a node."""
+    """An actor seen from the driver; it answers in the order of the messages. placed: it is on a node."""
 
     def __init__(self, ray: Any, actor: Any) -> None:
         self.pieces: deque[Piece] = deque()
@@ -62,7 +62,7 @@ class _Remote:
         self._ended = ""
 
     def send(self, packed: Any) -> None:
-        """Ask the actor."""
+        """Send the actor a message."""
         self.asked.append(self._actor.answer.remote(packed))
 
     def receive(self) -> list[dict[str, Any]] | None:
@@ -76,7 +76,7 @@ class _Remote:
             return None
 
     def ending(self) -> str:
-        """Ray's first line about it."""
+        """Say how the actor ended: the first line of Ray's error."""
         return f"has ended ({self._ended})"
 
     def stop(self) -> None:
@@ -93,7 +93,7 @@ def _reach(address: str) -> None:
 
 @contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Give SIGTERM back to whom it belongs: `ray.init` takes it, and would end the command without a word."""
+    """Restore the handler of SIGTERM: `ray.init` replaces it, and would end the command without a message."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield
@@ -103,7 +103,7 @@ def _signals_kept() -> Iterator[None]:
 
 
 def room(nodes: Sequence[tuple[int, int]], cores: int) -> int:
-    """How many workers with so many cores find a place. Where there are GPUs each worker takes one.
+    """Count the workers of `cores` cores each that find a place. Where there are GPUs each worker takes one.
 
     nodes: cores and GPUs of each.
     """
@@ -112,7 +112,7 @@ def room(nodes: Sequence[tuple[int, int]], cores: int) -> int:
 
 
 def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
-    """The most cores that each worker can have with all of them placed; 0 where there are more workers than cores."""
+    """Return the most cores that each of the workers can have; 0 where there are more workers than cores."""
     most = max((core for core, _ in nodes), default=0)
     return next((cores for cores in range(most, 0, -1) if room(nodes, cores) >= workers), 0)
 
@@ -144,7 +144,7 @@ class RayPool(Pool):
                     ray.init(address=address or "local", logging_level="error", log_to_driver=False, **started)
             except (OSError, ValueError, RuntimeError) as error:
                 raise UserError(
-                    f"There is no Ray cluster at {address or 'this machine'} ({error}): start one with 'ray start "
+                    f"No Ray cluster answers at {address or 'this machine'} ({error}): start one with 'ray start "
                     "--head', or leave executor.address out for one on this machine."
                 ) from error
         nodes = self._nodes()
@@ -165,14 +165,14 @@ class RayPool(Pool):
 
     def start(self, number: int) -> Child:
         """Start an actor; it is placed where its cores, or its GPU, are free."""
-        # Next to none where there are more workers than cores, so that all are placed.
+        # Almost no cores where there are more workers than cores, so that all are placed.
         kind = self._ray.remote(
             num_cpus=self._cores or 0.01, num_gpus=self._gpus, max_restarts=0, scheduling_strategy="SPREAD"
         )(_Actor)
         return _Remote(self._ray, kind.remote(number, self._cores, os.getcwd()))
 
     def unplaced(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Actors that wait for a place while others have one; now and then, when the nodes are counted anew."""
+        """Return actors that wait for a place while others have one; checked at most every 10 seconds."""
         now = time.monotonic()
         if now - self._looked < _LOOK:
             return ()
@@ -191,7 +191,7 @@ class RayPool(Pool):
         return waiting
 
     def pack(self, message: Mapping[str, Any]) -> Any:
-        """A job's texts go to the cluster's memory once; a block is a few numbers."""
+        """Put a job's texts into the cluster's memory once; a block is a few numbers."""
         return self._ray.put(dict(message)) if "recipe" in message else dict(message)
 
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
