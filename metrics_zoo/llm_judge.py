@@ -258,7 +258,7 @@ class _LLMJudge(Metric):
                 continue
             ledger.asked_again += 1
             ledger.read_again += read
-            ledger.unparsed += read or isinstance(answer, Reply)  # the one of both attempts that is not judged below
+            ledger.unparsed += read or isinstance(answer, Reply)  # the attempt that is not judged below
             answers[place] = answer if read else answers[place]
         return answers
 

@@ -221,7 +221,7 @@ class PromptTokens:
         return PromptIds(ids, tokens, tokens - len(ids))
 
     def _without_source_end(self, leading: str, trailing: str) -> list[int]:
-        """Join the two parts with the source cut to fit the limit; empty if there is no room."""
+        """Join the two parts with the source cut to fit the limit; empty if it does not fit."""
         parts = [self._known(self._part(leading)), self._known(self._last(trailing))]
         side = 0 if self._one == "source" else 1
         excess = len(parts[0]) + len(parts[1]) + len(self._ends) - (self._limit or 0)

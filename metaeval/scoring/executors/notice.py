@@ -24,7 +24,7 @@ class EndedError(Exception):
 
 
 class _TimeIsUp(KeyboardInterrupt):
-    """There is no time to finish another block. Outside a task it is handled as Ctrl-C is."""
+    """Another block cannot be finished in time. Outside a task it is handled as Ctrl-C is."""
 
 
 class Notice:
