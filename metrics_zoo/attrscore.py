@@ -45,7 +45,7 @@ class AttrScore(T5Metric):
     pieces and the end token, each after the ones before it (teacher forcing), and the three are normalised to sum to
     1. Greedy decoding gives the label with the largest, except for rare ties between first pieces. The claim is the
     statement; the authors put the question before an answer where there is one. Extrapolatory (the reference neither
-    supports nor contradicts) and contradictory map only loosely to partial and no support, which have no label of their own.
+    supports nor contradicts) and contradictory map only loosely to partial and no support, which have no labels.
     """
 
     checkpoint = Checkpoint(
