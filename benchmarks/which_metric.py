@@ -68,14 +68,14 @@ one. 50 is chance.""",
 INTRO = f"""\
 # Which metric should I use?
 
-This page is made by `python -m benchmarks.which_metric` from `results/reference`, which `make reference` makes anew:
-nobody types a number here. It holds the metrics that run offline on a laptop, on data sets with human labels. Metrics
-with larger models are in the [values of others](#values-that-others-have-published), and on data like yours you compare
-them yourself: `metaeval run -d wice -m overlap,support-mini,autoais`.
+This page is made by `python -m benchmarks.which_metric` from `results/reference`, which `make reference` recomputes:
+no number here is typed by hand. It holds the metrics that run offline on a laptop, on data sets with human labels.
+Metrics with larger models are in the [values of others](#values-that-others-have-published), and on data like yours you
+compare them yourself: `metaeval run -d wice -m overlap,support-mini,autoais`.
 
-Values have 95 % intervals over whole groups. **Bold** is the best of a column, or not told apart from the best by a
-paired test (Holm over the tests of the column); any other metric is shown to be worse than it. Where all are
-bold, the data do not say which is better: take the cheapest. Two metrics are fitted on other parts of these sets:
+Values have 95 % intervals over whole groups. **Bold** is the best of a column, or not significantly different from the
+best by a paired test (Holm over the tests of the column); any other metric is significantly worse. Where all are bold,
+the data do not say which is better: take the cheapest. Two metrics are fitted on other parts of these sets:
 support-mini on WiCE's dev split, support-minilm on the dev splits of WiCE, QASem and ExpertQA. All texts are English.
 An asterisk marks an interval that rests on fewer than {FEW} effective groups, and may be too narrow; with fewer than
 6 there is none.
@@ -111,7 +111,7 @@ def page(folder: Path = KEPT) -> str:
 
 
 def of_purpose(results: Mapping[str, Mapping[str, Result]], purpose: Purpose) -> dict[str, Result]:
-    """The results that hold the purpose's measure for some metric, by set; the shipped corpus is no evidence."""
+    """The results that hold the purpose's measure for some metric, by set; the shipped corpus is left out."""
     return {
         name: result
         for name, by_protocol in results.items()
@@ -121,7 +121,7 @@ def of_purpose(results: Mapping[str, Mapping[str, Result]], purpose: Purpose) ->
 
 
 def best(result: Result, measure: str) -> list[str]:
-    """The metric that is best in a measure, and those that the test does not tell apart from it."""
+    """Return the metric that is best in a measure, and those that are not significantly different from it."""
     return top(Headline(result, next(column for column in result.columns if column.key == measure)))
 
 
@@ -140,7 +140,7 @@ def _summary(results: Mapping[str, Mapping[str, Result]]) -> str:
         bests = [best(result, purpose.measure) for result in shown.values()]
         always = [metric for metric in METRICS if all(metric in one for one in bests)]
         rows.append((purpose.title, purpose.measure.upper().replace("_", "-"), str(len(shown)), _named(always)))
-    head = ("you want to", "measure", "sets", "on every set best, or not told apart from the best")
+    head = ("you want to", "measure", "sets", "best on every set, or not significantly different from the best")
     return f"{_table(head, rows)}\n"
 
 
@@ -195,7 +195,7 @@ def _cell(row: Row, column: Column, purpose: Purpose) -> str:
 
 
 def _said(name: str, result: Result, purpose: Purpose) -> str:
-    """What a set says about a purpose, in a sentence or two."""
+    """Say in a sentence which metric is best for a purpose on a data set."""
     rows = {row.metric: row for row in _metrics(result)}
     defined = [metric for metric in rows if _value(rows[metric], purpose.measure).value is not None]
     top = best(result, purpose.measure)
@@ -205,19 +205,19 @@ def _said(name: str, result: Result, purpose: Purpose) -> str:
     if not top:
         text = f"{where} no test was possible; the highest value is that of {first} ({number})."
     elif len(top) == len(defined):
-        text = f"{where} **nobody is told apart**: the highest value, that of {first} ({number}), may be luck."
+        chance = f"the highest value, that of {first} ({number}), may be luck"
+        text = f"{where} **no metrics are significantly different**: {chance}."
     elif len(top) == 1:
-        text = f"{where} {first} is best ({number}): every other metric is shown to be worse."
+        text = f"{where} {first} is best ({number}): every other metric is significantly worse."
     else:
         others = [metric for metric in top if metric != first]
-        text = (
-            f"{where} {first} has the highest value ({number}); {listed(others)} {_is(others)} not told apart from it."
-        )
+        differ = f"{listed(others)} {_is(others)} not significantly different from it"
+        text = f"{where} {first} has the highest value ({number}); {differ}."
     return text
 
 
 def _beyond_controls(shown: Mapping[str, Result], purpose: Purpose) -> str:
-    """Which metrics that run a model are shown to be above every control, and where."""
+    """Name the metrics with a model that are significantly better than every control, by data set."""
     found = {
         TITLES[name]: [
             row.metric
@@ -228,10 +228,10 @@ def _beyond_controls(shown: Mapping[str, Result], purpose: Purpose) -> str:
         for name, result in shown.items()
     }
     said = [f"{listed(above)} on {where}" for where, above in found.items() if above]
-    who = (
-        f"Shown to be above every control: {'; '.join(said)}" if said else "On no set is a metric with a model shown to"
-    )
-    return f"{who}{'.' if said else ' beat every control.'} Shared words and support-mini are two of the controls."
+    text = f"Significantly better than every control: {'; '.join(said)}."
+    if not said:
+        text = "On no set is a metric with a model significantly better than every control."
+    return f"{text} Shared words and support-mini are two of the controls."
 
 
 def _is(names: Sequence[str]) -> str:
@@ -265,7 +265,7 @@ def _as_printed(pack: PublishedPaper) -> Iterator[str]:
     """The values of a paper whose data do not come with scores."""
     counts = ", ".join(f"{count:,} {level}" for level, count in pack.levels.items())
     yield (
-        f"**{pack.source}**, on its own chunks of {pack.dataset} ({counts}): without intervals, and not made anew "
+        f"**{pack.source}**, on its own chunks of {pack.dataset} ({counts}): without intervals, and not recomputed "
         "here. A chunk is called full there where it holds *any* evidence of a fully supported citation, which lowers "
         "FS-PS for every metric ([What a chunk's level means](evidence.md)).\n"
     )

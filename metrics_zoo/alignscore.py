@@ -1,6 +1,6 @@
-"""AlignScore (Zha et al., 2023): a RoBERTa that judges chunks of the source against sentences of the statement.
+"""AlignScore (Zha et al., 2023): a RoBERTa that judges sentences of the statement by chunks of the source.
 
-Its network is an encoder with three linear heads, read from the published Lightning checkpoint.
+The network is an encoder with three linear heads, read from the published Lightning checkpoint.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Size = Literal["large", "base"]
 SIZES: dict[Size, str] = {"large": "4.9 GB", "base": "1.97 GB"}
 
 HEADS = {"bin": slice(0, 2), "nli": slice(2, 5), "reg": slice(5, 6)}
-"""Where a head's outputs stand in a row of six logits."""
+"""The columns of each head in a row of six logits."""
 
 _LAYERS = {"bin": "bin_layer", "nli": "tri_layer", "reg": "reg_layer"}
 # All that transformers may read of a RoBERTa folder, weights aside; a hub copy has the first four.
@@ -42,23 +42,23 @@ _ROBERTA: dict[Size, str] = {
 
 
 def published(size: Size) -> Checkpoint:
-    """AlignScore's own checkpoint of a size."""
+    """Return AlignScore's published checkpoint of a size."""
     revision = "8509e78d25bb914939fc585c626500c9b2944249"
     return Checkpoint("yzha/AlignScore", f"{SIZES[size]}, MIT", revision, (f"AlignScore-{size}.ckpt",))
 
 
 def published_backbone(size: Size) -> Checkpoint:
-    """RoBERTa's configuration and tokenizer on the hub."""
+    """Return RoBERTa's configuration and tokenizer on the hub."""
     download = "configuration and tokenizer, 3 MB, MIT"
     return Checkpoint(f"FacebookAI/roberta-{size}", download, _ROBERTA[size], _BACKBONE[:4])
 
 
-def find_backbone(size: Size, given: Path | None, beside: Path | None) -> ModelFolder:
-    """RoBERTa's configuration and tokenizer (its weights are in AlignScore's own file): `given`, else `beside` the
-    checkpoint or in a subfolder of it named roberta-large, else from the hub, where `beside` is None.
+def find_backbone(size: Size, folder: Path | None, beside: Path | None) -> ModelFolder:
+    """Find RoBERTa's configuration and tokenizer (its weights are in AlignScore's file): in `folder`, else `beside` the
+    checkpoint or in a subfolder of it named roberta-large, else, where `beside` is None, on the hub.
     """
     name = f"roberta-{size}"
-    places = [given] if given else [beside / name, beside] if beside else []
+    places = [folder] if folder else [beside / name, beside] if beside else []
     if not places:
         return find_model(published_backbone(size))
     for place in places:
@@ -71,8 +71,8 @@ def find_backbone(size: Size, given: Path | None, beside: Path | None) -> ModelF
     )
 
 
-def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: models.DType, device: str) -> Any:
-    """The network in eval mode on `device`: `model(input_ids=..., attention_mask=...).logits` is (pairs, 6), see HEADS.
+def load_aligner(checkpoint: ModelFolder, backbone: ModelFolder, dtype: models.DType, device: str) -> Any:
+    """Load the network, in eval mode: `model(input_ids=..., attention_mask=...).logits` is (pairs, 6), see HEADS.
 
     The checkpoint's vocabulary head is not read: no score depends on it.
 
@@ -88,14 +88,14 @@ def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: models.DType,
             self.base_model = base_model
             self.heads = heads
 
-        def forward(self, **given: torch.Tensor) -> SimpleNamespace:
-            return SimpleNamespace(logits=self.heads(self.base_model(**given).pooler_output))
+        def forward(self, **inputs: torch.Tensor) -> SimpleNamespace:
+            return SimpleNamespace(logits=self.heads(self.base_model(**inputs).pooler_output))
 
     number = getattr(torch, dtype)
-    with models.quiet_transformers(), models.broken_files(found):
+    with models.quiet_transformers(), models.broken_files(checkpoint):
         config = AutoConfig.from_pretrained(backbone.folder, **models.LOCAL)
-        state = _read(found, backbone, config)
-        models.check_memory(found, dtype, device, sum(4 * value.numel() for value in state.values()))
+        state = _read(checkpoint, backbone, config)
+        models.check_memory(checkpoint, dtype, device, sum(4 * value.numel() for value in state.values()))
         prefix = "base_model."
         base, report = RobertaModel.from_pretrained(
             None,
@@ -103,12 +103,12 @@ def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: models.DType,
             state_dict={name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)},
             dtype=number,
             output_loading_info=True,
-            ignore_mismatched_sizes=True,  # told below, in our own words
+            ignore_mismatched_sizes=True,  # refused below
         )
         unmet = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
         if unmet:
             named = ", ".join(unmet[:2])
-            raise UserError(f"{found.weights[0]} lacks weights of AlignScore ({named} ...): fetch it again.")
+            raise UserError(f"{checkpoint.weights[0]} lacks weights of AlignScore ({named} ...): fetch it again.")
         heads = torch.nn.Linear(config.hidden_size, 6, dtype=number)
         with torch.no_grad():
             for head, layer in _LAYERS.items():
@@ -117,12 +117,12 @@ def load_aligner(found: ModelFolder, backbone: ModelFolder, dtype: models.DType,
     return models.settle(Aligner(base, heads), dtype, device)
 
 
-def _read(found: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, Any]:
-    """The checkpoint's weights without its vocabulary head, once they are known to be AlignScore's of this size."""
+def _read(checkpoint: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, Any]:
+    """Read the checkpoint's weights without its vocabulary head; `UserError` unless they are of this size."""
     import torch
 
-    # mmap: the optimiser's state, two thirds of the file, is never read. weights_only: no code in the file is run.
-    whole = torch.load(found.weights[0], map_location="cpu", weights_only=True, mmap=True)["state_dict"]
+    # mmap: the optimiser's state, two thirds of the file, is not read. weights_only: no code in the file is run.
+    whole = torch.load(checkpoint.weights[0], map_location="cpu", weights_only=True, mmap=True)["state_dict"]
     state = {name: value for name, value in whole.items() if name.startswith(("base_model.", *_LAYERS.values()))}
     state.pop("base_model.embeddings.position_ids", None)  # no weight; older versions of transformers saved it
     shapes = {
@@ -134,7 +134,7 @@ def _read(found: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, A
     }
     if any(name not in state or tuple(state[name].shape) != shape for name, shape in shapes.items()):
         raise UserError(
-            f"{found.weights[0]} is not an AlignScore checkpoint for the backbone in {backbone.folder}: check the "
+            f"{checkpoint.weights[0]} is not an AlignScore checkpoint for the backbone in {backbone.folder}: check the "
             "option 'size' (large or base), and that the folder is that of roberta-large or roberta-base."
         )
     return state
@@ -161,8 +161,8 @@ class AlignScoreOptions(ModelOptions):
     splitter: Wish = "auto"
 
 
-class Seen(NamedTuple):
-    """A pair's logits, (chunks x sentences, 6: see HEADS), sentences running faster; tokens and cut over all passes."""
+class HeadLogits(NamedTuple):
+    """A pair's logits, (chunks x sentences, 6: see HEADS), chunk by chunk; tokens and cut: sums over all passes."""
 
     logits: torch.Tensor
     sentences: int
@@ -173,7 +173,8 @@ class Seen(NamedTuple):
 class AlignScore(LoadedModelMetric, TwoStepMetric):
     """Mean over statement sentences of the best chunk's P(ALIGNED); yuh-zha/AlignScore a0936d5.
 
-    Where a sentence alone fills the input, both sides are cut, the longer one first; officially its whole batch is.
+    Where a sentence alone fills the input, both sides are cut, the longer one first; the official code cuts its whole
+    batch so.
     """
 
     checkpoint = published("large")
@@ -186,7 +187,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         paper="Zha et al. 2023, AlignScore: Evaluating Factual Consistency with a Unified Alignment Function",
         licence="MIT",
         **probability(),
-        # The authors give none; FactCG's official evaluation code reads AlignScore, as its own metric, at one half.
+        # The authors give none; FactCG's official evaluation code uses one half for AlignScore, as for FactCG.
         threshold=0.5,
         threshold_from="FactCG's evaluation code, not the authors' own",
         input_limit=512,
@@ -203,7 +204,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
 
     @cached_property
     def wanted(self) -> Checkpoint:
-        """The checkpoint of the size asked for."""
+        """The checkpoint of the chosen size."""
         return published(self.options.size).at(self.options.model, self.options.revision)
 
     @cached_property
@@ -212,8 +213,8 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         return find_backbone(self.options.size, self.options.backbone_folder, self.options.folder)
 
     @property
-    def lacking_besides(self) -> str:
-        """RoBERTa's configuration and tokenizer, where no folder is named for them."""
+    def lacking_extra(self) -> str:
+        """The size and licence of RoBERTa's configuration and tokenizer, if they must be downloaded."""
         if self.options.backbone_folder or self.options.folder:
             _ = self.backbone
             return ""
@@ -227,10 +228,10 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
 
     @cached_property
     def model(self) -> PairClassifier:
-        """The classifier, loaded when first asked for."""
-        found = load_aligner(self.model_folder, self.backbone, self.options.dtype, self.device)
+        """The classifier, loaded when first used."""
+        model = load_aligner(self.model_folder, self.backbone, self.options.dtype, self.device)
         tokens = PairTokens(models.load_tokenizer(self.backbone), 512, "source")
-        return PairClassifier(found, tokens, self.batch_tokens, self.device)
+        return PairClassifier(model, tokens, self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:
         """The metric's identity with the backbone's fingerprint and the splitter."""
@@ -238,13 +239,13 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         return {**super().identity(), "backbone": self.backbone.fingerprint, "splitter": splitter}
 
     def observed(self) -> Mapping[str, Any]:
-        """The identity without the head, which comes last: modes that cut alike share one pass."""
+        """Return the identity without the head: modes that cut texts in the same way share one pass."""
         identity = self.identity()
         options = {name: value for name, value in identity["options"].items() if name != "mode"}
         return {**identity, "options": options}
 
-    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Seen | None]:
-        """Logits of each chunk with each sentence; None for a statement without words."""
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[HeadLogits | None]:
+        """Compute the logits of each chunk with each sentence; None for a statement without words."""
         chunks = {source: self._chunks(source) for source in set(sources)}
         sentences = {statement: self._sentences(statement) for statement in set(statements)}
         grid = [
@@ -253,31 +254,31 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         ]
         flat = [cell for cells in grid for cell in cells]
         table = self.model.table([chunk for chunk, _ in flat], [sentence for _, sentence in flat])
-        seen: list[Seen | None] = []
+        seen: list[HeadLogits | None] = []
         end = 0
         for statement, cells in zip(statements, grid, strict=True):
             start, end = end, end + len(cells)
             tokens, cut = sum(table.tokens[start:end]), sum(table.cut[start:end])
-            seen.append(Seen(table.values[start:end], len(sentences[statement]), tokens, cut) if cells else None)
+            seen.append(HeadLogits(table.values[start:end], len(sentences[statement]), tokens, cut) if cells else None)
         return seen
 
-    def judge(self, observations: Sequence[Seen | None]) -> list[PairScore]:
-        """Best chunk, mean over sentences; a statement without words is EMPTY (the official code stops there)."""
-        found = [seen for seen in observations if seen is not None]
-        scores = iter(_scores(found, self.options.mode.removesuffix("_sp")))
+    def judge(self, observations: Sequence[HeadLogits | None]) -> list[PairScore]:
+        """Return the mean over sentences of the best chunk; EMPTY without words (the official code stops there)."""
+        read_pairs = [seen for seen in observations if seen is not None]
+        scores = iter(_scores(read_pairs, self.options.mode.removesuffix("_sp")))
         return [
             PairScore(None, Status.EMPTY) if seen is None else PairScore(next(scores), tokens=seen.tokens, cut=seen.cut)
             for seen in observations
         ]
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """The three-class head, whatever the mode: of each sentence the chunk with the largest P(ALIGNED) speaks, and
-        the sentences' distributions are averaged. So the first is the logarithm of the nli score.
+        """Average the three-class head's distributions at each sentence's chunk with the largest P(ALIGNED), in every
+        mode. `entailment` is the logarithm of the nli score.
         """
         return [None if seen is None else _three_way(seen) for seen in self.observe(sources, statements)]
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Each sentence of the statement with its best chunk of the source, by P(ALIGNED)."""
+        """Return each sentence of the statement with its best chunk of the source, by P(ALIGNED)."""
         (seen,) = self.observe([source], [statement])
         if seen is None:
             return []
@@ -297,25 +298,25 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         return [statement] if self.splitter is None else self.splitter.split(statement)
 
 
-def _scores(found: Sequence[Seen], head: str) -> Iterator[float]:
-    """The pairs' scores; all cells through the head's last step at once, the rest on numbers."""
+def _scores(read_pairs: Sequence[HeadLogits], head: str) -> Iterator[float]:
+    """Yield the pairs' scores; the head's last step is computed for all cells at once."""
     import torch
 
-    aligned = _aligned(torch.cat([seen.logits for seen in found] or [torch.empty(0, 6)]), head).tolist()
+    aligned = _aligned(torch.cat([seen.logits for seen in read_pairs] or [torch.empty(0, 6)]), head).tolist()
     end = 0
-    for seen in found:
+    for seen in read_pairs:
         start, end = end, end + len(seen.logits)
         best = [max(aligned[place : end : seen.sentences]) for place in range(start, start + seen.sentences)]
         yield sum(best) / len(best)
 
 
 def _aligned(logits: torch.Tensor, head: str) -> torch.Tensor:
-    """The head's P(ALIGNED), or its number, of each cell."""
-    own = logits.double()[:, HEADS[head]]
-    return (own if head == "reg" else own.softmax(-1))[:, 1 if head == "bin" else 0]
+    """Return the head's P(ALIGNED), or the regression's number, of each cell."""
+    outputs = logits.double()[:, HEADS[head]]
+    return (outputs if head == "reg" else outputs.softmax(-1))[:, 1 if head == "bin" else 0]
 
 
-def _three_way(seen: Seen) -> ThreeWay:
+def _three_way(seen: HeadLogits) -> ThreeWay:
     log_p = seen.logits.double()[:, HEADS["nli"]].log_softmax(-1).view(-1, seen.sentences, 3)
     spoken = log_p[log_p[..., 0].argmax(0), range(seen.sentences)]
     return ThreeWay(*spoken.exp().mean(0).log().tolist())

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import ModelOptions, of_checkpoint, probability
-from metaeval.scoring.backends.tokens import Prompt
+from metaeval.scoring.backends.tokens import PromptIds
 from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay
 from metrics_zoo.t5 import T5Metric, ask_prompts
 
@@ -42,10 +42,10 @@ class AttrScore(T5Metric):
     """P(Attributable) among the three answers that the model was trained to give.
 
     The authors generate the answer and keep its label alone. Here each label's log-probability is the sum over its
-    pieces and the end token, each after the ones before it (teacher forcing), and the three are normalised to one;
-    the label with the largest is what greedy decoding gives, but for rare ties between first pieces. The claim is the
-    statement; the authors put the question in front of an answer where there is one. Extrapolatory (the reference does
-    not tell) and contradictory map only loosely to partial and no support: the model has no label for partial support.
+    pieces and the end token, each after the ones before it (teacher forcing), and the three are normalised to sum to
+    1. Greedy decoding gives the label with the largest, except for rare ties between first pieces. The claim is the
+    statement; the authors put the question before an answer where there is one. Extrapolatory (the reference neither
+    supports nor contradicts) and contradictory map only loosely to partial and no support, which have no labels.
     """
 
     checkpoint = Checkpoint(
@@ -67,7 +67,7 @@ class AttrScore(T5Metric):
 
     @cached_property
     def labels(self) -> tuple[list[int], ...]:
-        """Token ids of the three labels, each with the end token."""
+        """The token ids of the three labels, each with the end token."""
         return tuple([*self.tokenizer(label)["input_ids"]] for label in LABELS)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
@@ -81,15 +81,17 @@ class AttrScore(T5Metric):
         """Log-probabilities: attributable as entailment, extrapolatory as neutral, contradictory as contradiction."""
         return [ways for _, _, ways in self._judge(sources, statements)]
 
-    def _judge(self, sources: Sequence[str], statements: Sequence[str]) -> list[tuple[Prompt, Status, ThreeWay | None]]:
+    def _judge(
+        self, sources: Sequence[str], statements: Sequence[str]
+    ) -> list[tuple[PromptIds, Status, ThreeWay | None]]:
         prompts = self.prompts.encode(sources, statements)
-        return ask_prompts(prompts, statements, lambda asked: self.model.ask(asked, self._ask))
+        return ask_prompts(prompts, statements, lambda prompt_ids: self.model.ask(prompt_ids, self._ask))
 
     def _ask(self, batch: EncodedPrompts) -> list[ThreeWay]:
         import torch
 
-        said = []  # natural logarithms of the probability that each prompt's answer is the label, (prompts,) float64
+        log_likelihoods = []  # of each label: ln P(the prompt's answer is the label), (prompts,) float64
         for label in self.labels:
             logits = batch.after(range(len(batch)), [label[:-1]] * len(batch)).double().log_softmax(-1)
-            said.append(torch.stack([logits[:, place, piece] for place, piece in enumerate(label)]).sum(0))
-        return [ThreeWay(*row) for row in torch.stack(said, dim=1).log_softmax(1).tolist()]
+            log_likelihoods.append(torch.stack([logits[:, place, piece] for place, piece in enumerate(label)]).sum(0))
+        return [ThreeWay(*row) for row in torch.stack(log_likelihoods, dim=1).log_softmax(1).tolist()]

@@ -28,12 +28,11 @@ class AutoAISOptions(ModelOptions):
     """Most tokens of a prompt; the end of the source is cut beyond them (official: no limit)."""
 
 
-class Seen(NamedTuple):
+class Entailed(NamedTuple):
     """The model's output for a pair.
 
-    log_full: log-probability that the first piece is "1"; log_two_way: the same against the piece that "0" begins
-    with; spelled: whether the greedy answer, decoded, is exactly "1" (looked at for `binary` alone). EMPTY or TOO_LONG
-    go without them.
+    log_full: log-probability that the first piece is "1"; log_two_way: the same against the first piece of "0";
+    spelled: whether the decoded greedy answer is exactly "1" (only for `binary`). They are 0 for EMPTY and TOO_LONG.
     """
 
     log_full: float
@@ -47,11 +46,11 @@ class Seen(NamedTuple):
 class AutoAIS(TwoStepMetric, YesNoMetric):
     """The TRUE mixture T5-XXL on `premise: {source} hypothesis: {statement}`.
 
-    In T5's vocabulary "1" is the piece ▁1 (209) and "0" the pieces ▁ and 0 (3, 632). `full` is what ALCE's re-ranker
-    computes, and the paper's "generated token probability of 1"; `two_way` is the softmax over 209 and 3 of later
-    users: both from one observation, of one decoder step. `binary` is the official 0 or 1: whether greedy decoding
-    gives exactly the string "1". After ▁1 the end must follow, and after ▁ the piece 1 still could, so the pairs that
-    the first piece leaves open are decoded on, as a rule for one more piece, at most for ten: an observation apart.
+    In T5's vocabulary "1" is the piece ▁1 (209) and "0" the pieces ▁ and 0 (3, 632). `full` is the score of ALCE's
+    re-ranker, and the paper's "generated token probability of 1"; `two_way` is the softmax over 209 and 3 of later
+    work. Both come from one observation, of one decoder step. `binary` is the official 0 or 1: whether greedy decoding
+    gives exactly the string "1". After ▁1 the end must follow, and after ▁ the piece 1 still can, so pairs that the
+    first piece does not decide are decoded further, mostly for one piece, at most for ten: an observation of its own.
     """
 
     checkpoint = Checkpoint(
@@ -71,19 +70,20 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
     )
 
     def observed(self) -> Mapping[str, Any]:
-        """The identity without the choice between the two probabilities, on which no observation depends."""
+        """Return the identity without the choice between the two probabilities, which share an observation."""
         identity = self.identity()
         return {**identity, "options": {**identity["options"], "score": self._decodes}}
 
-    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Seen]:
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Entailed]:
         """Ask the model about each pair with words in its statement; an empty source is a premise like any other."""
         prompts = self.prompts.encode(sources, statements)
-        answers = ask_prompts(prompts, statements, lambda asked: self.model.ask(asked, self._ask))
+        answers = ask_prompts(prompts, statements, lambda prompt_ids: self.model.ask(prompt_ids, self._ask))
         return [
-            Seen(*(said or (0.0, 0.0, False)), prompt.tokens, prompt.cut, status) for prompt, status, said in answers
+            Entailed(*(answer or (0.0, 0.0, False)), prompt.tokens, prompt.cut, status)
+            for prompt, status, answer in answers
         ]
 
-    def judge(self, observations: Sequence[Seen]) -> list[PairScore]:
+    def judge(self, observations: Sequence[Entailed]) -> list[PairScore]:
         """The score asked for."""
         answers = []
         for seen in observations:
@@ -100,21 +100,32 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
         spelled = self._spelled(batch, logits.argmax(-1).tolist()) if self._decodes else set()
         # Of the softmax over the two: -log(1 + e^gap), without overflow.
         two_way = [-(max(gap, 0.0) + log1p(exp(-abs(gap)))) for gap in apart]
-        return [(one, other, row in spelled) for row, (one, other) in enumerate(zip(full, two_way, strict=True))]
+        return [
+            (log_full, log_two_way, row in spelled)
+            for row, (log_full, log_two_way) in enumerate(zip(full, two_way, strict=True))
+        ]
 
     def _spelled(self, batch: EncodedPrompts, firsts: Sequence[int]) -> set[int]:
-        """The rows whose greedy answer is "1"; a row is decoded for as long as it may become that."""
+        """Return the rows whose greedy answer is "1"; a row is decoded as long as its answer may become "1"."""
         spelled: set[int] = set()
-        given = {row: [first] for row, first in enumerate(firsts)}
+        prefix_by_row = {row: [first] for row, first in enumerate(firsts)}
         for length in range(1, _MOST_PIECES + 1):
-            texts = {row: self.tokenizer.decode(ids, skip_special_tokens=True) for row, ids in given.items()}
-            ended = {row for row in given if given[row][-1] == self.tokenizer.eos_token_id or length == _MOST_PIECES}
+            texts = {row: self.tokenizer.decode(ids, skip_special_tokens=True) for row, ids in prefix_by_row.items()}
+            ended = {
+                row
+                for row in prefix_by_row
+                if prefix_by_row[row][-1] == self.tokenizer.eos_token_id or length == _MOST_PIECES
+            }
             spelled |= {row for row in ended if texts[row] == "1"}
-            given = {row: ids for row, ids in given.items() if row not in ended and texts[row] in ("", "1")}
-            if not given:
+            prefix_by_row = {
+                row: ids for row, ids in prefix_by_row.items() if row not in ended and texts[row] in ("", "1")
+            }
+            if not prefix_by_row:
                 break
-            following = batch.after(list(given), list(given.values()))[:, -1].argmax(-1).tolist()
-            given = {row: [*ids, piece] for (row, ids), piece in zip(given.items(), following, strict=True)}
+            following = batch.after(list(prefix_by_row), list(prefix_by_row.values()))[:, -1].argmax(-1).tolist()
+            prefix_by_row = {
+                row: [*ids, piece] for (row, ids), piece in zip(prefix_by_row.items(), following, strict=True)
+            }
         return spelled
 
     @property

@@ -1,9 +1,9 @@
-"""BARTScore (Yuan et al., 2021): how likely a statement is to a summarising BART that reads the source.
+"""BARTScore (Yuan et al., 2021): the likelihood of a statement under a summarising BART that reads the source.
 
-Each text is encoded once, without padding. Texts of a batch lie end to end in one row. Every linear layer, layer norm
-and activation of transformers' own BART works on tokens one by one, so such a row is to them what a padded batch would
-be without its padding; attention alone has to know where a text ends, and is given as a function of our own. All
-statements about a source stand together, so the source's cross-attention keys and values are computed once for all.
+Each text is encoded once, without padding: the texts of a batch are concatenated in one row. Linear layers, layer norms
+and activations of transformers' BART work on tokens one by one, and only attention has to know where a text ends; it is
+replaced by a function here. The statements of a source are decoded together, so its cross-attention keys and values are
+computed once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 _ATTENTION = "metaeval_packed"
-_HEAD_ROWS, _HEAD_COLUMNS = 512, 4096  # a block of logits of 8 MB: what the vocabulary head makes stays in the cache
+_HEAD_ROWS, _HEAD_COLUMNS = 512, 4096  # a block of logits of 8 MB, which stays in the cache
 _LIMIT = 1024
 _GENERATORS = frozenset({"BartForConditionalGeneration", "BartModel", "bart"})  # named by config.json
 
@@ -43,10 +43,10 @@ class BARTScoreOptions(ModelOptions):
     transform: Literal["none", "exp"] = "none"
     """exp turns the mean log-probability into a number in (0, 1]; ranks stay, Pearson's correlation does not."""
     fallback: bool = False
-    """Give a judged text without words the official number, which is that of its <s> and </s>."""
+    """Give a judged text without words the official score, that of its <s> and </s>."""
 
 
-class Likely(NamedTuple):
+class Likelihood(NamedTuple):
     """BART's output for a pair: mean log-probability in the chosen direction; tokens of both texts; tokens cut.
 
     wordless: a text that had to be judged holds no word.
@@ -88,31 +88,31 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
 
     @cached_property
     def model(self) -> BartLikelihood:
-        """The BART, loaded when first asked for; `UserError` when the checkpoint is of another architecture."""
+        """The BART, loaded when first used; `UserError` when the checkpoint is of another architecture."""
         from transformers import BartForConditionalGeneration
 
-        found, options = self.model_folder, self.options
-        with broken_files(found):
-            config = read_object(found.folder / "config.json", FETCH_AGAIN)
+        files, options = self.model_folder, self.options
+        with broken_files(files):
+            config = read_object(files.folder / "config.json", FETCH_AGAIN)
             kinds = config.get("architectures") or [config.get("model_type")]
-        # A classifier on BART would load without complaint, and its tied head would speak nonsense.
+        # A classifier on BART would load without an error, and its tied head would give meaningless scores.
         if config.get("model_type") != "bart" or not _GENERATORS.intersection(kinds):
             raise UserError(
-                f"The model in {found.folder} is a {kinds[0]}; bartscore needs a BART that generates, such as "
+                f"The model in {files.folder} is a {kinds[0]}; bartscore needs a BART that generates, such as "
                 "model=facebook/bart-large-cnn (the default) or model=facebook/bart-base."
             )
-        model = load_model(BartForConditionalGeneration, found, options.dtype, self.device)
-        return BartLikelihood(model, load_tokenizer(found), _LIMIT, self.batch_tokens, self.device)
+        model = load_model(BartForConditionalGeneration, files, options.dtype, self.device)
+        return BartLikelihood(model, load_tokenizer(files), _LIMIT, self.batch_tokens, self.device)
 
     def observed(self) -> Mapping[str, Any]:
-        """The identity without the options that only transform the number."""
+        """Return the identity without the options that only transform the score."""
         identity = self.identity()
         for name in ("transform", "fallback"):
             identity["options"].pop(name)
         return identity
 
-    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Likely]:
-        """Ask BART about each pair. An empty text can be read, and judged by its <s> and </s>."""
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Likelihood]:
+        """Compute each pair's likelihood. BART can read an empty text, and judge its <s> and </s>."""
         direction = self.options.direction
         values = []
         if direction != "statement-to-source":
@@ -123,25 +123,25 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
         seen = []
         for source, statement, *both in zip(sources, statements, *values, strict=True):
             read, judged = texts[source], texts[statement]
-            # A statement without words says nothing to support, whichever way it is read.
+            # A statement without words cannot be supported, in either direction.
             wordless = not statement.strip() or (direction != "source-to-statement" and not source.strip())
             mean = sum(both) / len(both)
-            seen.append(Likely(mean, read.tokens + judged.tokens, read.cut + judged.cut, wordless))
+            seen.append(Likelihood(mean, read.tokens + judged.tokens, read.cut + judged.cut, wordless))
         return seen
 
-    def judge(self, observations: Sequence[Likely]) -> list[PairScore]:
-        """The transformed number; EMPTY for a judged text without words, unless `fallback` is on."""
+    def judge(self, observations: Sequence[Likelihood]) -> list[PairScore]:
+        """Return the transformed scores; EMPTY for a judged text without words, unless `fallback` is on."""
         return [self._answer(seen) for seen in observations]
 
-    def _answer(self, seen: Likely) -> PairScore:
+    def _answer(self, seen: Likelihood) -> PairScore:
         if seen.wordless and not self.options.fallback:
             return PairScore(None, Status.EMPTY, seen.tokens, seen.cut)
         value = exp(seen.value) if self.options.transform == "exp" else seen.value
         return PairScore(value, tokens=seen.tokens, cut=seen.cut)
 
 
-class Text(NamedTuple):
-    """A text ready for the model: <s>, its tokens, </s>; how many these were before any cut, and how many are cut."""
+class BartText(NamedTuple):
+    """A model's input for a text: <s>, its tokens, </s>; their number before any cut, and how many are cut."""
 
     ids: list[int]
     tokens: int
@@ -149,13 +149,16 @@ class Text(NamedTuple):
 
 
 class _Spans(NamedTuple):
-    """Which tokens of a row may look at which: (first query, end of queries, first key, end of keys) of each part."""
+    """The parts of a row that attend to each other, each (first query, end of queries, first key, end of keys).
 
-    own: list[tuple[int, int, int, int]]
+    within: of each text to itself. crossing: of a source's statements to the source.
+    """
+
+    within: list[tuple[int, int, int, int]]
     crossing: list[tuple[int, int, int, int]]
 
 
-class _Told(NamedTuple):
+class _SourceGroup(NamedTuple):
     """A source's encoded states, (tokens, dimensions), and the statements to be judged by them, with their numbers."""
 
     states: torch.Tensor
@@ -165,9 +168,9 @@ class _Told(NamedTuple):
 class BartLikelihood:
     """A BART and its tokenizer; a pair's likelihood does not depend on what it is batched with beyond 1e-6.
 
-    model: transformers' `BartForConditionalGeneration`, settled on `device`; it is changed, and of use here alone from
-    then on. max_tokens: input limit of either side, special tokens included; a longer text loses its end. batch_tokens:
-    tokens of a batch.
+    model: transformers' `BartForConditionalGeneration`, settled on `device`; it is changed in place, and cannot be used
+    elsewhere. max_tokens: input limit of either side, special tokens included; a longer text is cut at its end.
+    batch_tokens: tokens of a batch.
 
     Raises `UserError` for a tokenizer that is not the model's, and for a vocabulary head apart from the embeddings.
     """
@@ -183,24 +186,23 @@ class BartLikelihood:
         config = model.config
         self._start, self._end = tokenizer("")["input_ids"]
         self._shifted_in, self._pad = int(config.decoder_start_token_id), int(config.pad_token_id)
-        self._head = _Head(model)
+        self._head = _VocabularyHead(model)
         self._max_tokens = min(max_tokens, int(config.max_position_embeddings))
         self._batch_tokens = batch_tokens
         self._device = device
 
-    def read(self, texts: Sequence[str]) -> dict[str, Text]:
-        """The ids of each distinct text, cut on the right beyond the limit."""
+    def read(self, texts: Sequence[str]) -> dict[str, BartText]:
+        """Return the ids of each distinct text, cut at its end beyond the limit."""
         room = self._max_tokens - 2
         return {
-            text: Text([self._start, *ids[:room], self._end], len(ids) + 2, max(len(ids) - room, 0))
+            text: BartText([self._start, *ids[:room], self._end], len(ids) + 2, max(len(ids) - room, 0))
             for text, ids in self.texts.ids(texts).items()
         }
 
     def mean_log_likelihoods(self, sources: Sequence[str], statements: Sequence[str]) -> list[float]:
-        """For each pair, the mean over the statement's tokens, <s> and </s> included, of log p(token | source, before).
+        """Return for each pair the mean over the statement's tokens, <s> and </s> too, of ln p(token | source, before).
 
-        Natural logarithms, fp32. As BARTScore's loss does, a token that is the padding token (the text "<pad>") counts
-        in the mean with 0.
+        Computed in fp32. As in BARTScore's loss, the padding token (the text "<pad>") counts in the mean with 0.
         """
         read = self.read([*sources, *statements])
         about: dict[str, list[tuple[int, list[int]]]] = {}
@@ -208,45 +210,45 @@ class BartLikelihood:
             about.setdefault(source, []).append((number, read[statement].ids))
         read_sources = _parts([read[source].ids for source in about], len, self._batch_tokens)
         states = chain.from_iterable(side_by_side(read_sources, self._encode, self._device))
-        told = [
-            _Told(of_source, part)
-            for of_source, asked in zip(states, about.values(), strict=True)
-            for part in _parts(asked, lambda one: len(one[1]), self._batch_tokens)
+        groups = [
+            _SourceGroup(of_source, part)
+            for of_source, statements_about in zip(states, about.values(), strict=True)
+            for part in _parts(statements_about, lambda numbered: len(numbered[1]), self._batch_tokens)
         ]
-        judged = side_by_side(_parts(told, _statement_tokens, self._batch_tokens), self._decode, self._device)
-        found = dict(chain.from_iterable(chain.from_iterable(judged)))
-        return [found[number] for number in range(len(sources))]
+        judged = side_by_side(_parts(groups, _statement_tokens, self._batch_tokens), self._decode, self._device)
+        mean_by_number = dict(chain.from_iterable(chain.from_iterable(judged)))
+        return [mean_by_number[number] for number in range(len(sources))]
 
     def _encode(self, texts: Sequence[list[int]]) -> list[torch.Tensor]:
         import torch
 
         lengths = [len(ids) for ids in texts]
-        own = [(first, end, first, end) for first, end in _places(lengths)]
+        parts = [(first, end, first, end) for first, end in _places(lengths)]
         states = self._embed(self._encoder, texts)
         for layer in self._encoder.layers:
-            states = layer(states, None, spans=_Spans(own, []))
+            states = layer(states, None, spans=_Spans(parts, []))
         return list(torch.split(states[0], lengths))
 
-    def _decode(self, batch: Sequence[_Told]) -> list[list[tuple[int, float]]]:
+    def _decode(self, batch: Sequence[_SourceGroup]) -> list[list[tuple[int, float]]]:
         import torch
 
-        labels = [ids for told in batch for _, ids in told.statements]
+        labels = [ids for group in batch for _, ids in group.statements]
         inputs = [[self._shifted_in, *ids[:-1]] for ids in labels]
-        own = [(first, end, first, end) for first, end in _places([len(ids) for ids in labels])]
-        queries = _places([_statement_tokens(told) for told in batch])
-        keys = _places([len(told.states) for told in batch])
-        spans = _Spans(own, [(*query, *key) for query, key in zip(queries, keys, strict=True)])
-        sources = torch.cat([told.states for told in batch])[None]
+        parts = [(first, end, first, end) for first, end in _places([len(ids) for ids in labels])]
+        queries = _places([_statement_tokens(group) for group in batch])
+        keys = _places([len(group.states) for group in batch])
+        spans = _Spans(parts, [(*query, *key) for query, key in zip(queries, keys, strict=True)])
+        sources = torch.cat([group.states for group in batch])[None]
         states = self._embed(self._decoder, inputs)
         for layer in self._decoder.layers:
             states = layer(states, None, sources, spans=spans)
         wanted = torch.tensor([token for ids in labels for token in ids], device=self._device)
         likely = self._head(states[0], wanted).masked_fill(wanted == self._pad, 0.0)
         means = iter([float(part.double().mean()) for part in torch.split(likely.cpu(), [len(ids) for ids in labels])])
-        return [[(number, next(means)) for number, _ in told.statements] for told in batch]
+        return [[(number, next(means)) for number, _ in group.statements] for group in batch]
 
     def _embed(self, half: Any, texts: Sequence[list[int]]) -> torch.Tensor:
-        """The input of the first layer of the encoder or decoder, (1, tokens, dimensions)."""
+        """Return the input of the first layer of the encoder or decoder, (1, tokens, dimensions)."""
         import torch
 
         ids = torch.tensor([[token for text in texts for token in text]], device=self._device)
@@ -256,8 +258,8 @@ class BartLikelihood:
         return normed
 
 
-class _Head:
-    """The vocabulary head, block by block: no more logits at a time than the cache holds, none of them kept."""
+class _VocabularyHead:
+    """The vocabulary head, computed in blocks of logits that fit into the cache."""
 
     def __init__(self, model: Any) -> None:
         import torch
@@ -274,7 +276,7 @@ class _Head:
             pack_linears(self._blocks)
 
     def __call__(self, states: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """log p of each row's label: states (tokens, dimensions), labels (tokens,) -> (tokens,) fp32."""
+        """Return ln p of each row's label: states (tokens, dimensions), labels (tokens,) -> (tokens,) fp32."""
         import torch
 
         parts = zip(torch.split(states, _HEAD_ROWS), torch.split(labels, _HEAD_ROWS), strict=True)
@@ -317,27 +319,27 @@ def _attend(
     scaling: float,
     **_: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Attention within each part of a row: (1, heads, tokens, dimensions of a head) -> (1, tokens, heads, the same).
+    """Attend within each part of a row: (1, heads, tokens, dimensions of a head) -> (1, tokens, heads, the same).
 
-    A decoder's own attention is causal; its attention to the sources sees all of its own source.
+    A decoder's self-attention is causal; its cross-attention sees the whole source.
     """
     from torch.nn.functional import scaled_dot_product_attention
 
     causal = bool(module.is_causal)
-    found = query.new_empty(query.transpose(1, 2).shape)
-    for first, end, first_key, end_key in spans.own if causal or not module.is_decoder else spans.crossing:
-        found[:, first:end] = scaled_dot_product_attention(
+    attended = query.new_empty(query.transpose(1, 2).shape)
+    for first, end, first_key, end_key in spans.within if causal or not module.is_decoder else spans.crossing:
+        attended[:, first:end] = scaled_dot_product_attention(
             query[:, :, first:end],
             key[:, :, first_key:end_key],
             value[:, :, first_key:end_key],
             is_causal=causal,
             scale=scaling,
         ).transpose(1, 2)
-    return found, None
+    return attended, None
 
 
 def _places(lengths: Sequence[int]) -> list[tuple[int, int]]:
-    """Start and end of each text in a row of texts of these lengths."""
+    """Return start and end of each text in a row of texts of these lengths."""
     return list(pairwise(accumulate(lengths, initial=0)))
 
 
@@ -355,5 +357,5 @@ def _parts(items: Sequence[Item], size: Callable[[Item], int], budget: int) -> I
         yield part
 
 
-def _statement_tokens(told: _Told) -> int:
-    return sum(len(ids) for _, ids in told.statements)
+def _statement_tokens(group: _SourceGroup) -> int:
+    return sum(len(ids) for _, ids in group.statements)

@@ -1,6 +1,5 @@
-"""BERTScore (Zhang et al., 2020): each token of the statement with its best match in the source, and back.
-
-The layer that stands for each backbone, and the baselines of those that are rescaled most, are listed here.
+"""BERTScore (Zhang et al., 2020): the similarity of each token of the statement to its best match in the source, and
+the other way round; with the layer of each backbone, and the baselines of the most common ones.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ LAYERS = {
     "xlm-roberta-base": 9,
     "xlm-roberta-large": 17,
 }
-"""Hub id -> layer, of those that correlate best with human scores on WMT16 (bert-score 0.3.13, `model2layers`)."""
+"""Hub id -> the layer that correlates best with human scores on WMT16 (bert-score 0.3.13, `model2layers`)."""
 
 BASELINES = {
     ("bert-base-uncased", 9): (0.35375935, 0.3537393, 0.35219112),
@@ -72,18 +71,18 @@ BASELINES = {
 """(hub id, layer) -> precision, recall, F1 of unrelated English sentences (bert-score 0.3.13, rescale_baseline/en)."""
 
 _FAMILIES = "albert bert camembert deberta deberta-v2 distilbert electra mpnet roberta xlm-roberta".split()
-_PUBLISHERS = ("FacebookAI/", "albert/", "distilbert/", "google-bert/")  # newer names of models known without one
+_PUBLISHERS = ("FacebookAI/", "albert/", "distilbert/", "google-bert/")  # prefixes of newer names of the same models
 _LIMIT = 512
 
 
 def known_as(hub_id: str) -> str:
-    """The name that the tables know a model by."""
+    """Return a model's name in the tables."""
     publisher = next((prefix for prefix in _PUBLISHERS if hub_id.startswith(prefix)), "")
     return hub_id.removeprefix(publisher)
 
 
 def find_layer(hub_id: str, wished: int | None) -> int:
-    """The layer whose states are compared; `UserError` if the table has none and none is given."""
+    """Return the layer whose states are compared; `UserError` if neither option nor table has one."""
     layer = wished or LAYERS.get(known_as(hub_id))
     if layer is None:
         raise UserError(
@@ -94,18 +93,18 @@ def find_layer(hub_id: str, wished: int | None) -> int:
 
 
 def find_baseline(hub_id: str, layer: int) -> tuple[float, float, float]:
-    """Precision, recall and F1 that rescaling makes 0; `UserError` when they are not known."""
-    found = BASELINES.get((known_as(hub_id), layer))
-    if found is None:
+    """Return the precision, recall and F1 that rescaling maps to 0; `UserError` when they are not known."""
+    baseline = BASELINES.get((known_as(hub_id), layer))
+    if baseline is None:
         raise UserError(
             f"No baseline is known for layer {layer} of {hub_id}: give it as the option 'baseline', precision, "
             "recall and F1 with commas between, or leave 'rescale' out."
         )
-    return found
+    return baseline
 
 
 class Backbone(NamedTuple):
-    """An encoder as BERTScore uses it. before: what goes in front of a text; special: ids without weight; size: ids."""
+    """An encoder for BERTScore. before: text put before each text; special: ids of weight 0; size: number of ids."""
 
     encoder: TextEncoder
     before: str
@@ -113,36 +112,36 @@ class Backbone(NamedTuple):
     size: int
 
 
-def load_backbone(found: ModelFolder, layer: int, dtype: models.DType, batch_tokens: int, device: str) -> Backbone:
-    """The encoder up to `layer`; the layers above are never loaded. Inputs are cut at 512 tokens.
+def load_backbone(files: ModelFolder, layer: int, dtype: models.DType, batch_tokens: int, device: str) -> Backbone:
+    """Load the encoder up to `layer`, without the layers above. Inputs are cut at 512 tokens.
 
-    Raises `UserError` for a model that is no encoder of a known family, or has fewer layers.
+    Raises `UserError` for a model that is not an encoder of a known family, or has fewer layers.
     """
     from transformers import AutoConfig, AutoModel, GPT2Tokenizer, RobertaTokenizer
 
-    with models.broken_files(found):
-        config = AutoConfig.from_pretrained(found.folder, **models.LOCAL)
+    with models.broken_files(files):
+        config = AutoConfig.from_pretrained(files.folder, **models.LOCAL)
     if config.model_type not in _FAMILIES:
         raise UserError(
             f"BERTScore does not run on the family {config.model_type!r}: allowed are {', '.join(_FAMILIES)}."
         )
     if layer > config.num_hidden_layers:
         raise UserError(
-            f"The model in {found.folder} has {config.num_hidden_layers} layers, not {layer}: set 'layer' lower."
+            f"The model in {files.folder} has {config.num_hidden_layers} layers, not {layer}: set 'layer' lower."
         )
     config.num_hidden_layers = layer
-    tokenizer = models.load_tokenizer(found)
-    model = models.load_model(AutoModel, found, dtype, device, unused=models.POOLER, config=config)
+    tokenizer = models.load_tokenizer(files)
+    model = models.load_model(AutoModel, files, dtype, device, unused=models.POOLER, config=config)
     if config.model_type == "deberta":
         from metaeval.scoring.backends.deberta import quicken
 
         model = quicken(model)
-    # Where positions are relative any length is possible, and 512 are read all the same.
+    # With relative positions any length is possible, but inputs are cut at 512 tokens as well.
     relative = config.model_type.startswith("deberta") and not config.position_biased_input
     limit = _LIMIT if relative else min(_LIMIT, models.position_limit(config))
     encoder = TextEncoder(model, backend(tokenizer), limit, batch_tokens, device, int(config.pad_token_id or 0))
-    # The official code asks these two for a space before the first word, as before every other; current
-    # transformers ignore the argument that it asks with.
+    # The official code asks these two tokenizers for a space before the first word, by an argument that current
+    # transformers ignore.
     before = " " if isinstance(tokenizer, (RobertaTokenizer, GPT2Tokenizer)) else ""
     size = max(config.vocab_size, len(tokenizer))
     return Backbone(encoder, before, [tokenizer.cls_token_id, tokenizer.sep_token_id], size)
@@ -151,8 +150,8 @@ def load_backbone(found: ModelFolder, layer: int, dtype: models.DType, batch_tok
 _SLICE = 1000  # sources tokenised at a time for their document frequencies
 
 
-def _numbers(given: object) -> object:
-    return given.split(",") if isinstance(given, str) else given
+def _numbers(value: object) -> object:
+    return value.split(",") if isinstance(value, str) else value
 
 
 class BERTScoreOptions(ModelOptions):
@@ -163,18 +162,18 @@ class BERTScoreOptions(ModelOptions):
     side: Literal["precision", "recall", "f1"] = "precision"
     """Precision (mean over the statement's tokens), recall (over the source's), or f1 of both."""
     layer: Annotated[int, Field(ge=1)] | None = None
-    """Layer whose states are compared (default: the one tried for the model)."""
+    """Layer whose states are compared (default: the recommended one of the model)."""
     idf: bool = False
     """Rare tokens weigh more, by how many of the job's sources hold them."""
     rescale: bool = False
     """Give (score - baseline) / (1 - baseline)."""
     baseline: Annotated[tuple[float, float, float] | None, BeforeValidator(_numbers)] = None
-    """Baselines P,R,F of a model that brings none."""
+    """Baselines P,R,F of a model without known ones."""
     fallback: bool = False
-    """Give a pair with an empty text the number that the official code gives it (0 before rescaling)."""
+    """Give a pair with an empty text the official code's score (0 before rescaling)."""
 
 
-class Matched(NamedTuple):
+class TokenMatch(NamedTuple):
     """Precision and recall of a pair (NaN: every token of that side has weight 0); empty: a text has no words."""
 
     precision: float
@@ -188,7 +187,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
     """Cosines of hidden states, statement as candidate and source as reference; precision by default.
 
     Special tokens have no weight in the means, and may be the best match of another token. A rescaled score can be
-    below the card's range. With idf, a statement whose every token stands in every source has NOTHING_TO_SCORE.
+    below the card's range. With idf, a statement whose tokens all occur in every source has NOTHING_TO_SCORE.
     """
 
     checkpoint = Checkpoint("microsoft/deberta-xlarge-mnli", "3.04 GB, MIT")
@@ -214,17 +213,17 @@ class BERTScore(TwoStepMetric, ModelMetric):
 
     @property
     def block_tokens(self) -> int:
-        """States of a block are in memory together: 131,072 tokens of 1,024 dimensions are 0.5 GB."""
+        """At most 131,072 tokens, whose states are in memory together: 0.5 GB with 1,024 dimensions."""
         return min(super().block_tokens, 131_072)
 
     @cached_property
     def layer(self) -> int:
-        """The layer in force."""
+        """The layer whose states are compared."""
         return find_layer(self.wanted.hub_id, self.options.layer)
 
     @cached_property
     def baseline(self) -> tuple[float, float, float] | None:
-        """Precision, recall and F1 that become 0; None without rescaling."""
+        """The precision, recall and F1 that rescaling maps to 0; None without rescaling."""
         if not self.options.rescale:
             return None
         return self.options.baseline or find_baseline(self.wanted.hub_id, self.layer)
@@ -234,14 +233,14 @@ class BERTScore(TwoStepMetric, ModelMetric):
         return {**super().identity(), "layer": self.layer, "baseline": self.baseline and list(self.baseline)}
 
     def observed(self) -> Mapping[str, Any]:
-        """Both sides come from one pass, whatever is made of them."""
+        """Return what an observation depends on: all sides and rescalings share one pass."""
         identity = self.identity()
         options = {name: identity["options"][name] for name in ("dtype", "idf")}
         return {"bertscore": identity["version"], "weights": identity["weights"], "layer": self.layer, **options}
 
     @cached_property
     def backbone(self) -> Backbone:
-        """The encoder, loaded when first asked for."""
+        """The encoder, loaded when first used."""
         return load_backbone(self.model_folder, self.layer, self.options.dtype, self.batch_tokens, self.device)
 
     @cached_property
@@ -251,7 +250,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
 
     @cached_property
     def weights(self) -> torch.Tensor:
-        """Of each token id: 1, and 0 for special tokens; idf takes their place."""
+        """The weight of each token id: 1, and 0 for special tokens; `prepare` replaces them by idf."""
         import torch
 
         weights = torch.ones(self.backbone.size, dtype=torch.float64)
@@ -259,26 +258,26 @@ class BERTScore(TwoStepMetric, ModelMetric):
         return weights
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Load the model, count in how many sources each token stands (idf), encode the job's statements."""
+        """Load the model, count the sources that hold each token (idf), and encode the job's statements."""
         if self.options.idf:
             self.weights = self._idf(sources)
         self.texts.prepare(self._given(statements))
 
-    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Matched]:
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[TokenMatch]:
         """Match pairs, all statements of a source at once."""
         pairs = list(zip(self._given(sources), self._given(statements), strict=True))
-        found = self.texts.read(text for pair in pairs for text in pair)
-        sides = match_pairs(pairs, found, lambda text: self.weights[text.ids])
+        texts = self.texts.read(text for pair in pairs for text in pair)
+        sides = match_pairs(pairs, texts, lambda text: self.weights[text.ids])
         return [
-            Matched(precision, recall, *words_of(found[source], found[statement]))
+            TokenMatch(precision, recall, *words_of(texts[source], texts[statement]))
             for (source, statement), (precision, recall) in zip(pairs, sides, strict=True)
         ]
 
-    def judge(self, observations: Sequence[Matched]) -> list[PairScore]:
-        """The side asked for, rescaled if asked for."""
+    def judge(self, observations: Sequence[TokenMatch]) -> list[PairScore]:
+        """Return the chosen side, rescaled if the option is on."""
         return [self._score(observation) for observation in observations]
 
-    def _score(self, pair: Matched) -> PairScore:
+    def _score(self, pair: TokenMatch) -> PairScore:
         side = ("precision", "recall", "f1").index(self.options.side)
         both = pair.precision + pair.recall
         raw = (pair.precision, pair.recall, 2 * pair.precision * pair.recall / both if both else 0.0)[side]
@@ -293,33 +292,33 @@ class BERTScore(TwoStepMetric, ModelMetric):
         return PairScore(raw, tokens=pair.tokens, cut=pair.cut)
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Each token of the statement with its best match in the source, by their cosine, whatever the side."""
+        """Return each token of the statement with its best match in the source, by their cosine, for every side."""
         if self.score([source], [statement])[0].status is not Status.OK:
             return []
-        given = dict(zip(("source", "statement"), self._given([source, statement]), strict=True))
-        spans = align_tokens(self.backbone.encoder, self.texts.read(given.values()), *given.values())
-        # What `_given` takes away and adds in front moves every place.
-        gone = {"source": len(source) - len(source.lstrip()), "statement": len(statement) - len(statement.lstrip())}
-        before = len(self.backbone.before)
-        moved = [
-            span._replace(start=max(span.start - before, 0) + gone[span.side], end=span.end - before + gone[span.side])
+        text_by_side = dict(zip(("source", "statement"), self._given([source, statement]), strict=True))
+        spans = align_tokens(self.backbone.encoder, self.texts.read(text_by_side.values()), *text_by_side.values())
+        # `_given` strips white space and adds text before: spans are shifted back.
+        stripped = {"source": len(source) - len(source.lstrip()), "statement": len(statement) - len(statement.lstrip())}
+        shift = {side: count - len(self.backbone.before) for side, count in stripped.items()}
+        ends = [
+            (span, max(span.start + shift[span.side], stripped[span.side]), span.end + shift[span.side])
             for span in spans
         ]
-        return [span for span in moved if span.start < span.end]
+        return [span._replace(start=start, end=end) for span, start, end in ends if start < end]
 
     def _given(self, texts: Sequence[str]) -> list[str]:
-        """The texts in the form in which they are tokenised."""
+        """Return the texts in the form in which they are tokenised."""
         return [text and self.backbone.before + text for text in map(str.strip, texts)]
 
     def _idf(self, sources: Sequence[str]) -> torch.Tensor:
-        """Of each token id: log((sources + 1) / (sources that hold it + 1))."""
+        """Return for each token id log((sources + 1) / (sources that hold it + 1))."""
         import torch
 
         held = torch.zeros(self.backbone.size, dtype=torch.float64)
         for first in range(0, len(sources), _SLICE):
             ids, _ = self.backbone.encoder.tokenise(self._given(sources[first : first + _SLICE]))
-            for own in ids:
-                held[own] += 1  # a token that stands there twice counts once
+            for text_ids in ids:
+                held[text_ids] += 1  # a token that occurs twice counts once
         return torch.log((len(sources) + 1) / (held + 1))
 
 

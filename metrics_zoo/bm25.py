@@ -19,9 +19,9 @@ class BM25Options(MetricOptions):
     """Options of BM25."""
 
     k1: float = Field(default=1.5, ge=0)
-    """How soon repeated words stop counting."""
+    """Saturation of repeated words: the higher, the more repetitions count."""
     b: float = Field(default=0.75, ge=0, le=1)
-    """How much long sources are held back."""
+    """Normalisation by the source's length: 0 is none, 1 is full."""
 
 
 class BM25(Metric):
@@ -65,7 +65,7 @@ class BM25(Metric):
         return PairScore(total, tokens=length + len(statement))
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Each word's part of the sum, as a share of the most that a word of the statement could add."""
+        """Return each word with its part of the sum, as a share of the most that a word of the statement could add."""
         counts, words = Counter(_words(source)), dict.fromkeys(_words(statement))
         norm, most = self._norm(counts.total()), max(map(self._rarity, words), default=1.0)
         weights = {word: self._rarity(word) * counts[word] / (counts[word] + norm) / most for word in words}

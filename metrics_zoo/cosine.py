@@ -29,58 +29,61 @@ _LIBRARY = "sentence_transformers."
 
 
 class Recipe(NamedTuple):
-    """pooling: of the last hidden states, special tokens included. limit: tokens (None: the model's own)."""
+    """How texts are encoded. pooling: of the last hidden states. limit: of tokens (None: the model's).
+
+    lower: whether texts are lower-cased.
+    """
 
     pooling: Pooling
     limit: int | None = None
     lower: bool = False
 
 
-def read_recipe(found: ModelFolder, pooling: Pooling | None, prompted: bool) -> Recipe:
+def read_recipe(model: ModelFolder, pooling: Pooling | None, prompted: bool) -> Recipe:
     """Read modules.json and the files that it names; `pooling` is only used for a folder without modules.json.
 
-    prompted: the user says what goes before the texts.
+    prompted: whether an option sets a prompt before the texts.
 
-    Raises `UserError` for anything that would be left out silently: dense layers, other poolings, default prompts.
+    Raises `UserError` for anything that is not supported: dense layers, other poolings, default prompts.
     """
-    modules = _json(found, "modules.json")
+    modules = _json(model, "modules.json")
     if modules is None:
         if pooling is None:
             raise UserError(
-                f"{found.folder} has no modules.json, and so does not say how its embeddings are pooled: give the "
+                f"{model.folder} has no modules.json, and so does not say how its embeddings are pooled: give the "
                 "option 'pooling' (mean, cls or max), as the model's page has it."
             )
         return Recipe(pooling)
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
     ours = all(str(module["type"]).startswith(_LIBRARY) for module in modules)
     if not ours or kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
-        raise _unsupported(found, f"is made of {', '.join(kinds)}", "Transformer, Pooling and Normalize")
+        raise _unsupported(model, f"is made of {', '.join(kinds)}", "Transformer, Pooling and Normalize")
     if modules[0]["path"]:
-        raise _unsupported(found, f"keeps its transformer in {modules[0]['path']}", "a transformer at the top")
-    said = _json(found, f"{modules[1]['path']}/config.json")
-    if said is None:
-        raise UserError(f"{found.folder} lacks {modules[1]['path']}/config.json: fetch the whole model again.")
-    _check_prompt(found, prompted, bool(said.get("include_prompt", True)))
-    settings = next((_json(found, name) for name in found.files if name.startswith("sentence_")), None) or {}
+        raise _unsupported(model, f"keeps its transformer in {modules[0]['path']}", "a transformer at the top")
+    pooling_config = _json(model, f"{modules[1]['path']}/config.json")
+    if pooling_config is None:
+        raise UserError(f"{model.folder} lacks {modules[1]['path']}/config.json: fetch the whole model again.")
+    _check_prompt(model, prompted, bool(pooling_config.get("include_prompt", True)))
+    settings = next((_json(model, name) for name in model.files if name.startswith("sentence_")), None) or {}
     if settings.get("transformer_task", "feature-extraction") != "feature-extraction":
-        raise _unsupported(found, f"is made for {settings['transformer_task']}", "feature-extraction")
-    return Recipe(_pooling(found, said), settings.get("max_seq_length"), bool(settings.get("do_lower_case")))
+        raise _unsupported(model, f"is made for {settings['transformer_task']}", "feature-extraction")
+    return Recipe(_pooling(model, pooling_config), settings.get("max_seq_length"), bool(settings.get("do_lower_case")))
 
 
 def load_sentence_model(
-    found: ModelFolder, recipe: Recipe, dtype: models.DType, batch_tokens: int, device: str, trust_remote_code: bool
+    files: ModelFolder, recipe: Recipe, dtype: models.DType, batch_tokens: int, device: str, trust_remote_code: bool
 ) -> TextEncoder:
-    """The encoder; `UserError` for a model that cannot be loaded as one."""
+    """Load the encoder; `UserError` for a model that is not one."""
     from tokenizers.normalizers import Lowercase
     from tokenizers.normalizers import Sequence as Normalizers
     from transformers import AutoModel
 
     trust: dict[str, Any] = {"trust_remote_code": trust_remote_code}
-    tokenizer = models.load_tokenizer(found, **trust)
-    model = models.load_model(AutoModel, found, dtype, device, models.POOLER, **trust)
+    tokenizer = models.load_tokenizer(files, **trust)
+    model = models.load_model(AutoModel, files, dtype, device, models.POOLER, **trust)
     config = model.config
     if config.is_encoder_decoder:
-        raise _unsupported(found, f"has a decoder ({config.model_type})", "encoders")
+        raise _unsupported(files, f"has a decoder ({config.model_type})", "encoders")
     raw = backend(tokenizer)
     if recipe.lower:
         raw.normalizer = Normalizers([Lowercase(), *([raw.normalizer] if raw.normalizer else [])])
@@ -90,7 +93,7 @@ def load_sentence_model(
 
 
 def pooled(pooling: Pooling) -> Keep:
-    """From hidden states, (tokens, dimensions), to the pooled unit vector, (1, dimensions)."""
+    """Return a function from hidden states, (tokens, dimensions), to the pooled unit vector, (1, dimensions)."""
 
     def keep(states: torch.Tensor) -> torch.Tensor:
         if pooling == "mean":
@@ -103,45 +106,45 @@ def pooled(pooling: Pooling) -> Keep:
     return keep
 
 
-def _pooling(found: ModelFolder, said: dict[str, Any]) -> Pooling:
-    flagged = [name.removeprefix(_FLAG) for name, value in said.items() if name.startswith(_FLAG) and value is True]
-    named = said.get("pooling_mode") or [name.removesuffix("_tokens").removesuffix("_token") for name in flagged]
+def _pooling(model: ModelFolder, config: dict[str, Any]) -> Pooling:
+    flagged = [name.removeprefix(_FLAG) for name, value in config.items() if name.startswith(_FLAG) and value is True]
+    named = config.get("pooling_mode") or [name.removesuffix("_tokens").removesuffix("_token") for name in flagged]
     modes = [named] if isinstance(named, str) else list(named)
     modes = ["mean_sqrt_len_tokens" if mode == "mean_sqrt_len" else str(mode) for mode in modes]
     if len(modes) != 1 or modes[0] not in _POOLINGS:
-        raise _unsupported(found, f"pools by {' and '.join(modes) or 'nothing'}", "one of mean, cls and max")
+        raise _unsupported(model, f"pools by {' and '.join(modes) or 'nothing'}", "one of mean, cls and max")
     return _POOLINGS[modes[0]]
 
 
-def _check_prompt(found: ModelFolder, prompted: bool, included: bool) -> None:
-    settings = _json(found, "config_sentence_transformers.json") or {}
+def _check_prompt(model: ModelFolder, prompted: bool, included: bool) -> None:
+    settings = _json(model, "config_sentence_transformers.json") or {}
     default = (settings.get("prompts") or {}).get(settings.get("default_prompt_name"))
     if prompted and not included:
-        raise _unsupported(found, "leaves the prompt out of the pooling", "prompts that are pooled with the text")
+        raise _unsupported(model, "leaves the prompt out of the pooling", "prompts that are pooled with the text")
     if default and not prompted:
         raise UserError(
-            f"The model in {found.folder} puts the prompt {default!r} before every text: give what goes before a "
+            f"The model in {model.folder} puts the prompt {default!r} before every text: give what goes before a "
             "source and a statement with the options 'source_prompt' and 'statement_prompt'."
         )
 
 
-def _json(found: ModelFolder, name: str) -> Any:
-    path = found.folder / name
+def _json(model: ModelFolder, name: str) -> Any:
+    path = model.folder / name
     if not path.is_file():
         return None
-    with models.broken_files(found):
+    with models.broken_files(model):
         return read_json(path, models.FETCH_AGAIN)
 
 
-def _unsupported(found: ModelFolder, what: str, allowed: str) -> UserError:
-    return UserError(f"The model in {found.folder} {what}: the metric 'cosine' supports {allowed} alone.")
+def _unsupported(model: ModelFolder, what: str, allowed: str) -> UserError:
+    return UserError(f"The model in {model.folder} {what}: the metric 'cosine' supports {allowed} alone.")
 
 
 class CosineOptions(ModelOptions):
     """Options of a sentence encoder."""
 
     pooling: Pooling | None = None
-    """How the last hidden states become one vector, for a model whose folder does not say (no modules.json)."""
+    """Pooling of the last hidden states, for a model without modules.json, which does not give it."""
     source_prompt: str = ""
     """Text put before each source, as models such as E5 ask for."""
     statement_prompt: str = ""
@@ -151,9 +154,9 @@ class CosineOptions(ModelOptions):
 
 
 class Cosine(ModelMetric):
-    """The cosine that sentence-transformers computes: pooling, input limit and lower-casing as the model's folder says.
+    """The cosine that sentence-transformers computes, with pooling, input limit and lower-casing of the model's folder.
 
-    A model that asks for more than that (dense layers, other poolings, default prompts) is refused.
+    A model that needs more (dense layers, other poolings, default prompts) is refused.
     """
 
     checkpoint = Checkpoint(
@@ -177,7 +180,7 @@ class Cosine(ModelMetric):
 
     @cached_property
     def wanted(self) -> Checkpoint:
-        """The checkpoint that the options ask for, with its Python files where they are trusted."""
+        """The checkpoint that the options name, with its Python files if they are trusted."""
         wanted = super().wanted
         return replace(wanted, also=(*wanted.also, "*.py")) if self.options.trust_remote_code else wanted
 
@@ -189,7 +192,7 @@ class Cosine(ModelMetric):
 
     @cached_property
     def texts(self) -> JobTexts:
-        """The job's texts as one unit vector each; the model is loaded when first asked for."""
+        """The job's texts as one unit vector each; the model is loaded when first used."""
         options = self.options
         encoder = load_sentence_model(
             self.model_folder, self.recipe, options.dtype, self.batch_tokens, self.device, options.trust_remote_code
@@ -198,7 +201,7 @@ class Cosine(ModelMetric):
 
     @cached_property
     def special(self) -> int:
-        """Tokens of a text that has none of its own."""
+        """The number of special tokens, those of an empty text."""
         return len(self.texts.encoder.tokenise([""])[0][0])
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
@@ -212,14 +215,18 @@ class Cosine(ModelMetric):
             (options.source_prompt + source, options.statement_prompt + statement)
             for source, statement in zip(sources, statements, strict=True)
         ]
-        found = self.texts.read(text for pair in pairs for text in pair)
-        sides = [(found[source], found[statement]) for source, statement in pairs]
+        texts = self.texts.read(text for pair in pairs for text in pair)
+        sides = [(texts[source], texts[statement]) for source, statement in pairs]
         read = [
-            bool(source.strip() and statement.strip()) and min(one.tokens, other.tokens) > self.special
-            for source, statement, (one, other) in zip(sources, statements, sides, strict=True)
+            bool(source.strip() and statement.strip()) and min(source_text.tokens, statement_text.tokens) > self.special
+            for source, statement, (source_text, statement_text) in zip(sources, statements, sides, strict=True)
         ]
         cosines = iter(first_products(list(compress(sides, read))))
         return [
-            PairScore(next(cosines) if known else None, Status.OK if known else Status.EMPTY, *words_of(one, other)[1:])
-            for known, (one, other) in zip(read, sides, strict=True)
+            PairScore(
+                next(cosines) if known else None,
+                Status.OK if known else Status.EMPTY,
+                *words_of(source_text, statement_text)[1:],
+            )
+            for known, (source_text, statement_text) in zip(read, sides, strict=True)
         ]

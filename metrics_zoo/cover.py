@@ -1,4 +1,4 @@
-"""The cover of a statement: the few sentences of a source that together hold most of its words, and its features."""
+"""The cover of a statement: the few sentences of a source that together hold most of its words; and its features."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _SENTENCE_WORDS = 60  # a longer sentence is cut into pieces of so many words
 _PICKED = 5  # most sentences of the cover
 _COVERED_WORDS = 300  # words of the cover that are compared in order
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Flags = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+FlagArray = NDArray[np.bool_]
 
 
-class Source(NamedTuple):
-    """A source as it is matched.
+class SourceWords(NamedTuple):
+    """The words of a source.
 
     sentences: their words, lower-cased. vectors: of its distinct words, (words, dimensions). places: rows of `vectors`,
     sentence after sentence; starts: where in them each sentence that has words begins; filled: the numbers of these
@@ -39,16 +39,16 @@ class Source(NamedTuple):
     """
 
     sentences: list[list[str]]
-    vectors: Floats
-    places: Ints
-    starts: Ints
-    filled: Ints
+    vectors: FloatArray
+    places: IndexArray
+    starts: IndexArray
+    filled: IndexArray
     neighbours: list[frozenset[tuple[str, str]]]
     all_neighbours: frozenset[tuple[str, str]]
 
 
-class Statement(NamedTuple):
-    """A statement as it is matched.
+class StatementWords(NamedTuple):
+    """The words of a statement.
 
     tokens: all its words, lower-cased. words: the distinct ones to be covered; weights: their shares of the idf mass;
     vectors: (words, dimensions). named, number: which words look like a name, and which hold a digit. clauses: for each
@@ -57,11 +57,11 @@ class Statement(NamedTuple):
 
     tokens: list[str]
     words: list[str]
-    weights: Floats
-    vectors: Floats
-    named: Flags
-    number: Flags
-    clauses: list[Ints]
+    weights: FloatArray
+    vectors: FloatArray
+    named: FlagArray
+    number: FlagArray
+    clauses: list[IndexArray]
 
 
 class Cover(NamedTuple):
@@ -73,27 +73,27 @@ class Cover(NamedTuple):
 
     picked: list[int]
     curve: list[float]
-    words: Floats
+    words: FloatArray
 
 
 def sentence_places(text: str) -> list[tuple[int, int]]:
-    """Where the sentences with words or signs begin and end; a long one is cut every 60 words, at white space."""
+    """Return start and end of each sentence with words or signs; a long one is cut every 60 words, at white space."""
     ends = [*_SENTENCE_END.finditer(text)]
-    found: list[tuple[int, int]] = []
+    sentences: list[tuple[int, int]] = []
     starts = [0, *(end.end() for end in ends)]
     for start, end in zip(starts, [*(end.start() for end in ends), len(text)], strict=True):
         words = len(text[start:end].split())
         if words > _SENTENCE_WORDS:
             places = [word.span() for word in _TOKEN.finditer(text, start, end)]
             pieces = [places[at : at + _SENTENCE_WORDS] for at in range(0, words, _SENTENCE_WORDS)]
-            found += [(piece[0][0], piece[-1][1]) for piece in pieces]
+            sentences += [(piece[0][0], piece[-1][1]) for piece in pieces]
         elif words:
-            found.append((start, end))
-    return found
+            sentences.append((start, end))
+    return sentences
 
 
-def cover_of(shares: Floats, weights: Floats) -> Cover:
-    """Pick sentences one by one, each the one that adds most to the covered mass, until none adds any."""
+def cover_of(shares: FloatArray, weights: FloatArray) -> Cover:
+    """Pick up to five sentences one by one, each the one that adds most to the covered mass, until none adds any."""
     picked: list[int] = []
     covered, curve = np.zeros(len(weights)), [0.0]
     for _ in range(_PICKED):
@@ -107,15 +107,17 @@ def cover_of(shares: Floats, weights: Floats) -> Cover:
     return Cover(picked, [*curve[1:], *[curve[-1]] * (_PICKED - len(picked))], covered)
 
 
-def features_of(source: Source, statement: Statement, exact: Flags, shares: Floats, cover: Cover) -> dict[str, float]:
-    """The features of a cover in the order of the heads' columns; NaN where a statement has no word of a kind.
+def features_of(
+    source: SourceWords, statement: StatementWords, exact: FlagArray, shares: FloatArray, cover: Cover
+) -> dict[str, float]:
+    """Compute the features of a cover in the order of the heads' columns; NaN where a statement has no word of a kind.
 
-    exact: which words stand in which sentences. shares: how far each sentence accounts for each word; both
+    exact: whether a sentence holds a word. shares: how far a sentence covers a word, in [0, 1]. Both have the shape
     (words, sentences).
     """
     weights, covered, curve = statement.weights, cover.words, cover.curve
-    anywhere: Flags = exact.max(axis=1)
-    in_cover: Flags = exact[:, cover.picked].max(axis=1)
+    anywhere: FlagArray = exact.max(axis=1)
+    in_cover: FlagArray = exact[:, cover.picked].max(axis=1)
     three = shares.copy()  # a sentence and its two neighbours
     np.maximum(three[:, 1:], shares[:, :-1], out=three[:, 1:])
     np.maximum(three[:, :-1], shares[:, 1:], out=three[:, :-1])
@@ -162,30 +164,30 @@ def features_of(source: Source, statement: Statement, exact: Flags, shares: Floa
     }
 
 
-def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
+def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
     """Length of the longest common subsequence, by bits (Hyyro 2004).
 
-    A zero bit of `row` marks a word of `one` at which the subsequence with what was read of `other` grows.
+    A zero bit of `row` marks a word of `first` at which the subsequence with the words of `second` so far grows.
     """
     places: dict[str, int] = {}
-    for number, word in enumerate(one):
+    for number, word in enumerate(first):
         places[word] = places.get(word, 0) | 1 << number
-    whole = row = (1 << len(one)) - 1
-    for word in other:
+    whole = row = (1 << len(first)) - 1
+    for word in second:
         if met := row & places.get(word, 0):
             row = (row + met | row - met) & whole
-    return len(one) - row.bit_count()
+    return len(first) - row.bit_count()
 
 
-def _quantile(values: Floats, share: float) -> float:
-    """The quantile by linear interpolation, as numpy's default."""
+def _quantile(values: FloatArray, share: float) -> float:
+    """The quantile by linear interpolation. np.quantile has other last digits."""
     ordered, place = np.sort(values), share * (len(values) - 1)
     below = int(place)
     above = min(below + 1, len(values) - 1)
     return float(ordered[below] + (ordered[above] - ordered[below]) * (place - below))
 
 
-def _mean(values: Floats | Flags) -> float:
+def _mean(values: FloatArray | FlagArray) -> float:
     return float(values.sum()) / values.size if values.size else math.nan
 
 

@@ -11,7 +11,7 @@ from pydantic import field_validator
 
 from metaeval.scoring.contract import Combination, MetricCard, MetricOptions, PairScore
 
-Numbers = NDArray[np.float64]
+MemberScores = NDArray[np.float64]
 
 
 class EnsembleOptions(MetricOptions):
@@ -20,7 +20,7 @@ class EnsembleOptions(MetricOptions):
     members: str = "overlap+rouge"
     """Metric names joined by '+' (autoais+minilm-cosine), two at least."""
     scale: Literal["z", "rank"] = "z"
-    """z (score less the job's mean, over its standard deviation), or rank (average rank, from 0 to 1)."""
+    """z (score minus the job's mean, over its standard deviation), or rank (average rank, from 0 to 1)."""
 
     @field_validator("members")
     @classmethod
@@ -57,7 +57,9 @@ class Ensemble(Combination):
 
     def combine(self, answers: Sequence[Sequence[PairScore]]) -> list[PairScore]:
         """Combine the members' answers; the status of a pair without a score is the first member's that lacks one."""
-        scores = np.array([[np.nan if one.score is None else one.score for one in member] for member in answers])
+        scores = np.array(
+            [[np.nan if answer.score is None else answer.score for answer in member] for member in answers]
+        )
         whole = ~np.isnan(scores).any(axis=0)
         combined = np.full(scores.shape[1], np.nan)
         if whole.any():
@@ -73,11 +75,11 @@ def _answer(value: float, parts: Sequence[PairScore]) -> PairScore:
     return PairScore(value, tokens=tokens, cut=cut) if missing is None else PairScore(None, missing, tokens, cut)
 
 
-def _scaled(scores: Numbers, scale: Literal["z", "rank"]) -> Numbers:
+def _scaled(scores: MemberScores, scale: Literal["z", "rank"]) -> MemberScores:
     if scale == "rank":
         from scipy.stats import rankdata  # half a second that `metrics list` need not wait for
 
-        ranks: Numbers = rankdata(scores)
+        ranks: MemberScores = rankdata(scores)
         return (ranks - 1) / max(len(scores) - 1, 1)
     spread = scores.std()
     # A metric that gives every pair the same score says nothing about any of them.

@@ -7,11 +7,11 @@ from functools import cached_property
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
-from metaeval.scoring.backends.classifier import PairClassifier
+from metaeval.scoring.backends.classifier import PairClassifier, answers_of, table_of_worded
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, of_checkpoint, probability
-from metaeval.scoring.backends.models import load_model, load_tokenizer
+from metaeval.scoring.backends.models import load_tokenizer
 from metaeval.scoring.backends.tokens import PairTokens
-from metaeval.scoring.contract import MetricCard, PairScore, Status
+from metaeval.scoring.contract import MetricCard, PairScore
 
 
 class FactCC(LoadedModelMetric):
@@ -26,7 +26,7 @@ class FactCC(LoadedModelMetric):
         summary="P(CORRECT) of a BERT classifier trained on summaries with made errors",
         paper="Kryscinski et al. 2020, Evaluating the Factual Consistency of Abstractive ... (arXiv 1910.12840)",
         licence="BSD-3-Clause",
-        **probability(half="the official code takes the likelier of two classes"),
+        **probability(half="the official code takes the more probable of two classes"),
         input_limit=512,
         truncation="longest",
         template="[CLS] source [SEP] statement [SEP]",
@@ -36,11 +36,10 @@ class FactCC(LoadedModelMetric):
 
     @cached_property
     def model(self) -> PairClassifier:
-        """The classifier, loaded when first asked for."""
+        """The classifier, loaded when first used."""
         from transformers import AutoModelForSequenceClassification
 
-        found, options = self.model_folder, self.options
-        model = load_model(AutoModelForSequenceClassification, found, options.dtype, self.device)
+        model = self.load(AutoModelForSequenceClassification)
         first = str(model.config.id2label.get(0)).upper()
         if model.config.num_labels != 2 or first not in ("CORRECT", "LABEL_0"):
             raise UserError(
@@ -48,15 +47,11 @@ class FactCC(LoadedModelMetric):
                 "and INCORRECT: check the model id or the folder."
             )
         # do_lower_case: bert-base-uncased's vocabulary; not every copy of the checkpoint says so.
-        tokens = PairTokens(load_tokenizer(found, do_lower_case=True), 512, "longest-tie-statement")
+        tokens = PairTokens(load_tokenizer(self.model_folder, do_lower_case=True), 512, "longest-tie-statement")
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without words is EMPTY (the official code stops or gives a meaningless number)."""
-        judged = [number for number, statement in enumerate(statements) if statement.strip()]
-        table = self.model.table([sources[number] for number in judged], [statements[number] for number in judged])
-        scores = table.values.reshape(len(judged), 2).double().softmax(-1)[:, 0].tolist()
-        found = (
-            PairScore(score, Status.OK, *counts) for score, *counts in zip(scores, table.tokens, table.cut, strict=True)
-        )
-        return [next(found) if text.strip() else PairScore(None, Status.EMPTY) for text in statements]
+        table = table_of_worded(self.model, sources, statements)
+        scores = table.values.reshape(-1, 2).double().softmax(-1)[:, 0].tolist()
+        return answers_of(statements, scores, table)

@@ -1,4 +1,4 @@
-"""FactCG (Lei et al., 2025): a DeBERTa asked in words whether a paragraph lets one conclude the statement."""
+"""FactCG (Lei et al., 2025): a DeBERTa whose prompt asks whether the statement follows from a paragraph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint, probability
-from metaeval.scoring.backends.models import load_model, load_tokenizer
+from metaeval.scoring.backends.models import load_tokenizer
 from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairIds, TextTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status
@@ -37,10 +37,10 @@ class FactCGOptions(ModelOptions):
 
 
 class FactCG(LoadedModelMetric):
-    """Largest softmax[1] over the source's chunks, the statement whole; derenlei/FactCG's FactCGScore.
+    """Largest softmax[1] over the source's chunks, with the whole statement; derenlei/FactCG's FactCGScore.
 
-    Written from the published code, and never run against it or its checkpoint. It differs in one case: where chunk
-    and question exceed 2,048 tokens the chunk loses its end; officially the question at the end would be lost.
+    It follows the published code, and was never compared with it or its checkpoint. It differs in one case: where chunk
+    and question exceed 2,048 tokens the end of the chunk is cut; the official code cuts the question at the end.
     """
 
     checkpoint = Checkpoint("yaxili96/FactCG-DeBERTa-v3-Large", "1.7 GB, MIT")
@@ -68,14 +68,13 @@ class FactCG(LoadedModelMetric):
 
     @cached_property
     def model(self) -> PairClassifier:
-        """The classifier, loaded when first asked for."""
+        """The classifier, loaded when first used."""
         from transformers import AutoModelForSequenceClassification
 
-        found, options = self.model_folder, self.options
-        model = load_model(AutoModelForSequenceClassification, found, options.dtype, self.device)
+        model = self.load(AutoModelForSequenceClassification)
         if model.config.num_labels != 2:
             raise UserError(f"{self.wanted.hub_id} has {model.config.num_labels} labels, FactCG 2: check the model id.")
-        return PairClassifier(model, QuestionTokens(load_tokenizer(found)), self.batch_tokens, self.device)
+        return PairClassifier(model, QuestionTokens(load_tokenizer(self.model_folder)), self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:
         """The metric's identity with the splitter."""
@@ -105,10 +104,9 @@ class FactCG(LoadedModelMetric):
         return list(zip(scores, table.tokens, table.cut, strict=True))
 
     def chunks(self, source: str) -> list[str]:
-        """Sentences on lines of their own, in chunks of at most 550 words; none of a source without words.
+        """Cut a source into chunks of at most 550 words, one sentence a line; a source without words has none.
 
-        A first sentence beyond the limit leaves an empty chunk before it, which is scored too: so does the official
-        code.
+        As in the official code, a first sentence beyond the limit leaves an empty chunk before it, which is scored too.
         """
         chunks: list[str] = []
         chunk, size = "", 0
@@ -123,9 +121,9 @@ class FactCG(LoadedModelMetric):
 
 
 class QuestionTokens:
-    """The template as ids, chunk and question tokenised apart: white space parts them, and no token spans it.
+    """The template as ids; chunk and question are tokenised separately, since no token spans the white space between.
 
-    Raises `UserError` for a tokenizer of which that is not true.
+    Raises `UserError` for a tokenizer with such a token.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -138,10 +136,10 @@ class QuestionTokens:
             raise UserError("This tokenizer does not read FactCG's template as DeBERTa-v3's does: check the model id.")
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
-        """Chunks and statements as model inputs, in order; beyond the limit the chunk loses its end."""
-        asked = [_QUESTION.format(statement=statement) for statement in seconds]
-        known = self.texts.ids([*firsts, *asked])
-        return [self._one(known[chunk], known[question]) for chunk, question in zip(firsts, asked, strict=True)]
+        """Encode chunks and statements, in order; beyond the limit the end of the chunk is cut."""
+        questions = [_QUESTION.format(statement=statement) for statement in seconds]
+        known = self.texts.ids([*firsts, *questions])
+        return [self._one(known[chunk], known[question]) for chunk, question in zip(firsts, questions, strict=True)]
 
     def _one(self, chunk: list[int], question: list[int]) -> PairIds:
         tokens = len(chunk) + len(question) + 2
@@ -151,7 +149,7 @@ class QuestionTokens:
 
 
 def count_words(sentence: str, splitter: SentenceSplitter) -> int:
-    """Words as NLTK's word_tokenize counts them, where NLTK splits the sentences; else runs of letters, and marks."""
+    """Count words as NLTK's word_tokenize does where NLTK splits the sentences; else runs of letters, and marks."""
     if not splitter.name.startswith("nltk"):
         return len(_WORD.findall(sentence))
     from nltk.tokenize import NLTKWordTokenizer

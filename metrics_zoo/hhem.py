@@ -41,10 +41,10 @@ class HHEMOptions(ModelOptions):
 class HHEM(ModelMetric):
     """P(consistent): the softmax over the two labels at the first token of the prompt, an encoder pass a pair.
 
-    The published model is a class of its own that the hub would have us run; all it holds is transformers'
-    T5ForTokenClassification under the prefix `t5.`, so the weights are read into that class, whose shape they tell
-    themselves, and no code from the hub is run. Checked without the checkpoint: its published 109,630,082 parameters
-    are those of this class at Flan-T5-base's size. The prompt's `<pad>` is a token that is read, not padding.
+    The published model is Python code on the hub around transformers' T5ForTokenClassification under the prefix `t5.`.
+    Here the weights are loaded into that class, whose size is derived from their shapes, and no code from the hub is
+    run. Checked without the checkpoint: its published 109,630,082 parameters are those of this class at Flan-T5-base's
+    size. The prompt's `<pad>` is a token that is read, not padding.
     """
 
     checkpoint = Checkpoint(
@@ -72,19 +72,19 @@ class HHEM(ModelMetric):
     @cached_property
     def tokenizer_folder(self) -> ModelFolder:
         """Flan-T5's tokenizer files."""
-        given, beside = self.options.tokenizer, self.options.folder
-        if given is None and beside is not None and (beside / "tokenizer.json").is_file():
-            given = beside
+        folder, beside = self.options.tokenizer, self.options.folder
+        if folder is None and beside is not None and (beside / "tokenizer.json").is_file():
+            folder = beside
         first, *others = _FOUNDATION.files
-        files = (first, *(name for name in others if given is None or (given / name).is_file()))
+        files = (first, *(name for name in others if folder is None or (folder / name).is_file()))
         try:
-            return find_model(replace(_FOUNDATION, files=files), given)
+            return find_model(replace(_FOUNDATION, files=files), folder)
         except UserError as error:
             raise UserError(f"{error} For HHEM these files may also lie in a folder named by 'tokenizer'.") from error
 
     @property
-    def lacking_besides(self) -> str:
-        """The tokenizer, where no folder holds it."""
+    def lacking_extra(self) -> str:
+        """The tokenizer's size and licence, if it must be downloaded."""
         beside = self.options.folder is not None and (self.options.folder / "tokenizer.json").is_file()
         return "" if self.options.tokenizer or beside or is_cached(_FOUNDATION) else _FOUNDATION.download
 
@@ -95,15 +95,15 @@ class HHEM(ModelMetric):
 
     @cached_property
     def model(self) -> Any:
-        """The token classifier, loaded when first asked for."""
+        """The token classifier, loaded when first used."""
         from safetensors import safe_open
         from transformers import T5ForTokenClassification
 
-        found = self.model_folder
-        with broken_files(found), safe_open(found.weights[0], framework="pt") as file:
+        files = self.model_folder
+        with broken_files(files), safe_open(files.weights[0], framework="pt") as file:
             shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-        given = {"config": read_config(shapes, found.folder), "key_mapping": {r"^t5\.": ""}}
-        return load_model(T5ForTokenClassification, found, self.options.dtype, self.device, **given)
+        arguments = {"config": read_config(shapes, files.folder), "key_mapping": {r"^t5\.": ""}}
+        return load_model(T5ForTokenClassification, files, self.options.dtype, self.device, **arguments)
 
     def identity(self) -> dict[str, Any]:
         """The metric's identity with the fingerprint of the tokenizer, which comes from another model."""

@@ -2,8 +2,8 @@
 
 The structure of the prompts is the base paper's (arXiv 2406.15264, Appendix A, Table 5): one block that starts with
 "Instruction:", then "Let's think step by step.", then Statement, Citation and Prediction. The wording of the
-instructions is this project's own, not the paper's. Whoever has the paper's text at hand puts it in a file with the
-places {statement} and {citation}, and names the file in the option `prompt_file`.
+instructions is this project's own, not the paper's. To use the paper's text, put it into a file with the places
+{statement} and {citation}, and name the file in the option `prompt_file`.
 """
 
 from __future__ import annotations
@@ -138,14 +138,14 @@ _CARD: dict[str, Any] = {
 
 
 class _LLMJudge(Metric):
-    """Ask each pair, keep each reply, read the score strictly: a reply without one is UNPARSED, never 0.
+    """Ask the model about each pair, store each reply, parse the score strictly: a reply without one is UNPARSED.
 
-    A pair with a text without words is EMPTY, and not asked about. A request that fails after all its tries makes its
-    pair FAILED, and is asked again by the next run; one that the model refuses as too long makes it TOO_LONG.
+    A pair with a text without words is EMPTY, without a request. A request that fails after all its tries makes its
+    pair FAILED, and is sent again by the next run; one that the model refuses as too long makes it TOO_LONG.
     """
 
     Options: ClassVar[type[LLMOptions]] = LLMOptions
-    # Hundreds of requests stay in flight; each reply is kept as it comes, whatever the block's size.
+    # Hundreds of requests run at a time; each reply is stored when it comes, whatever the block's size.
     block_tokens: ClassVar[int] = 1_000_000
     batched: ClassVar[bool] = False  # each pair is a request of its own, and is paid for
     where: ClassVar[Literal["worker", "driver"]] = "driver"  # one budget, one store of replies
@@ -159,7 +159,7 @@ class _LLMJudge(Metric):
         return {**super().identity(), "options": {**self.options.score_options(), "prompt": prompt}}
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Check key, prompt, prices and budget, and open the reply store, before anything is asked."""
+        """Check key, prompt, prices and budget, and open the reply store, before any request."""
         _ = self._session
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
@@ -174,31 +174,33 @@ class _LLMJudge(Metric):
 
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> Estimate:
         """Estimate the cost of scoring these pairs; sends no request and needs no key."""
-        asked = [pair for pair in zip(sources, statements, strict=True) if _has_words(pair)]
-        return estimate(self._requests(asked), self.options.server_name, self._store, self.options.prices)
+        pairs = [pair for pair in zip(sources, statements, strict=True) if _has_words(pair)]
+        return estimate(self._requests(pairs), self.options.server_name, self._store, self.options.prices)
 
     def requests(self, sources: Sequence[str], statements: Sequence[str]) -> Mapping[str, bytes]:
-        """The bodies of the requests to which no reply is kept; needs no key."""
-        asked = self._requests([pair for pair in zip(sources, statements, strict=True) if _has_words(pair)])
-        if self.options.batch is not None:  # what it has is taken in first
-            self._asked(asked)
+        """Return the bodies of the requests without a stored reply; needs no key."""
+        requests = self._requests([pair for pair in zip(sources, statements, strict=True) if _has_words(pair)])
+        if self.options.batch is not None:  # its replies are stored first
+            self._asked(requests)
         name, kept = self.options.server_name, self._store.find
         if self.options.ask_again is not None:
-            replies = [(request, kept(request.key(name))) for request in asked]
-            asked += [replace(one, attempt=1) for one, reply in replies if reply and self._read(reply) is None]
-        return {key.hex(): one.content for one in asked if kept(key := one.key(name)) is None}
+            replies = [(request, kept(request.key(name))) for request in requests]
+            requests += [
+                replace(request, attempt=1) for request, reply in replies if reply and self._read(reply) is None
+            ]
+        return {key.hex(): request.content for request in requests if kept(key := request.key(name)) is None}
 
     def replies(self, source: str, statement: str) -> list[str]:
-        """The texts of the replies in the reply store: of each sample, and of what was asked again."""
+        """Return the texts of the stored replies: of each sample, and of its second attempt."""
         if not (_has_words((source, statement)) and replies_path(self.options.replies).is_file()):
             return []
         first = self._requests([(source, statement)])
-        asked = [one for request in first for one in (request, replace(request, attempt=1))]
-        kept = [self._store.find(one.key(self.options.server_name)) for one in asked]
+        attempts = [attempt for request in first for attempt in (request, replace(request, attempt=1))]
+        kept = [self._store.find(attempt.key(self.options.server_name)) for attempt in attempts]
         return [reply.content for reply in kept if reply is not None]
 
     def note(self) -> str:
-        """What was asked, at what cost, and what went wrong, in one line; empty before the first request."""
+        """Return one line on requests, costs and errors; empty before the first request."""
         return self._session.note() if "_session" in vars(self) else ""
 
     @cached_property
@@ -216,7 +218,7 @@ class _LLMJudge(Metric):
         return read_prompt(file, PLACES) if file else self.prompt
 
     def _requests(self, pairs: Sequence[tuple[str, str]]) -> list[ChatRequest]:
-        """One request per sample of each pair, a pair's samples together."""
+        """Return one request per sample of each pair, a pair's samples together."""
         settings = self._settings()
         requests = []
         for source, statement in pairs:
@@ -228,7 +230,7 @@ class _LLMJudge(Metric):
         return requests
 
     def _settings(self) -> dict[str, Any]:
-        """The request's body without its message."""
+        """Return a request's body without its message."""
         options = self.options
         settings: dict[str, Any] = {"model": options.model, options.max_tokens_name: options.max_tokens}
         if options.temperature is not None:
@@ -240,26 +242,28 @@ class _LLMJudge(Metric):
         return {**settings, **options.extra}
 
     def _asked(self, requests: Sequence[ChatRequest]) -> list[Answer]:
-        """One answer per request; where asked for, the second attempt in the place of a first that holds no score."""
+        """Return one answer per request; with `ask_again`, a second attempt that has a score replaces one without."""
         answers = list(self._session.ask(requests))
         if self.options.ask_again is None:
             return answers
         ledger = self._session.ledger
-        bad = [place for place, one in enumerate(answers) if isinstance(one, Reply) and self._read(one) is None]
+        bad = [
+            place for place, answer in enumerate(answers) if isinstance(answer, Reply) and self._read(answer) is None
+        ]
         second = self._session.ask([replace(requests[place], attempt=1) for place in bad])
         for place, answer in zip(bad, second, strict=True):
             read = isinstance(answer, Reply) and self._read(answer) is not None
             if isinstance(answer, Failure) and answer.cause is Cause.NO_REPLY:
-                answers[place] = answer  # it can still be asked: the pair has no score yet
+                answers[place] = answer  # the next run asks again: the pair has no score yet
                 continue
             ledger.asked_again += 1
             ledger.read_again += read
-            ledger.unparsed += read or isinstance(answer, Reply)  # the attempt of both that is not judged below
+            ledger.unparsed += read or isinstance(answer, Reply)  # the attempt that is not judged below
             answers[place] = answer if read else answers[place]
         return answers
 
     def _judge(self, samples: Sequence[tuple[ChatRequest, Answer]]) -> PairScore:
-        """A pair's score: the mean of its samples that hold one. Tokens are the server's count, else an estimate."""
+        """Return a pair's score, the mean over its samples with one. Tokens: the server's count, else an estimate."""
         failures = {answer.cause for _, answer in samples if isinstance(answer, Failure)}
         replies = [answer for _, answer in samples if isinstance(answer, Reply)]
         counts = [reply.tokens_in for reply in replies if reply.tokens_in is not None]
@@ -271,17 +275,17 @@ class _LLMJudge(Metric):
         return PairScore(fmean(scores), tokens=tokens) if scores else PairScore(None, Status.UNPARSED, tokens)
 
     def _read(self, reply: Reply) -> float | None:
-        """The score in a reply; None for a refusal, a reply that was cut short, and one that holds no score."""
+        """Return the score in a reply; None for a refusal, a reply that was cut short, and one without a score."""
         if not reply.whole:
             return None
         find = score_parsing.find_judgement if self.options.output == "json_schema" else score_parsing.find_score
-        found = find(reply.content, self.scale)
-        if found is None or self.options.mode == "reply":
-            return None if found is None else found.value
-        return score_parsing.expected_score(reply.content, reply.logprobs, found, self.scale)
+        judgement = find(reply.content, self.scale)
+        if judgement is None or self.options.mode == "reply":
+            return None if judgement is None else judgement.value
+        return score_parsing.expected_score(reply.content, reply.logprobs, judgement, self.scale)
 
     def _check_logprobs(self, answers: Sequence[Answer]) -> None:
-        """A server without log-probabilities makes every reply unparsed: say so instead."""
+        """Refuse a server without log-probabilities, which would make every reply unparsed."""
         replies = [answer for answer in answers if isinstance(answer, Reply) and answer.whole]
         if self.options.mode == "logprob" and replies and not any(reply.logprobs for reply in replies):
             raise UserError(

@@ -13,7 +13,7 @@ from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import ModelOptions, of_checkpoint, probability
 from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
-from metaeval.scoring.backends.tokens import Prompt
+from metaeval.scoring.backends.tokens import PromptIds
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status
 from metrics_zoo.t5 import YesNoMetric
 
@@ -34,12 +34,12 @@ class MiniCheckOptions(ModelOptions):
 
 
 class MiniCheck(YesNoMetric):
-    """P(1) against P(0) of the answer's first piece, the largest over the source's chunks.
+    """P(1) / (P(0) + P(1)) of the answer's first piece, the largest over the source's chunks.
 
-    The source is cut into whole sentences of at most 500 words together, newlines kept; the statement is not split
-    (its authors advise to give single sentences). Beyond 2,048 tokens of chunk and statement the official code lets
-    the tokenizer cut the end, which is the statement's: such a pair is told by what was `cut`, and one whose statement
-    would not be read at all is TOO_LONG. A source without words is EMPTY (the official code stops there).
+    A chunk is whole sentences of at most 500 words together, newlines kept; the statement is not split (the authors
+    advise single sentences). Beyond 2,048 tokens of chunk and statement the official code lets the tokenizer cut the
+    end, which is the statement's: `cut` counts these tokens, and a pair whose whole statement would be cut is TOO_LONG.
+    A source without words is EMPTY (the official code stops there).
     """
 
     checkpoint = Checkpoint("lytang/MiniCheck-Flan-T5-Large", "3.1 GB, MIT", "96eafd01cee2d16cf81aaa2fb226b14f422a37b3")
@@ -72,20 +72,20 @@ class MiniCheck(YesNoMetric):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs."""
         chunks = {source: self.chunks(source) for source in dict.fromkeys(sources)}
-        asked = [
+        read = [
             (number, chunk, statement)
             for number, (source, statement) in enumerate(zip(sources, statements, strict=True))
             if statement.strip()
             for chunk in chunks[source]
         ]
-        prompts: list[list[Prompt]] = [[] for _ in sources]
-        for (number, *_), prompt in zip(asked, self.encode([row[1:] for row in asked]), strict=True):
+        prompts: list[list[PromptIds]] = [[] for _ in sources]
+        for (number, *_), prompt in zip(read, self.encode([row[1:] for row in read]), strict=True):
             prompts[number].append(prompt)
-        found = iter(self.support([prompt for row in prompts if _is_read(row) for prompt in row]))
-        return [_answer(row, [next(found) for _ in row] if _is_read(row) else []) for row in prompts]
+        supports = iter(self.support([prompt for row in prompts if _is_read(row) for prompt in row]))
+        return [_answer(row, [next(supports) for _ in row] if _is_read(row) else []) for row in prompts]
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """The statement with the chunk of the source whose probability is the score."""
+        """Return the statement with the chunk of the source whose probability is the score."""
         chunks = self.chunks(source) if statement.strip() else []
         prompts = self.encode([(chunk, statement) for chunk in chunks])
         if not _is_read(prompts):
@@ -94,11 +94,11 @@ class MiniCheck(YesNoMetric):
         return best_pieces(source, statement, chunks, [statement], values)
 
     def chunks(self, source: str) -> list[str]:
-        """The chunks of a source; none of one without words."""
+        """Cut a source into chunks; a source without words has none."""
         return cut_chunks(source, self.options.chunk_words, self.splitter.split)
 
-    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Prompt]:
-        """Prompts of (chunk, statement) pairs; one has no ids if nothing of its statement would be left."""
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[PromptIds]:
+        """Encode (chunk, statement) pairs; a prompt has no ids if its whole statement would be cut."""
         prompts = self.prompts.encode([chunk for chunk, _ in pairs], [statement for _, statement in pairs])
         sizes = self.prompts.texts.ids(dict.fromkeys(statement for _, statement in pairs))
         return [
@@ -106,19 +106,19 @@ class MiniCheck(YesNoMetric):
             for prompt, (_, statement) in zip(prompts, pairs, strict=True)
         ]
 
-    def support(self, prompts: Sequence[Prompt]) -> list[float]:
-        """P(1) against P(0) for each prompt."""
+    def support(self, prompts: Sequence[PromptIds]) -> list[float]:
+        """Return P(1) / (P(0) + P(1)) for each prompt."""
         return self.model.ask([prompt.ids for prompt in prompts], self._ask)
 
     def _ask(self, batch: EncodedPrompts) -> list[float]:
-        found: list[float] = batch.first().double()[:, [*reversed(self.answers)]].softmax(-1)[:, 1].tolist()
-        return found
+        chances: list[float] = batch.first().double()[:, [*reversed(self.answers)]].softmax(-1)[:, 1].tolist()
+        return chances
 
 
 def cut_chunks(text: str, words: int, split: Callable[[str], Sequence[str]]) -> list[str]:
-    """Whole sentences, as many as hold `words` white-space words together; sentences of a line are joined by a space.
+    """Cut a text into chunks of whole sentences with at most `words` white-space words, joined by spaces.
 
-    Newlines stay; the second of two gets a space behind it, as in the official code.
+    Newlines stay; the second of two is followed by a space, as in the official code.
     """
     units = [unit for line in text.split("\n") for unit in (*split(line), "\n")][:-1]
     chunks: list[list[str]] = [[]]
@@ -134,11 +134,11 @@ def cut_chunks(text: str, words: int, split: Callable[[str], Sequence[str]]) -> 
     return [chunk for chunk in joined if chunk]
 
 
-def _is_read(prompts: Sequence[Prompt]) -> bool:
+def _is_read(prompts: Sequence[PromptIds]) -> bool:
     return bool(prompts) and all(prompt.ids for prompt in prompts)
 
 
-def _answer(prompts: Sequence[Prompt], support: Sequence[float]) -> PairScore:
+def _answer(prompts: Sequence[PromptIds], support: Sequence[float]) -> PairScore:
     tokens, cut = sum(prompt.tokens for prompt in prompts), sum(prompt.cut for prompt in prompts)
     if not prompts:
         return PairScore(None, Status.EMPTY)

@@ -62,19 +62,19 @@ class Compared(NamedTuple):
 
 
 class MiniLMMetric(TwoStepMetric):
-    """Encode each text once: the job's statements before the first block, sources in their block."""
+    """Base of metrics on MiniLM, which encodes each text once: statements before the first block, sources in theirs."""
 
     Options: ClassVar[type[MetricOptions]] = MiniLMOptions
 
     @cached_property
     def texts(self) -> JobTexts:
-        """The job's texts, with the encoder, which is loaded when first asked for."""
+        """The job's texts, with the encoder, which is loaded when first used."""
         options = self.options
         encoder = minilm.load_encoder(options.folder, options.max_tokens, options.batch_tokens, options.device)
         return JobTexts(encoder, mean_and_tokens)
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Load the model, unless it is there, and encode the job's statements."""
+        """Load the model, unless it is loaded, and encode the job's statements."""
         self.texts.prepare(statements)
 
 
@@ -82,22 +82,22 @@ class _MiniLM(MiniLMMetric):
     side: ClassVar[Literal["precision", "cosine"]]
 
     def observed(self) -> Mapping[str, Any]:
-        """Both metrics read one pass of one model."""
+        """Return what an observation depends on; both metrics share it."""
         return {"minilm": self.card.version, "weights": self.card.revision, "max_tokens": self.options.max_tokens}
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Compared]:
-        """Compare pairs, all statements of a source at once."""
+        """Compute cosine and precision of pairs, for all statements of a source at once."""
         pairs = list(zip(sources, statements, strict=True))
-        found = self.texts.read([*sources, *statements])
-        sides = match_pairs(pairs, _token_vectors(found), _own)
-        texts = [(found[source], found[statement]) for source, statement in pairs]
+        encoded = self.texts.read([*sources, *statements])
+        sides = match_pairs(pairs, _token_vectors(encoded), _own)
+        texts = [(encoded[source], encoded[statement]) for source, statement in pairs]
         return [
-            Compared(cosine, precision, *words_of(*own))
-            for own, (precision, _), cosine in zip(texts, sides, first_products(texts), strict=True)
+            Compared(cosine, precision, *words_of(*both))
+            for both, (precision, _), cosine in zip(texts, sides, first_products(texts), strict=True)
         ]
 
     def judge(self, observations: Sequence[Compared]) -> list[PairScore]:
-        """Answers; a pair with a text without words is EMPTY."""
+        """Return the answers; a pair with a text without words is EMPTY."""
         return [
             PairScore(None, Status.EMPTY, pair.tokens, pair.cut)
             if pair.empty
@@ -122,16 +122,18 @@ class MiniLMBERTScore(_MiniLM):
     side = "precision"
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Each token of the statement with its best match in the source, by their cosine."""
+        """Return each token of the statement with its best match in the source, by their cosine."""
         return self.explain_all([(source, statement)])[0]
 
     def explain_all(self, pairs: Sequence[tuple[str, str]]) -> list[list[Span]]:
-        """The same of several pairs, whose texts are encoded together."""
-        found = self.texts.read(text for pair in pairs for text in pair)
-        vectors = _token_vectors(found)
+        """Explain several pairs, whose texts are encoded together."""
+        texts = self.texts.read(text for pair in pairs for text in pair)
+        vectors = _token_vectors(texts)
         return [
-            [] if words_of(found[one], found[other])[0] else align_tokens(self.texts.encoder, vectors, one, other)
-            for one, other in pairs
+            []
+            if words_of(texts[source], texts[statement])[0]
+            else align_tokens(self.texts.encoder, vectors, source, statement)
+            for source, statement in pairs
         ]
 
 
@@ -152,7 +154,7 @@ def _token_vectors(texts: Mapping[str, EncodedText]) -> dict[str, EncodedText]:
 
 
 def mean_and_tokens(states: torch.Tensor) -> torch.Tensor:
-    """Unit vectors: the mean's first, then one for each token."""
+    """Return unit vectors: that of the mean, then one for each token."""
     import torch
 
     rows = torch.cat([states.mean(dim=0, keepdim=True), states])
@@ -161,7 +163,7 @@ def mean_and_tokens(states: torch.Tensor) -> torch.Tensor:
 
 
 def _own(text: EncodedText) -> torch.Tensor:
-    """Weight 1 for each token but the two special ones around them."""
+    """Return the weight 1 for each token, and 0 for the two special ones around them."""
     import torch
 
     weights = torch.ones(len(text.ids), dtype=torch.float64)

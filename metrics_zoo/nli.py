@@ -11,18 +11,18 @@ from pydantic import Field
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
-from metaeval.scoring.backends.classifier import PairClassifier
+from metaeval.scoring.backends.classifier import LogitTable, PairClassifier, answers_of, table_of_worded
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint, probability
-from metaeval.scoring.backends.models import load_model, load_tokenizer
+from metaeval.scoring.backends.models import load_tokenizer
 from metaeval.scoring.backends.tokens import PairTokens
-from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay
+from metaeval.scoring.contract import MetricCard, PairScore, ThreeWay
 
 if TYPE_CHECKING:
     import torch
 
 Label = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 
-# What published models call the labels, without capitals and all but letters.
+# The names of the labels in published models, lower-cased, letters only.
 _SPELLINGS: dict[Label, frozenset[str]] = {
     "entailment": frozenset("entailment entail entails entailed supports supported support".split()),
     "neutral": frozenset("neutral nei notenoughinfo notenoughinformation".split()),
@@ -73,33 +73,31 @@ class NLI(LoadedModelMetric):
 
     @cached_property
     def model(self) -> PairClassifier:
-        """The classifier, loaded when first asked for; `UserError` for a model that is no NLI classifier."""
+        """The classifier, loaded when first used; `UserError` for a model that is not an NLI classifier."""
         from transformers import AutoModelForSequenceClassification
 
-        found, options = self.model_folder, self.options
+        options = self.options
         trust = {"trust_remote_code": options.trust_remote_code}
-        model = load_model(AutoModelForSequenceClassification, found, options.dtype, self.device, **trust)
+        model = self.load(AutoModelForSequenceClassification, **trust)
         self.labels = read_labels(model.config, options.labels, self.wanted.hub_id)
         if options.score == "ent-minus-con" and "contradiction" not in self.labels:
             raise UserError(
                 f"score=ent-minus-con needs a model with the label contradiction; {self.wanted.hub_id} has "
                 f"{' and '.join(self.labels)}: leave 'score' out for P(entailment)."
             )
-        tokenizer = load_tokenizer(found, **trust)
+        tokenizer = load_tokenizer(self.model_folder, **trust)
         limit = input_limit(model, tokenizer)
         tokens = PairTokens(tokenizer, min(options.max_tokens or limit, limit), "source")
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without words is EMPTY."""
-        log_p, tokens, cut = self._log_p(sources, statements)
+        table = table_of_worded(self.model, sources, statements)
+        log_p = self._log_p(table)
         scores = log_p.exp()[:, self.labels.index("entailment")]
         if self.options.score == "ent-minus-con":
             scores = scores - log_p.exp()[:, self.labels.index("contradiction")]
-        found = (
-            PairScore(value, Status.OK, *counts) for value, *counts in zip(scores.tolist(), tokens, cut, strict=True)
-        )
-        return [next(found) if text.strip() else PairScore(None, Status.EMPTY) for text in statements]
+        return answers_of(statements, scores.tolist(), table)
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
         """The three classes; `UserError` for a model with two."""
@@ -107,41 +105,38 @@ class NLI(LoadedModelMetric):
         if len(self.labels) != 3:
             raise UserError(f"{self.wanted.hub_id} has two labels ({' and '.join(self.labels)}), three are needed.")
         order = [self.labels.index(label) for label in ("entailment", "neutral", "contradiction")]
-        found = iter(self._log_p(sources, statements)[0][:, order].tolist())
-        return [ThreeWay(*next(found)) if statement.strip() else None for statement in statements]
+        rows = iter(self._log_p(table_of_worded(self.model, sources, statements))[:, order].tolist())
+        return [ThreeWay(*next(rows)) if statement.strip() else None for statement in statements]
 
-    def _log_p(self, sources: Sequence[str], statements: Sequence[str]) -> tuple[torch.Tensor, list[int], list[int]]:
-        """Log-probabilities, tokens and cut of the pairs whose statement has words."""
-        judged = [number for number, statement in enumerate(statements) if statement.strip()]
-        table = self.model.table([sources[number] for number in judged], [statements[number] for number in judged])
-        values = table.values.reshape(len(judged), len(self.labels))
-        return values.double().log_softmax(-1), table.tokens, table.cut
+    def _log_p(self, table: LogitTable) -> torch.Tensor:
+        """Return the log-probabilities of the labels, (pairs, labels) fp64."""
+        return table.values.reshape(-1, len(self.labels)).double().log_softmax(-1)
 
 
-def read_labels(config: Any, given: str, name: str) -> list[Label]:
-    """The label of each of a model's logits, from `given` (names with commas) or else from its config.json.
+def read_labels(config: Any, option: str, hub_id: str) -> list[Label]:
+    """Return the label of each of a model's logits, from the option (names with commas) or else its config.json.
 
-    Raises `UserError` where they are not three of NLI, or entailment and its opposite.
+    Raises `UserError` where they are not those of NLI: three, or entailment and its opposite.
     """
     count = int(config.num_labels)
-    named = given.split(",") if given else [str(config.id2label.get(number, "?")) for number in range(count)]
+    named = option.split(",") if option else [str(config.id2label.get(number, "?")) for number in range(count)]
     plain = [re.sub("[^a-z]", "", label.lower()) for label in named]
-    found = [next((label for label, known in _SPELLINGS.items() if word in known), None) for word in plain]
-    labels = [label for label in found if label is not None]
+    known_labels = [next((label for label, known in _SPELLINGS.items() if word in known), None) for word in plain]
+    labels = [label for label in known_labels if label is not None]
     if len(named) == count and len(labels) == count and {*labels} in _SETS and len({*labels}) == count:
         return labels
-    where = "the option 'labels'" if given else "its config.json"
+    where = "the option 'labels'" if option else "its config.json"
     raise UserError(
-        f"The {count} labels of {name} cannot be read as NLI's: {where} says {', '.join(map(str.strip, named))}. "
+        f"The {count} labels of {hub_id} cannot be read as NLI's: {where} says {', '.join(map(str.strip, named))}. "
         "Look up their order on the model's page and give it, such as labels=entailment,neutral,contradiction or "
         "labels=entailment,not_entailment."
     )
 
 
 def input_limit(model: Any, tokenizer: Any) -> int:
-    """The input limit in tokens: the smaller of tokenizer's limit and model's positions; 512 if neither is known.
+    """Return the input limit in tokens: the smaller of the tokenizer's and the model's; 512 if both are unknown.
 
-    RoBERTa's positions start behind the padding's id: 514 of them hold 512 tokens.
+    RoBERTa's positions start after the padding's id: 514 of them hold 512 tokens.
     """
     limits = [int(tokenizer.model_max_length)] if tokenizer.model_max_length < _NO_LIMIT else []
     positions = getattr(model.config, "max_position_embeddings", None)

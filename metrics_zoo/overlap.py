@@ -59,14 +59,14 @@ class Overlap(Metric):
         return words - FUNCTION_WORDS or words if self.options.content_only else words
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """The words that count: 1 where the source has them, with their places in the source, else 0."""
-        found = {*_WORD.findall(source.lower())}
+        """Return the counted words: 1 where the source has them, with their places in the source, else 0."""
+        source_words = {*_WORD.findall(source.lower())}
         counted = self._counted(_WORD.findall(statement.lower()))
-        return word_spans(source, statement, {word: float(word in found) for word in counted})
+        return word_spans(source, statement, {word: float(word in source_words) for word in counted})
 
 
 def word_spans(source: str, statement: str, weights: Mapping[str, float]) -> list[Span]:
-    """Each place of the weighted words, lower-cased, in the statement and, above 0, in the source."""
+    """Return each place of the weighted words, lower-cased, in the statement and, for weights above 0, the source."""
     links = {word: number for number, word in enumerate(weights)}
     judged, read = (_WORD.finditer(lower_letters(text)) for text in (statement, source))
     spans: list[tuple[Side, re.Match[str]]] = [("statement", place) for place in judged if place.group() in weights]
@@ -75,6 +75,6 @@ def word_spans(source: str, statement: str, weights: Mapping[str, float]) -> lis
 
 
 def lower_letters(text: str) -> str:
-    """The text in lower case, with every letter in its place: one that would become two stays."""
+    """Lower-case a text and keep its length: a letter whose lower case is two letters stays."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(low if len(low := c.lower()) == 1 else c for c in text)

@@ -1,4 +1,4 @@
-"""ROUGE (Lin, 2004) of the statement against the source, to the last digit as the rouge-score package has it."""
+"""ROUGE (Lin, 2004) of the statement against the source, equal to the rouge-score package to the last digit."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Rouge(Metric):
         return _tokens(self.options.stem)
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """The statement's words, 1 where they are matched, with their matches in the source, else 0."""
+        """Return the statement's words, 1 where they are matched, with their matches in the source, else 0."""
         texts = {"statement": statement, "source": source}
         places = {side: [m.span() for m in _WORD.finditer(lower_letters(text))] for side, text in texts.items()}
         words = {side: [" ".join(self._words(texts[side][a:b])) for a, b in places[side]] for side in texts}
@@ -74,58 +74,58 @@ class Rouge(Metric):
         both = words["statement"], words["source"]
         pairs = common_sequence(*both) if size is None else shared_grams(*both, size)
         spans = {number: Span("statement", *place, 0.0, number) for number, place in enumerate(places["statement"])}
-        for one, other in pairs:
-            spans[one] = spans[one]._replace(weight=1.0)
-            spans[-1 - other] = Span("source", *places["source"][other], 1.0, one)
+        for word, match in pairs:
+            spans[word] = spans[word]._replace(weight=1.0)
+            spans[-1 - match] = Span("source", *places["source"][match], 1.0, word)
         return list(spans.values())
 
 
-def _shared(one: Sequence[str], other: Sequence[str], size: int) -> int:
-    first, second = (Counter(zip(*(words[step:] for step in range(size)), strict=False)) for words in (one, other))
+def _shared(left: Sequence[str], right: Sequence[str], size: int) -> int:
+    first, second = (Counter(zip(*(words[step:] for step in range(size)), strict=False)) for words in (left, right))
     return (first & second).total()
 
 
-def common_sequence(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """Places of a longest common subsequence, in both."""
-    shared = {*one} & {*other}
-    rows, columns = ([place for place, word in enumerate(words) if word in shared] for words in (one, other))
-    found = _common([one[place] for place in rows], [other[place] for place in columns])
-    return [(rows[row], columns[column]) for row, column in found]
+def common_sequence(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the places of a longest common subsequence in both."""
+    shared = {*first} & {*second}
+    rows, columns = ([place for place, word in enumerate(words) if word in shared] for words in (first, second))
+    matches = _common([first[place] for place in rows], [second[place] for place in columns])
+    return [(rows[row], columns[column]) for row, column in matches]
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    lengths = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
-    for i, j in product(reversed(range(len(one))), reversed(range(len(other)))):
+def _common(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
+    lengths = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
+    for i, j in product(reversed(range(len(first))), reversed(range(len(second)))):
         same, apart = lengths[i + 1][j + 1] + 1, max(lengths[i + 1][j], lengths[i][j + 1])
-        lengths[i][j] = same if one[i] == other[j] else apart
+        lengths[i][j] = same if first[i] == second[j] else apart
     i = j = 0
-    found = []
+    places = []
     while lengths[i][j]:
-        if one[i] == other[j]:
-            found.append((i, j))
+        if first[i] == second[j]:
+            places.append((i, j))
             i, j = i + 1, j + 1
         elif lengths[i + 1][j] == lengths[i][j]:
             i += 1
         else:
             j += 1
-    return found
+    return places
 
 
-def shared_grams(one: Sequence[str], other: Sequence[str], size: int) -> list[tuple[int, int]]:
-    """Places of the words of n-grams that both have; one that stands twice needs two to match, the first ones first."""
+def shared_grams(left: Sequence[str], right: Sequence[str], size: int) -> list[tuple[int, int]]:
+    """Return the places of the words of shared n-grams; duplicates match one to one, in order."""
     places: dict[tuple[str, ...], list[int]] = {}
-    for place in range(len(other) - size + 1):
-        places.setdefault(tuple(other[place : place + size]), []).append(place)
-    found = []
-    for place in range(len(one) - size + 1):
-        if free := places.get(tuple(one[place : place + size])):
+    for place in range(len(right) - size + 1):
+        places.setdefault(tuple(right[place : place + size]), []).append(place)
+    matches = []
+    for place in range(len(left) - size + 1):
+        if free := places.get(tuple(left[place : place + size])):
             first = free.pop(0)
-            found += [(place + step, first + step) for step in range(size)]
-    return found
+            matches += [(place + step, first + step) for step in range(size)]
+    return matches
 
 
 def _tokens(stem: bool) -> Callable[[str], list[str]]:
-    """The tokens of rouge-score, each text tokenised once. Only its stems need the package, whose import is slow."""
+    """Return rouge-score's tokenizer, cached. Only its stems need the package, whose import is slow."""
     if not stem:
         return cache(lambda text: _WORD.findall(text.lower()))
     from rouge_score.tokenizers import DefaultTokenizer

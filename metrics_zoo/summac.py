@@ -17,7 +17,7 @@ from metaeval.reading import read_object
 from metaeval.scoring.backends.checkpoint import Checkpoint, file_is_here
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import MODULES, LoadedModelMetric, ModelOptions, of_checkpoint
-from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_model, load_tokenizer
+from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_tokenizer
 from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
@@ -41,10 +41,10 @@ class SummaCOptions(ModelOptions):
 
 
 class SummaC(TwoStepMetric, LoadedModelMetric):
-    """Each source unit against each statement unit through an NLI model: each two units of a block once.
+    """An NLI model reads each source unit with each statement unit, each two units of a block once.
 
     There are no three-way probabilities of a pair: the best entailment and the best contradiction of a statement
-    sentence can come from different source sentences, and no neutral class goes with them.
+    sentence can come from different source sentences, and have no neutral class.
     """
 
     checkpoint = images.VITC
@@ -57,7 +57,7 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
 
     @property
     def block_tokens(self) -> int:
-        """Fewer than for other metrics: a source is read once for every sentence of each of its statements."""
+        """A quarter of other metrics': a source is read once for every sentence of each of its statements."""
         return super().block_tokens // 4
 
     @cached_property
@@ -68,7 +68,7 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
         return SentenceSplitter("none", lambda text: [text])
 
     @cached_property
-    def labels(self) -> images.Order:
+    def labels(self) -> images.LabelOrder:
         """The model's label numbers of entailment, contradiction and neutral."""
         with broken_files(self.model_folder):
             config = read_object(self.model_folder.folder / "config.json", FETCH_AGAIN)
@@ -77,16 +77,16 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
     @cached_property
     def tokens(self) -> PairTokens:
         """The tokenizer of pairs of units."""
-        # The official code asks for cutting the source alone, and gets the longest side: its truncation=True wins.
+        # The official code asks the tokenizer to cut the source alone, but its truncation=True cuts the longest side.
         return PairTokens(images.as_published(load_tokenizer(self.model_folder)), _MAX_TOKENS, "longest")
 
     @cached_property
     def model(self) -> PairClassifier:
-        """The NLI model, loaded when first asked for."""
+        """The NLI model, loaded when first used."""
         from transformers import AutoModelForSequenceClassification
 
-        _ = self.labels  # wrong labels are told before a model is loaded
-        model = load_model(AutoModelForSequenceClassification, self.model_folder, self.options.dtype, self.device)
+        _ = self.labels  # wrong labels are an error before a model is loaded
+        model = self.load(AutoModelForSequenceClassification)
         return PairClassifier(model, self.tokens, self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
         return {**super().identity(), "splitter": self.splitter.name, "labels": list(self.labels)}
 
     def observed(self) -> Mapping[str, Any]:
-        """Everything that an image depends on."""
+        """Return everything that an image depends on."""
         return {
             "of": "summac image 1",
             "weights": self.model_folder.fingerprint,
@@ -105,10 +105,13 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
         }
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[images.NLIImage]:
-        """The NLI image of each pair."""
-        split, (one, other) = self.splitter.split, self._granularities
-        read = {text: images.cut_units(text, one, split, images.MOST_SOURCE_UNITS) for text in dict.fromkeys(sources)}
-        claimed = {text: images.cut_units(text, other, split) for text in dict.fromkeys(statements)}
+        """Compute the NLI image of each pair."""
+        split, (source_unit, statement_unit) = self.splitter.split, self._granularities
+        read = {
+            text: images.cut_units(text, source_unit, split, images.MOST_SOURCE_UNITS)
+            for text in dict.fromkeys(sources)
+        }
+        claimed = {text: images.cut_units(text, statement_unit, split) for text in dict.fromkeys(statements)}
         pairs = list(zip(sources, statements, strict=True))
         compared = dict.fromkeys(
             (unit, claim)
@@ -116,30 +119,30 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
             for unit in read[source].kept
             for claim in claimed[statement].kept
         )
-        found = self.model.table([unit for unit, _ in compared], [claim for _, claim in compared])
+        table = self.model.table([unit for unit, _ in compared], [claim for _, claim in compared])
         pieces = {piece for units in (*read.values(), *claimed.values()) for side in units for piece in side}
         sizes = {piece: len(ids) for piece, ids in self.tokens.texts.ids(sorted(pieces)).items()}
-        passes = images.Passes(compared, found, self.labels, sizes)
+        passes = images.Passes(compared, table, self.labels, sizes)
         return [passes.image(pair, read[pair[0]], claimed[pair[1]]) for pair in pairs]
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Each unit of the statement with its best unit of the source, by entailment less contradiction."""
+        """Return each unit of the statement with its best unit of the source, by entailment minus contradiction."""
         (image,) = self.observe([source], [statement])
         if image.status is not Status.OK:
             return []
-        one, other = self._granularities
-        units = images.cut_units(source, one, self.splitter.split, images.MOST_SOURCE_UNITS).kept
-        claims = images.cut_units(statement, other, self.splitter.split).kept
+        source_unit, statement_unit = self._granularities
+        units = images.cut_units(source, source_unit, self.splitter.split, images.MOST_SOURCE_UNITS).kept
+        claims = images.cut_units(statement, statement_unit, self.splitter.split).kept
         values = image.values.astype(np.float64)
         return best_pieces(source, statement, units, claims[: self.most_claims], values[0] - values[1])
 
     def judge(self, observations: Sequence[images.NLIImage]) -> list[PairScore]:
-        """A score from each image."""
+        """Return the score of each image."""
         return [self._answer(image) for image in observations]
 
     @abstractmethod
     def aggregate(self, values: NDArray[np.float64]) -> float:
-        """The score of an image, (3, source units, statement units)."""
+        """Return the score of an image, (3, source units, statement units)."""
 
     @property
     def most_claims(self) -> int | None:
@@ -148,8 +151,8 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
 
     @property
     def _granularities(self) -> tuple[str, str]:
-        one, _, other = self.options.granularity.partition("-")
-        return one, other or one
+        source_unit, _, statement_unit = self.options.granularity.partition("-")
+        return source_unit, statement_unit or source_unit
 
     def _answer(self, image: images.NLIImage) -> PairScore:
         if image.status is not Status.OK and not self.options.fallback:
@@ -181,9 +184,9 @@ class ZSOptions(SummaCOptions):
     """Options of SummaC-ZS."""
 
     op1: Gather = "max"
-    """Gathers a statement unit's probabilities over the source."""
+    """Aggregates a statement unit's probabilities over the source."""
     op2: Gather = "mean"
-    """Gathers the statement units' scores."""
+    """Aggregates the statement units' scores."""
     use_ent: bool = True
     """Count entailment; without it the score is 1 - contradiction."""
     use_con: bool = True
@@ -210,8 +213,8 @@ class SummaCZS(SummaC):
         **_CARD,
     )
 
-    def aggregate(self, values: images.Values) -> float:
-        """Over the source first, then over the statement."""
+    def aggregate(self, values: images.ImageValues) -> float:
+        """Aggregate over the source, then over the statement."""
         options = self.options
         entailment, contradiction = (_GATHER[options.op1](side, axis=0) for side in values[:2])
         if not options.use_ent:
@@ -231,7 +234,7 @@ class ConvOptions(SummaCOptions):
     bins: Annotated[str, AfterValidator(images.check_bins)] = "percentile"
     """Bins of the histograms: percentile, or evenN (even50)."""
     agg: Literal["mean", "min", "max", "all"] = "mean"
-    """Gathers the statement units; all hands min, mean and max to the last layer."""
+    """Aggregates the statement units; all passes min, mean and max to the last layer."""
     conv_weights: Path | None = None
     """File of the trained layers (default: the published one, for percentile and e, is fetched)."""
 
@@ -258,7 +261,7 @@ class SummaCConv(SummaC):
         return images.find_convolution(options.conv_weights, options.bins, options.nli_labels)
 
     @property
-    def lacking_besides(self) -> str:
+    def lacking_extra(self) -> str:
         """The trained layers."""
         here = self.options.conv_weights or file_is_here(images.URL, images.SHA256)
         return "" if here else "2 kB of trained layers, Apache-2.0"
@@ -277,6 +280,6 @@ class SummaCConv(SummaC):
         _ = self.convolution
         super().prepare(sources, statements)
 
-    def aggregate(self, values: images.Values) -> float:
-        """From counts to a probability."""
+    def aggregate(self, values: images.ImageValues) -> float:
+        """Return P(consistent), from the counts of source units in bins."""
         return self.convolution.score(values[:, :, : self.most_claims], self.options.agg)

@@ -1,8 +1,4 @@
-"""SummaC's NLI image and the trained layers that SummaC-Conv reads it with.
-
-The image: units cut from the texts, the NLI models, and each source unit against each statement unit. The layers: where
-they come from, and what they make of an image.
-"""
+"""SummaC's NLI image (NLI probabilities of each source unit with each statement unit), and SummaC-Conv's layers."""
 
 from __future__ import annotations
 
@@ -24,24 +20,24 @@ Granularity = Literal["sentence", "paragraph", "document", "2sents"]
 GRANULARITIES: tuple[str, ...] = get_args(Granularity)
 
 MOST_SOURCE_UNITS = 100
-_TOO_SHORT = 10  # a sentence or paragraph of at most so many characters is no unit
+_TOO_SHORT = 10  # a sentence or paragraph of at most so many characters is dropped
 
 Counts = NDArray[np.int64]
-Values = NDArray[np.float64]
+ImageValues = NDArray[np.float64]
 
 
 class Units(NamedTuple):
-    """A text's units in order, and the pieces of it that are in none of them."""
+    """A text's units in order, and its pieces that are dropped."""
 
     kept: list[str]
     dropped: list[str]
 
 
 def cut_units(text: str, granularity: str, split: Callable[[str], Sequence[str]], most: int | None = None) -> Units:
-    """Cut a text; `split` gives its sentences, `most` is the number of units after which the rest is dropped.
+    """Cut a text into at most `most` units; `split` returns its sentences.
 
-    sentence: those of more than 10 characters. 2sents: each of those with the one behind it. paragraph: between blank
-    lines where there are any, else between line ends, stripped, of more than 10 characters. document: the text.
+    sentence: those of more than 10 characters. 2sents: each of those with the next one. paragraph: between blank lines
+    where there are any, else between line ends, stripped, of more than 10 characters. document: the text.
     """
     if granularity == "document":
         pieces: Sequence[str] = [text]
@@ -58,10 +54,10 @@ def cut_units(text: str, granularity: str, split: Callable[[str], Sequence[str]]
 
 
 def unseen_tokens(sources: Counts, statements: Counts, cut: Counts) -> tuple[Counts, Counts]:
-    """Tokens that no pass saw, of each source unit (S,) and each statement unit (T,).
+    """Count the tokens of each source unit, (S,), and each statement unit, (T,), that every pass cut.
 
-    sources, statements: tokens of the units, (S,) and (T,). cut: tokens that each pass lost, longest side first, the
-    statement when both are equally long, (S, T). A unit's end is unseen when every pass with it lost that end.
+    sources, statements: tokens of the units, (S,) and (T,). cut: tokens cut in each pass, from the longest side, or
+    from the statement when both are equally long, (S, T).
     """
     first, second = sources[:, None], statements[None, :]
     room = first + second - cut
@@ -71,10 +67,7 @@ def unseen_tokens(sources: Counts, statements: Counts, cut: Counts) -> tuple[Cou
 
 
 def check_granularity(wish: Any) -> Any:
-    """Pass on `A` or `A-B` (source and statement) made of known granularities.
-
-    Raises `ValueError` for anything else.
-    """
+    """Return `A` or `A-B` (source and statement) of known granularities; raises `ValueError` for anything else."""
     parts = str(wish).split("-")
     if len(parts) > 2 or not set(parts) <= set(GRANULARITIES):
         raise ValueError(
@@ -83,7 +76,7 @@ def check_granularity(wish: Any) -> Any:
     return wish
 
 
-Order = tuple[int, int, int]
+LabelOrder = tuple[int, int, int]
 """Label numbers of entailment, contradiction and neutral."""
 
 
@@ -91,7 +84,7 @@ class NLIModel(NamedTuple):
     """A published NLI model and the order of its labels in SummaC's own table."""
 
     hub_id: str
-    order: Order
+    order: LabelOrder
 
 
 VITC = Checkpoint("tals/albert-xlarge-vitaminc-mnli", "235 MB, no licence stated")
@@ -113,7 +106,7 @@ _MEANINGS = {"entailment": 0, "supports": 0, "contradiction": 1, "refutes": 1, "
 
 
 def check_model(wish: Any) -> Any:
-    """Pass on a name of the table, a hub id, or none; raises `ValueError` for anything else."""
+    """Return a name of the table, a hub id, or None; raises `ValueError` for anything else."""
     if wish in GONE:
         raise ValueError(f"{GONE[wish]} ({wish}) is no longer published; known are {', '.join(MODELS)}, or a hub id")
     if isinstance(wish, str) and wish not in MODELS and "/" not in wish:
@@ -122,12 +115,12 @@ def check_model(wish: Any) -> Any:
 
 
 def hub_id(wish: str | None) -> str | None:
-    """The hub id of a name of the table; a hub id stays what it is."""
+    """Return the hub id of a name of the table; other names are hub ids already."""
     return MODELS[wish].hub_id if wish in MODELS else wish
 
 
 def as_published(tokenizer: Any) -> Any:
-    """Give ALBERT's tokenizer back its piece for white space at a text's end, as SummaC was published with it.
+    """Restore the piece of ALBERT's tokenizer for white space at a text's end, with which SummaC was published.
 
     Transformers 5 splits at white space first, and so drops that piece; scores of whole documents depend on it.
     """
@@ -140,26 +133,26 @@ def as_published(tokenizer: Any) -> Any:
     return tokenizer
 
 
-def label_order(config: Mapping[str, Any], wish: str) -> Order:
-    """Which label is which, by the words in the model's configuration, else by the table.
+def label_order(config: Mapping[str, Any], wish: str) -> LabelOrder:
+    """Return the order of the labels by their names in the model's configuration, else by the table.
 
-    Raises `UserError` when the words say something else than the table, or neither says it.
+    Raises `UserError` when names and table differ, or neither has the order.
     """
     labels = {int(number): str(label) for number, label in config.get("id2label", {}).items()}
     places = {_MEANINGS.get(label.lower().replace("_", " ")): number for number, label in labels.items()}
     read = (places[0], places[1], places[2]) if len(labels) == 3 and places.keys() == {0, 1, 2} else None
     table = next((model.order for name, model in MODELS.items() if wish in (name, model.hub_id)), None)
     generic = all(label.startswith("LABEL_") for label in labels.values())
-    said = ", ".join(f"{number} {label}" for number, label in sorted(labels.items())) or "none"
+    named = ", ".join(f"{number} {label}" for number, label in sorted(labels.items())) or "none"
     order = read or (table if generic else None)
     if order is None:
         raise UserError(
-            f"The labels of {wish} ({said}) are not entailment, contradiction and neutral: SummaC needs a three-way "
+            f"The labels of {wish} ({named}) are not entailment, contradiction and neutral: SummaC needs a three-way "
             f"NLI model, such as {', '.join(MODELS)}."
         )
     if read and table and read != table:
         raise UserError(
-            f"The labels of {wish} ({said}) are not in the order of the published model: fetch it again, or say with "
+            f"The labels of {wish} ({named}) are not in the order of the published model: fetch it again, or say with "
             "the option 'model' which other model the folder holds."
         )
     return order
@@ -169,9 +162,9 @@ class NLIImage(NamedTuple):
     """The NLI model's output for a pair.
 
     values: probabilities of entailment, contradiction and neutral, (3, source units, statement units), fp32; zeros,
-    (3, 1, 1), where a side has no unit. status: OK when there is something to score. tokens: of both texts' units and
-    of what is in none, special tokens not counted. unseen: how many of them are in no pass, statement units apart.
-    statement_tokens, statement_unseen: the same of each statement unit, (statement units,).
+    (3, 1, 1), where a side has no unit. status: OK when there is a unit on both sides. tokens: of both texts, without
+    special tokens. unseen: how many of them no pass reads, statement units not counted. statement_tokens,
+    statement_unseen: the same of each statement unit, (statement units,).
     """
 
     values: NDArray[np.float32]
@@ -186,15 +179,15 @@ class Passes:
     """The model's answers, looked up by the two units of each pass."""
 
     def __init__(
-        self, compared: Iterable[tuple[str, str]], found: LogitTable, labels: Order, sizes: Mapping[str, int]
+        self, compared: Iterable[tuple[str, str]], table: LogitTable, labels: LabelOrder, sizes: Mapping[str, int]
     ) -> None:
         self._row = {pair: row for row, pair in enumerate(compared)}
-        self._probabilities = found.values.softmax(-1).numpy()[:, list(labels) if self._row else []]
-        self._cut = np.array(found.cut, dtype=np.int64)
+        self._probabilities = table.values.softmax(-1).numpy()[:, list(labels) if self._row else []]
+        self._cut = np.array(table.cut, dtype=np.int64)
         self._sizes = sizes
 
     def image(self, pair: tuple[str, str], read: Units, claimed: Units) -> NLIImage:
-        """The image of a (source, statement)."""
+        """Return the image of a (source, statement)."""
         sources, statements = self._counts(read.kept), self._counts(claimed.kept)
         dropped = int(self._counts([*read.dropped, *claimed.dropped]).sum())
         tokens = dropped + int(sources.sum() + statements.sum())
@@ -219,7 +212,7 @@ URL = "https://github.com/tingofurro/summac/raw/master/summac_conv_vitc_sent_per
 SHA256 = "cd880581f59bd47b8968c7f48d754cd617dfe9b256d8d76fdcbc0fa4a3b3c6fe"
 _SIZE = 1811  # bytes
 
-# Where entailment probabilities of real summaries lie dense, the published bins are narrow.
+# The published bins are narrow where entailment probabilities of real summaries are dense.
 _LOW = (0.0, 0.01, 0.02, 0.03, 0.04, 0.07, 0.13, 0.37)
 _HIGH = (0.9, 0.91, 0.92, 0.93, 0.94, 0.95, 0.955, 0.96, 0.965, 0.97, 0.975, 0.98, 0.985, 0.99, 0.995, 1.0)
 _PLACES = {"e": 0, "c": 1, "n": 2}  # of the labels in an image
@@ -227,31 +220,31 @@ _PLACES = {"e": 0, "c": 1, "n": 2}  # of the labels in an image
 
 @dataclass(frozen=True)
 class Convolution:
-    """The layers: bins to a number for each statement unit, then three numbers to two logits.
+    """The layers: from bins to a number for each statement unit, then from three numbers to two logits.
 
-    edges: of the bins, (bins + 1,). labels: places of the probabilities that are counted. mlp: (labels * bins,) and
+    edges: of the bins, (bins + 1,). labels: indices of the probabilities that are counted. mlp: (labels * bins,) and
     a bias; final: (2, 3) and (2,). sha256: of the file.
     """
 
-    edges: Values
+    edges: ImageValues
     labels: tuple[int, ...]
-    mlp: Values
+    mlp: ImageValues
     mlp_bias: float
-    final: Values
-    final_bias: Values
+    final: ImageValues
+    final_bias: ImageValues
     sha256: str
 
-    def histogram(self, values: Values) -> Values:
-        """Counts of source units in each bin, (statement units, labels * bins), of an image (3, source, statement).
+    def histogram(self, values: ImageValues) -> ImageValues:
+        """Count the source units in each bin, (statement units, labels * bins), of an image (3, source, statement).
 
-        A bin holds its lower edge; the last one both.
+        A bin includes its lower edge, the last one both edges.
         """
         places = np.searchsorted(self.edges[1:-1], values[list(self.labels)], side="right")
-        counts: Values = (places[..., None] == np.arange(len(self.edges) - 1)).sum(axis=1, dtype=np.float64)
+        counts: ImageValues = (places[..., None] == np.arange(len(self.edges) - 1)).sum(axis=1, dtype=np.float64)
         return counts.transpose(1, 0, 2).reshape(values.shape[2], -1)
 
-    def score(self, values: Values, agg: str) -> float:
-        """P(consistent) of an image; `agg` is mean, min, max or all (min, mean and max)."""
+    def score(self, values: ImageValues, agg: str) -> float:
+        """Return P(consistent) of an image; `agg` is mean, min, max or all (min, mean and max)."""
         units = self.histogram(values) @ self.mlp + self.mlp_bias
         gathered = {"min": units.min(), "mean": units.mean(), "max": units.max()}
         features = list(gathered.values()) if agg == "all" else [gathered[agg]] * 3
@@ -260,27 +253,29 @@ class Convolution:
 
 
 def check_bins(wish: str) -> str:
-    """Pass on `percentile` or `evenN`; raises `ValueError` for anything else."""
+    """Return `percentile` or `evenN`; raises `ValueError` for anything else."""
     count = wish.removeprefix("even")
     if wish != "percentile" and not (wish != count and count.isascii() and count.isdigit() and int(count) > 1):
         raise ValueError(f"{wish!r} is neither percentile nor evenN, as even50")
     return wish
 
 
-def find_convolution(given: Path | None, bins: str, nli_labels: str) -> Convolution:
-    """The layers in the file `given`, else the published ones, fetched if need be.
+def find_convolution(file: Path | None, bins: str, nli_labels: str) -> Convolution:
+    """Return the layers in `file`, else the published ones, downloaded if need be.
 
-    Raises `UserError` when there is no such file, when it holds no such layers, or layers for other bins or labels.
+    Raises `UserError` when the file does not exist, or does not hold layers for these bins and labels.
     """
-    if given is None and (bins, nli_labels) != ("percentile", "e"):
+    if file is None and (bins, nli_labels) != ("percentile", "e"):
         raise UserError(
             f"The published layers of summac-conv are for bins=percentile and nli_labels=e, not {bins} and "
             f"{nli_labels}: name a file of your own with conv_weights, or leave both options out."
         )
     by_hand = f"Or put {URL.rpartition('/')[2]} into a folder, and name it with the metric's option conv_weights."
-    path = given or fetch_file(URL, SHA256, _SIZE, by_hand)
+    path = file or fetch_file(URL, SHA256, _SIZE, by_hand)
     if not path.is_file():
-        raise UserError(f"There is no file {path}: name one with conv_weights, or leave it out for the published one.")
+        raise UserError(
+            f"File {path} does not exist: name one with conv_weights, or leave it out for the published one."
+        )
     layers = _load(path)
     edges = _edges(bins)
     wanted = {
@@ -289,11 +284,11 @@ def find_convolution(given: Path | None, bins: str, nli_labels: str) -> Convolut
         "layer_final.weight": (2, 3),
         "layer_final.bias": (2,),
     }
-    found = {name: tuple(layer.shape) for name, layer in layers.items()}
-    if found != wanted:
+    shapes = {name: tuple(layer.shape) for name, layer in layers.items()}
+    if shapes != wanted:
         raise UserError(
             f"{path} does not hold the layers of summac-conv for bins={bins} and nli_labels={nli_labels}: it has "
-            f"{found or 'no tensors'}, wanted is {wanted}."
+            f"{shapes or 'no tensors'}, wanted is {wanted}."
         )
     return Convolution(
         edges,
@@ -306,7 +301,7 @@ def find_convolution(given: Path | None, bins: str, nli_labels: str) -> Convolut
     )
 
 
-def _load(path: Path) -> dict[str, Values]:
+def _load(path: Path) -> dict[str, ImageValues]:
     import torch
 
     try:
@@ -319,8 +314,8 @@ def _load(path: Path) -> dict[str, Values]:
         ) from error
 
 
-def _edges(bins: str) -> Values:
+def _edges(bins: str) -> ImageValues:
     if bins == "percentile":
         return np.array([*_LOW, *_HIGH])
-    # As the official code makes them: for some N rounding adds a bin that holds next to nothing.
+    # As in the official code: for some N rounding adds an almost empty bin.
     return np.array([*np.arange(0, 1, 1 / int(bins.removeprefix("even"))), 1.0])

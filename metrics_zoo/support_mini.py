@@ -3,13 +3,13 @@
 Each content word of the statement is matched to the source's words by static vectors; a number matches only itself. A
 greedy set cover picks the sentences that together cover most of the statement's idf mass, and features of that cover go
 into two logistic regressions: P(some support), and P(full | some), that the support is full given that there is some.
-`judge` gives both, with the share of each word that is covered; `uncovered_words` names the words that nothing in the
-source accounts for.
+`judge` returns both, with the share of each word that is covered; `uncovered_words` names the words that the source
+does not cover.
 
 The vectors are the word-piece table of all-MiniLM-L6-v2 (Apache-2.0), reduced to 96 dimensions and to bytes. The heads
 were fitted on the 349 claims of WiCE dev (annotations ODC-BY), each against its whole page; idf was counted over the
-texts of WiCE dev, FaithDial and Citation-Integrity (MIT). The file of parameters holds no text of theirs but single
-words. It is made for English; words of other languages match by their spelling at best.
+texts of WiCE dev, FaithDial and Citation-Integrity (MIT). The file of parameters holds single words of theirs, and no
+other text. It is made for English; words of other languages match by their spelling at best.
 
 A source is read whole, however long. Scores have the same bytes on any number of threads and in any batch or order:
 vectors lie on a grid on which float64 adds and multiplies them without rounding.
@@ -39,9 +39,9 @@ from metrics_zoo.cover import (
     FEATURES,
     WORD,
     Cover,
-    Floats,
-    Source,
-    Statement,
+    FloatArray,
+    SourceWords,
+    StatementWords,
     cover_of,
     features_of,
     lower_words,
@@ -57,7 +57,7 @@ _CLAUSE_END = re.compile(r"[,;:()]|\band\b|\bwhich\b|\bwho\b|\bwhile\b|\bbut\b|\
 
 # What follows is part of the fit: with other values the heads would have to be fitted again.
 _RAREST = 8.0  # idf of a word that was never counted, and the largest
-_UNLIKE, _ALIKE = 0.35, 0.85  # cosines that cover nothing of a word, and all of it
+_UNLIKE, _ALIKE = 0.35, 0.85  # cosines up to which nothing, and from which all of a word is covered
 _SAME = 0.999  # cosine of a word with itself, with slack
 
 _UNKNOWN = "[UNK]"
@@ -67,10 +67,10 @@ _GRID = 2.0**24
 
 
 class Support(NamedTuple):
-    """How far a source supports a statement.
+    """The support of a statement by a source.
 
-    some: P(some support). full_given_some: P(full support | some support). coverage: content words of the statement,
-    lower-cased and in order, each with how far the cover accounts for it, in [0, 1].
+    some: P(some support). full_given_some: P(full support | some support). coverage: the share of each content word of
+    the statement (lower-cased, in order) that the source covers, in [0, 1].
     """
 
     some: float
@@ -88,15 +88,15 @@ class Support(NamedTuple):
         return self.some * self.full_given_some
 
     def uncovered(self, below: float = 0.5) -> list[str]:
-        """Content words of which less than `below` is covered, in the statement's order."""
+        """Return the content words of which less than `below` is covered, in the statement's order."""
         return [word for word, share in self.coverage.items() if share < below]
 
 
 class SupportModel:
-    """The fitted parameters, and what they say of a pair."""
+    """The fitted parameters, and the support that they predict."""
 
     def __init__(self, parameters: bytes) -> None:
-        """Read the bytes of an .npz file; UserError if it is not one of these parameters."""
+        """Read the bytes of an .npz file; `UserError` if they are not such parameters."""
         try:
             with np.load(io.BytesIO(parameters), allow_pickle=False) as file:
                 self._table = file["q"]
@@ -104,7 +104,7 @@ class SupportModel:
                 counted, idf = file["idf_words"].tobytes().decode().split("\n"), file["idf"].astype(float)
                 self._heads = file["heads"]
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
-            raise UserError(f"These are no parameters of support-mini ({type(error).__name__}): {error}.") from error
+            raise UserError(f"These are not parameters of support-mini ({type(error).__name__}): {error}.") from error
         fits = (
             self._table.ndim == 2
             and self._table.dtype == np.int8
@@ -116,10 +116,10 @@ class SupportModel:
         )
         if not fits:
             raise UserError(
-                f"These are no parameters of support-mini: a table of {self._table.shape} for {len(pieces):,} word "
+                f"These are not parameters of support-mini: a table of {self._table.shape} for {len(pieces):,} word "
                 f"pieces, {idf.size:,} idf values for {len(counted):,} words, heads of {self._heads.shape}."
             )
-        # Rows of bytes stand for unit vectors: the scale of a row is lost with its length.
+        # Rows of bytes are scaled to unit vectors.
         squares = np.square(self._table, dtype=np.int64).sum(axis=1)
         self._lengths = np.sqrt(np.maximum(squares, 1))
         self._pieces = {piece: number for number, piece in enumerate(pieces)}
@@ -127,7 +127,7 @@ class SupportModel:
         self._idf = dict(zip(counted, idf.tolist(), strict=True))
         self._vector = lru_cache(50_000)(self._make_vector)
 
-    def read_source(self, text: str) -> Source:
+    def read_source(self, text: str) -> SourceWords:
         """Split a source into sentences and look up its words."""
         # A source without words is one sentence that covers nothing.
         sentences = [lower_words(text[start:end]) for start, end in sentence_places(text)] or [[]]
@@ -136,7 +136,7 @@ class SupportModel:
         filled = np.array([number for number, place in enumerate(places) if place], dtype=np.intp)
         lengths = [len(places[number]) for number in filled]
         neighbours = [frozenset(pairwise(sentence)) for sentence in sentences]
-        return Source(
+        return SourceWords(
             sentences,
             self._vectors(numbers),
             np.array([number for place in places for number in place], dtype=np.intp),
@@ -146,7 +146,7 @@ class SupportModel:
             frozenset().union(*neighbours),
         )
 
-    def read_statement(self, text: str) -> Statement:
+    def read_statement(self, text: str) -> StatementWords:
         """Find a statement's words to cover; function words count only where there are no others.
 
         A statement without words counts as one unknown word.
@@ -160,7 +160,7 @@ class SupportModel:
         idf = np.array([min(self._idf.get(word, _RAREST), _RAREST) for word in words])
         place = {word: number for number, word in enumerate(words)}
         clauses = [[place[word] for word in lower_words(clause) if word in place] for clause in _CLAUSE_END.split(text)]
-        return Statement(
+        return StatementWords(
             [word.lower() for word in written],
             words,
             idf / idf.sum(),
@@ -170,22 +170,22 @@ class SupportModel:
             [np.array(clause, dtype=np.intp) for clause in clauses if clause],
         )
 
-    def judge(self, source: Source, statement: Statement) -> Support:
+    def judge(self, source: SourceWords, statement: StatementWords) -> Support:
         """Cover the statement by the source's sentences and read both probabilities from the cover."""
         _, cover, features = self._match(source, statement)
         some, full = (chance(list(features.values()), head) for head in self._heads)
         return Support(some, full, dict(zip(statement.words, cover.words.tolist(), strict=True)))
 
-    def features(self, source: Source, statement: Statement) -> dict[str, float]:
-        """What the heads read: the features of the cover, in the order of their columns; NaN where there is no word."""
+    def features(self, source: SourceWords, statement: StatementWords) -> dict[str, float]:
+        """Return the heads' input: the features of the cover, in the order of their columns; see `features_of`."""
         return self._match(source, statement)[2]
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """The content words of a statement with how far they are covered, and the words of the cover they are like."""
-        read, asked = self.read_source(source), self.read_statement(statement)
-        shares, cover, _ = self._match(read, asked)
+        """Return the content words of a statement, weighted by their coverage, and the words that cover them."""
+        read, claim = self.read_source(source), self.read_statement(statement)
+        shares, cover, _ = self._match(read, claim)
         places = sentence_places(source)
-        numbers = {word: number for number, word in enumerate(asked.words)}
+        numbers = {word: number for number, word in enumerate(claim.words)}
         spans = [
             Span("statement", *place.span(), float(cover.words[number]), number)
             for place in WORD.finditer(statement)
@@ -195,7 +195,7 @@ class SupportModel:
             covered = float(cover.words[number])
             best = next(sentence for sentence in cover.picked if shares[number, sentence] == covered)
             words = list(WORD.finditer(source, *places[best]))
-            alike = self._shares(asked, asked.vectors @ self._vectors([word.group().lower() for word in words]).T)
+            alike = self._shares(claim, claim.vectors @ self._vectors([word.group().lower() for word in words]).T)
             spans += [
                 Span("source", *word.span(), covered, number)
                 for word, share in zip(words, alike[number].tolist(), strict=True)
@@ -203,8 +203,8 @@ class SupportModel:
             ]
         return spans
 
-    def _match(self, source: Source, statement: Statement) -> tuple[Floats, Cover, dict[str, float]]:
-        """How far each sentence accounts for each word, (words, sentences), the cover, and its features."""
+    def _match(self, source: SourceWords, statement: StatementWords) -> tuple[FloatArray, Cover, dict[str, float]]:
+        """Return how far each sentence covers each word, (words, sentences), the cover, and its features."""
         cosines = np.zeros((len(statement.words), len(source.sentences)))
         if source.filled.size:
             by_word = statement.vectors @ source.vectors.T
@@ -214,18 +214,18 @@ class SupportModel:
         return shares, cover, features_of(source, statement, cosines > _SAME, shares, cover)
 
     @staticmethod
-    def _shares(statement: Statement, cosines: Floats) -> Floats:
-        """How far a likeness accounts for each word of the statement; a number is accounted for by itself alone."""
-        shares: Floats = np.clip((cosines - _UNLIKE) / (_ALIKE - _UNLIKE), 0, 1)
+    def _shares(statement: StatementWords, cosines: FloatArray) -> FloatArray:
+        """Return how far cosines cover each word of the statement; only the same number covers a number."""
+        shares: FloatArray = np.clip((cosines - _UNLIKE) / (_ALIKE - _UNLIKE), 0, 1)
         shares[statement.number] = cosines[statement.number] > _SAME
         return shares
 
-    def _vectors(self, words: Iterable[str]) -> Floats:
+    def _vectors(self, words: Iterable[str]) -> FloatArray:
         rows = [self._vector(word) for word in words]
         return np.array(rows, dtype=np.float64).reshape(len(rows), self._table.shape[1])
 
     def _make_vector(self, word: str) -> NDArray[np.float32]:
-        """The unit vector, on the grid, of the mean of a word's pieces."""
+        """Return the unit vector, on the grid, of the mean of a word's pieces."""
         numbers = self._split(word)
         total = (self._table[numbers] / self._lengths[numbers, None]).sum(axis=0)
         length = math.sqrt(np.square(total).sum()) or 1.0
@@ -233,31 +233,31 @@ class SupportModel:
         return vector
 
     def _split(self, word: str) -> list[int]:
-        """Numbers of a word's pieces without accents, the longest first; a part that no pieces make up is unknown."""
+        """Return the numbers of a word's pieces, without accents, longest first; [UNK] for a part without a match."""
         unknown = self._pieces[_UNKNOWN]
         letters = unicodedata.normalize("NFD", word.lower())
         plain = "".join(letter for letter in letters if unicodedata.category(letter) != "Mn")
-        found: list[int] = []
+        numbers: list[int] = []
         for part in _WORD_PART.findall(plain):
-            found += self._split_part(part) or [unknown]
-        return found or [unknown]
+            numbers += self._split_part(part) or [unknown]
+        return numbers or [unknown]
 
     def _split_part(self, part: str) -> list[int]:
-        found, start = [], 0
+        numbers, start = [], 0
         while start < len(part):
             for end in range(min(len(part), start + self._longest), start, -1):
                 number = self._pieces.get(("##" if start else "") + part[start:end])
                 if number is not None:
-                    found.append(number)
+                    numbers.append(number)
                     start = end
                     break
             else:
                 return []
-        return found
+        return numbers
 
 
-def chance(features: Sequence[float], head: Floats) -> float:
-    """A logistic regression's answer: `head` has the rows fill, mean, scale and weight, and the bias at the end."""
+def chance(features: Sequence[float], head: FloatArray) -> float:
+    """Return a logistic regression's probability. head: the rows fill, mean, scale and weight; the bias is last."""
     terms = [
         ((fill if math.isnan(value) else value) - mean) / scale * weight
         for value, (fill, mean, scale, weight) in zip(features, head[:, :-1].T.tolist(), strict=True)
@@ -267,30 +267,30 @@ def chance(features: Sequence[float], head: Floats) -> float:
 
 @cache
 def load_model() -> SupportModel:
-    """Load the parameters that are part of the package; UserError if the file is not the published one."""
+    """Load the parameters that are part of the package; `UserError` if the file is not the published one."""
     try:
         content = FILE.read_bytes()
     except OSError as error:
         raise UserError(f"The parameters of support-mini cannot be read ({error}): install metaeval again.") from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != SHA256:
+    sha256 = hashlib.sha256(content).hexdigest()
+    if sha256 != SHA256:
         raise UserError(
-            f"{FILE} is not the file that metaeval ships (SHA-256 {found}, expected {SHA256}): install metaeval again."
+            f"{FILE} is not the file that metaeval ships (SHA-256 {sha256}, expected {SHA256}): install metaeval again."
         )
     return SupportModel(content)
 
 
 def judge(source: str, statement: str) -> Support:
-    """Judge one pair of texts; read it as one unknown word where the statement has none."""
+    """Judge one pair of texts; a statement without words counts as one unknown word."""
     model = load_model()
     return model.judge(model.read_source(source), model.read_statement(statement))
 
 
 def uncovered_words(source: str, statement: str, below: float = 0.5) -> list[str]:
-    """Content words of the statement of which the source accounts for less than `below`, lower-cased and in order.
+    """Return the content words of the statement of which the source covers less than `below`, lower-cased, in order.
 
-    A word is accounted for by the like words of at most five sentences, those that together cover most of the
-    statement; a number by itself alone.
+    A word is covered by similar words of at most five sentences, those that together cover most of the statement; a
+    number only by itself.
     """
     return judge(source, statement).uncovered(below)
 
@@ -335,12 +335,12 @@ class SupportMini(Metric):
         ]
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Content words with how far the cover accounts for them, and the like words of the sentence that does."""
+        """Return the content words, weighted by their coverage, and the words of the source that cover them."""
         return load_model().explain(source, statement) if WORD.search(statement) else []
 
-    def _pair(self, model: SupportModel, source: Source, statement: Statement) -> PairScore:
+    def _pair(self, model: SupportModel, source: SourceWords, statement: StatementWords) -> PairScore:
         tokens = sum(map(len, source.sentences)) + len(statement.tokens)
         if not statement.tokens:
             return PairScore(None, Status.EMPTY, tokens)
-        found = model.judge(source, statement)
-        return PairScore(getattr(found, self.options.score), tokens=tokens)
+        support = model.judge(source, statement)
+        return PairScore(getattr(support, self.options.score), tokens=tokens)

@@ -1,4 +1,4 @@
-"""support-minilm: support-mini's cover and MiniLM's token matches, read together by two fitted heads.
+"""support-minilm: two fitted heads on support-mini's cover and MiniLM's token matches.
 
 A source is read whole, in windows of at most 150 words. Six features of a pair: the statement's tokens matched to a
 window (BERTScore precision, the best window) and to a single sentence (each token by its word's share of the idf mass,
@@ -20,7 +20,7 @@ import numpy as np
 from metaeval.scoring.backends.encoder import EncodedText
 from metaeval.scoring.backends.model_metric import calibrated, probability
 from metaeval.scoring.contract import MetricCard, PairScore, Status
-from metrics_zoo.cover import WORD, Floats, Statement, sentence_places
+from metrics_zoo.cover import WORD, FloatArray, StatementWords, sentence_places
 from metrics_zoo.minilm import CARD, MiniLMMetric, MiniLMOptions
 from metrics_zoo.support_mini import SHA256, Support, chance, load_model
 
@@ -39,7 +39,7 @@ FEATURES = (
 )
 
 # For each head what a missing feature is filled with, means, scales and weights of the features, the bias at the end.
-HEADS: Floats = np.array(
+HEADS: FloatArray = np.array(
     [
         [
             [0.648, 0.585, 0.595, 0.0, 0.0, 0.167, 0.0],
@@ -57,15 +57,15 @@ HEADS: Floats = np.array(
 )
 
 
-class Window(NamedTuple):
-    """A stretch of a source that is encoded at once, and where in it its sentences begin and end."""
+class SourceWindow(NamedTuple):
+    """A part of a source that is encoded at once, with start and end of its sentences in it, in characters."""
 
     text: str
     sentences: list[tuple[int, int]]
 
 
-def windows_of(source: str) -> list[Window]:
-    """Whole sentences in windows of at most 150 words; none for a source without words or signs."""
+def windows_of(source: str) -> list[SourceWindow]:
+    """Cut a source into windows of whole sentences, at most 150 words each; a source without words has none."""
     packed: list[list[tuple[int, int]]] = []
     room = 0
     for start, end in sentence_places(source):
@@ -76,12 +76,14 @@ def windows_of(source: str) -> list[Window]:
         packed[-1].append((start, end))
         room -= words
     return [
-        Window(source[own[0][0] : own[-1][1]], [(start - own[0][0], end - own[0][0]) for start, end in own])
-        for own in packed
+        SourceWindow(
+            source[places[0][0] : places[-1][1]], [(start - places[0][0], end - places[0][0]) for start, end in places]
+        )
+        for places in packed
     ]
 
 
-class Observed(NamedTuple):
+class PairFeatures(NamedTuple):
     """The features of a pair (None: a statement without words), its tokens, and how many were cut."""
 
     features: tuple[float, ...] | None
@@ -121,22 +123,21 @@ class SupportMiniLM(MiniLMMetric):
     Options = SupportMiniLMOptions
 
     def observed(self) -> Mapping[str, Any]:
-        """All scores of it read one pass of one model."""
+        """All its scores share one pass of one model."""
         card = self.card
         return {card.name: card.version, "weights": card.revision, "words": SHA256, "max": self.options.max_tokens}
 
-    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Observed]:
+    def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairFeatures]:
         """Match pairs; each source is read and encoded once."""
         model = load_model()
         windows = {source: windows_of(source) for source in dict.fromkeys(sources)}
-        found = self.texts.read([*statements, *(one.text for own in windows.values() for one in own)])
-        places = {text: self.texts.encoder.places(text)[1:-1] for text in found}
+        texts = self.texts.read([*statements, *(window.text for part in windows.values() for window in part)])
+        places = {text: self.texts.encoder.places(text)[1:-1] for text in texts}
         read_sources = {source: model.read_source(source) for source in windows}
         read_statements = {text: model.read_statement(text) for text in dict.fromkeys(statements)}
         return [
             self._observe(
-                Matched(found, places),
-                windows[source],
+                TokenMatcher(texts, places, windows[source]),
                 statement,
                 read_statements[statement],
                 model.features(read_sources[source], read_statements[statement]),
@@ -146,16 +147,16 @@ class SupportMiniLM(MiniLMMetric):
 
     @staticmethod
     def _observe(
-        matched: Matched, windows: list[Window], text: str, statement: Statement, cover: Mapping[str, float]
-    ) -> Observed:
-        read = [matched.texts[text], *(matched.texts[window.text] for window in windows)]
+        matcher: TokenMatcher, text: str, statement: StatementWords, cover: Mapping[str, float]
+    ) -> PairFeatures:
+        read = [matcher.texts[text], *(matcher.texts[window.text] for window in matcher.windows)]
         tokens, cut = sum(item.tokens for item in read), sum(item.cut for item in read)
         if not statement.tokens:
-            return Observed(None, tokens, cut)
-        own = *matched.match(windows, text, statement), *(cover[name] for name in FEATURES[3:])
-        return Observed(own, tokens, cut)
+            return PairFeatures(None, tokens, cut)
+        features = *matcher.match(text, statement), *(cover[name] for name in FEATURES[3:])
+        return PairFeatures(features, tokens, cut)
 
-    def judge(self, observations: Sequence[Observed]) -> list[PairScore]:
+    def judge(self, observations: Sequence[PairFeatures]) -> list[PairScore]:
         """Answers; a statement without words is EMPTY."""
         return [
             PairScore(None, Status.EMPTY, tokens, cut)
@@ -166,20 +167,23 @@ class SupportMiniLM(MiniLMMetric):
 
 
 def support_of(features: Sequence[float]) -> Support:
-    """What the heads say of a pair's features."""
+    """Return both heads' probabilities for a pair's features."""
     some, full = (chance(features, head) for head in HEADS)
     return Support(some, full, {})
 
 
-class Matched(NamedTuple):
-    """Texts as MiniLM encodes them, a mean vector and one for each token, and where in the text their tokens stand."""
+class TokenMatcher(NamedTuple):
+    """The windows of a source. texts: texts as MiniLM encodes them (a mean vector, then one for each token); places:
+    start and end of each of their tokens in the text, in characters.
+    """
 
     texts: Mapping[str, EncodedText]
     places: Mapping[str, list[tuple[int, int]]]
+    windows: Sequence[SourceWindow]
 
-    def match(self, windows: Sequence[Window], text: str, statement: Statement) -> tuple[float, float, float]:
+    def match(self, text: str, statement: StatementWords) -> tuple[float, float, float]:
         """Precision of the best window, idf-weighted precision of the best sentence, cosine of the best window."""
-        if not windows:
+        if not self.windows:
             return 0.0, 0.0, 0.0
         import torch
 
@@ -187,7 +191,7 @@ class Matched(NamedTuple):
         tokens = _tokens(states)
         weights = torch.tensor(_weights(text, self.places[text], statement), dtype=torch.float64)
         precision, sentence, cosine = [], [], []
-        for window in windows:
+        for window in self.windows:
             other = self.texts[window.text].states
             cosine.append(float(states[0].double() @ other[0].double()))
             cosines = tokens @ _tokens(other).T
@@ -205,14 +209,14 @@ class Matched(NamedTuple):
 
 
 def _tokens(states: torch.Tensor) -> torch.Tensor:
-    """The vectors of a text's own tokens: without its mean and the two special tokens around them."""
+    """Return the vectors of a text's tokens, without the mean vector and the two special tokens."""
     return states[2:-1]
 
 
-def _weights(text: str, places: Sequence[tuple[int, int]], statement: Statement) -> list[float]:
-    """Each token's share of the statement's idf mass: a word's share is that of its places, of equal parts.
+def _weights(text: str, places: Sequence[tuple[int, int]], statement: StatementWords) -> list[float]:
+    """Return each token's share of the statement's idf mass; a word's share is divided equally among its tokens.
 
-    Words that do not count, function words mostly, weigh nothing.
+    Words that are not to be covered, mostly function words, have weight 0.
     """
     share = dict(zip(statement.words, statement.weights.tolist(), strict=True))
     weights = [0.0] * len(places)

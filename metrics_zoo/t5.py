@@ -1,4 +1,4 @@
-"""Shared by the metrics that ask a T5: the model, its prompts, and the first pieces of its answers."""
+"""Base classes of the metrics that prompt a T5: the model, its prompts, and the first pieces of its answers."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends.model_metric import LoadedModelMetric
-from metaeval.scoring.backends.models import load_model, load_tokenizer
-from metaeval.scoring.backends.tokens import Prompt, PromptCut, PromptTokens
+from metaeval.scoring.backends.models import load_tokenizer
+from metaeval.scoring.backends.tokens import PromptCut, PromptIds, PromptTokens
 from metaeval.scoring.contract import Status
 
 if TYPE_CHECKING:
     from metaeval.scoring.backends.seq2seq import Seq2Seq
 
-Said = TypeVar("Said")
+Reply = TypeVar("Reply")
 
 
 class T5Metric(LoadedModelMetric):
-    """A metric on a T5 that is asked for an answer. cut: what a prompt beyond the limit loses."""
+    """A metric on a T5 that answers a prompt. cut: which end of a prompt is cut beyond the limit."""
 
     cut: ClassVar[PromptCut] = "source"
 
@@ -35,15 +35,13 @@ class T5Metric(LoadedModelMetric):
 
     @cached_property
     def model(self) -> Seq2Seq:
-        """The T5, loaded when first asked for."""
+        """The T5, loaded when first used."""
         from transformers import AutoModelForSeq2SeqLM
 
         from metaeval.scoring.backends.seq2seq import Seq2Seq, lighten
 
         self.check_vocabulary()
-        found, options = self.model_folder, self.options
-        model = load_model(AutoModelForSeq2SeqLM, found, options.dtype, self.device, change=lighten)
-        return Seq2Seq(model, self.batch_tokens, self.device)
+        return Seq2Seq(self.load(AutoModelForSeq2SeqLM, change=lighten), self.batch_tokens, self.device)
 
     def check_vocabulary(self) -> None:
         """Raise `UserError` if the tokenizer cannot be that of this metric, before gigabytes of weights are loaded."""
@@ -54,8 +52,7 @@ class YesNoMetric(T5Metric):
 
     @cached_property
     def answers(self) -> tuple[int, int]:
-        """Token ids of the first pieces of "1", which must be the one piece ▁1, and of "0", which must begin with ▁:
-        209 and 3 in T5's vocabulary.
+        """Token ids of ▁1, the single piece of "1", and of ▁, the first piece of "0": 209 and 3 in T5's vocabulary.
 
         Raises `UserError` for any other vocabulary.
         """
@@ -74,9 +71,9 @@ class YesNoMetric(T5Metric):
 
 
 def ask_prompts(
-    prompts: Sequence[Prompt], statements: Sequence[str], ask: Callable[[list[list[int]]], Sequence[Said]]
-) -> list[tuple[Prompt, Status, Said | None]]:
-    """Each prompt with its status and the model's answer, which is None where the status is not OK.
+    prompts: Sequence[PromptIds], statements: Sequence[str], ask: Callable[[list[list[int]]], Sequence[Reply]]
+) -> list[tuple[PromptIds, Status, Reply | None]]:
+    """Return each prompt with its status and the model's answer, which is None where the status is not OK.
 
     ask: token ids of prompts -> an answer for each, in order.
     """
@@ -85,8 +82,8 @@ def ask_prompts(
         Status.EMPTY if not statement.strip() else Status.OK if prompt.ids else Status.TOO_LONG
         for prompt, statement in zip(prompts, statements, strict=True)
     ]
-    said = iter(ask([prompt.ids for prompt, status in zip(prompts, statuses, strict=True) if status is Status.OK]))
+    answers = iter(ask([prompt.ids for prompt, status in zip(prompts, statuses, strict=True) if status is Status.OK]))
     return [
-        (prompt, status, next(said) if status is Status.OK else None)
+        (prompt, status, next(answers) if status is Status.OK else None)
         for prompt, status in zip(prompts, statuses, strict=True)
     ]

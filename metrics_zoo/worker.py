@@ -1,9 +1,9 @@
-"""`worker:COMMAND`: a metric of any make, in any environment, run as a program; the protocol `metaeval-worker/1`.
+"""`worker:COMMAND`: a metric in any language and environment, run as a program; the protocol `metaeval-worker/1`.
 
 The program reads pairs and writes scores as JSON lines.
 
-COMMAND is started without a shell, in the current folder. We talk to its standard input and output, in UTF-8, one JSON
-object a line; its standard error is its own, and the last line there is quoted in errors.
+COMMAND is started without a shell, in the current folder. Its standard input and output hold one JSON object a line, in
+UTF-8; its standard error is free, and the last line there is quoted in errors.
 
     we       {"protocol": "metaeval-worker/1"}
     worker   {"protocol": "metaeval-worker/1", "name": "shared-words", "version": "1", "low": 0, "high": 1}
@@ -13,21 +13,21 @@ object a line; its standard error is its own, and the last line there is quoted 
     worker   {"id": 1, "score": 0.25, "tokens": 812, "cut": 300}
     worker   {"id": 0, "score": null, "status": "nothing to score"}
 
-- The worker's first line says what it is. `name` and `version` (texts) are required. `direction` is 1 where a higher
-  score is more support (the default), else -1; `low` and `high` are the range; `identity` is an object with whatever
-  else decides its scores (a checkpoint's hash, a setting): scores are stored under all of this.
+- The worker's first line describes it. `name` and `version` (texts) are required. `direction` is 1 where a higher
+  score is more support (the default), else -1; `low` and `high` are the range; `identity` is an object with everything
+  else that decides its scores (a checkpoint's hash, a setting): scores are stored under all of this.
 - Pairs come in blocks, each ended by an empty line. A worker may answer pair by pair, or read a block and score it in
   batches; it answers every pair once, in any order, before it waits for the next block. A statement without words
-  is never asked about.
+  is not sent.
 - An answer has `id` and `score`; a score of null goes with a `status` ("empty", "nothing to score", "too long",
   "unparsed", "not finite" or "failed"); NaN and infinities are read as "not finite". `tokens` and `cut` count input
-  tokens, and those that the model never saw.
+  tokens, and those of them that were cut.
 - {"error": "one sentence"} in place of any line ends the run with that sentence.
 - The end of its input tells the worker to stop.
 
-Anything else (a worker that dies, is silent for `timeout` seconds, writes what is no answer, answers a pair twice or
-one that was not asked) ends the run; the blocks before it are stored, and the same command goes on from there. No field
-but these is read, and an unknown one is refused: a typing error must not pass.
+Anything else (a worker that dies, is silent for `timeout` seconds, writes a line that is not an answer, answers a pair
+twice or one that was not sent) ends the run; the blocks before it are stored, and the same command goes on from there.
+Unknown fields are refused, so that a typing error is an error.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairSco
 PROTOCOL: Literal["metaeval-worker/1"] = "metaeval-worker/1"
 
 
-class _Line(BaseModel):
+class _WorkerLine(BaseModel):
     """A line of a worker: exactly these fields, of exactly these types."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Hello(_Line):
+class WorkerHello(_WorkerLine):
     """A worker's first line, its description of itself."""
 
     protocol: Literal["metaeval-worker/1"]
@@ -70,7 +70,7 @@ class Hello(_Line):
     identity: dict[str, Any] = Field(default_factory=dict)
 
 
-class Answer(_Line):
+class WorkerAnswer(_WorkerLine):
     """A worker's answer for one pair."""
 
     id: int
@@ -80,11 +80,11 @@ class Answer(_Line):
     cut: Annotated[int, Field(ge=0)] = 0
 
 
-Kind = TypeVar("Kind", Hello, Answer)
+Kind = TypeVar("Kind", WorkerHello, WorkerAnswer)
 
 _FORM: dict[type[BaseModel], str] = {
-    Hello: f'its first line is {{"protocol": "{PROTOCOL}", "name": ..., "version": ...}}',
-    Answer: 'an answer is {"id": ..., "score": ...}',
+    WorkerHello: f'its first line is {{"protocol": "{PROTOCOL}", "name": ..., "version": ...}}',
+    WorkerAnswer: 'an answer is {"id": ..., "score": ...}',
 }
 
 
@@ -104,14 +104,14 @@ class WorkerOptions(MetricOptions):
     command: Annotated[str, AfterValidator(_split)] = ""
     """Program and its arguments, quoted as for a shell (none runs it)."""
     timeout: Annotated[float, Field(gt=0)] = 600.0
-    """Seconds of silence after which the program is given up."""
+    """Seconds of silence after which the run stops."""
 
 
 class Worker(Metric):
     """The scores of the user's own program; its first line gives the card's range and direction."""
 
     Options = WorkerOptions
-    where: ClassVar[Literal["worker", "driver"]] = "driver"  # it is a process already, and started once
+    where: ClassVar[Literal["worker", "driver"]] = "driver"  # it is a process of its own, started once
     card = MetricCard(
         name="worker",
         family="worker",
@@ -148,16 +148,16 @@ class Worker(Metric):
             ) from error
 
     @cached_property
-    def hello(self) -> Hello:
+    def hello(self) -> WorkerHello:
         """The worker's first line; starts the worker. `UserError` if the line is missing or malformed."""
         self._process.send([json.dumps({"protocol": PROTOCOL})])
-        hello = self._line(Hello, "before its first line")
+        hello = self._line(WorkerHello, "before its first line")
         card = replace(self.card, direction=hello.direction, low=hello.low, high=hello.high)
         vars(self)["card"] = card  # this worker's; the class keeps its own
         return hello
 
     def identity(self) -> dict[str, Any]:
-        """The command, the content of every file that it names, and all that the worker says of itself."""
+        """Return the command, the content of every file that it names, and the worker's first line."""
         hello = self.hello.model_dump(mode="json")
         return {**super().identity(), "worker": hello, "files": self._files}
 
@@ -184,10 +184,10 @@ class Worker(Metric):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Send a block, and wait until each of its pairs is answered."""
         _ = self.hello
-        asked = [number for number, statement in enumerate(statements) if statement.strip()]
+        places = [number for number, statement in enumerate(statements) if statement.strip()]
         answers = [PairScore(None, Status.EMPTY)] * len(statements)
-        first, self._asked = self._asked, self._asked + len(asked)
-        waiting = dict(zip(range(first, self._asked), asked, strict=True))
+        first, self._asked = self._asked, self._asked + len(places)
+        waiting = dict(zip(range(first, self._asked), places, strict=True))
         lines = [
             json.dumps({"id": number, "source": sources[place], "statement": statements[place]})
             for number, place in waiting.items()
@@ -195,14 +195,14 @@ class Worker(Metric):
         if lines:
             self._process.send([*lines, ""])
         while waiting:
-            answer = self._line(Answer, f"with {len(waiting)} of {len(asked)} pairs unanswered")
+            answer = self._line(WorkerAnswer, f"with {len(waiting)} of {len(places)} pairs unanswered")
             if answer.id not in waiting:
                 what = "answered pair {} twice" if 0 <= answer.id < self._asked else "answered pair {}, never asked"
                 self._fail(what.format(answer.id), "an answer has the id of its pair")
             answers[waiting.pop(answer.id)] = self._answer(answer)
         return answers
 
-    def _answer(self, answer: Answer) -> PairScore:
+    def _answer(self, answer: WorkerAnswer) -> PairScore:
         if (answer.score is None) == (answer.status == "ok"):
             self._fail(
                 f"answered pair {answer.id} with score {answer.score} and status {answer.status!r}",
@@ -237,12 +237,12 @@ class Worker(Metric):
             self._fail(f"wrote {line[:120]!r} ({about})", advice)
 
     def _fail(self, what: str, advice: str = "") -> NoReturn:
-        said = self._process.log()
+        log = self._process.log()
         self._process.stop()
-        said = self._process.log() or said
+        log = self._process.log() or log
         parts = [f"The worker {self.options.command!r} {what.rstrip('.')}."]
         if advice:
             parts.append(f"{advice[0].upper()}{advice[1:]}.")
-        if advice and said:  # a worker that says itself what is wrong has no more to say
-            parts.append(f"Its last line on standard error: {said[-1]}")
+        if advice and log:  # not for an error that the worker reports itself
+            parts.append(f"Its last line on standard error: {log[-1]}")
         raise UserError(" ".join(parts))

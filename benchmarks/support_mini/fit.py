@@ -40,7 +40,7 @@ from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 from metaeval.reading import json_objects
 from metaeval.scoring.backends import minilm
-from metrics_zoo.cover import FEATURES, Floats
+from metrics_zoo.cover import FEATURES, FloatArray
 from metrics_zoo.support_mini import FILE, SupportModel
 
 DIMENSIONS = 96
@@ -52,7 +52,7 @@ DECIMALS = 10
 """Of the heads in the file: beyond them the digits depend on the order in which a machine adds."""
 
 
-def reduce_table(table: Floats) -> NDArray[np.int8]:
+def reduce_table(table: FloatArray) -> NDArray[np.int8]:
     """Project the word-piece table (pieces, 384) on its principal axes; rows of bytes stand for unit vectors."""
     centred = table - table.mean(axis=0)
     pieces = centred[FIRST_PIECE:]
@@ -63,7 +63,7 @@ def reduce_table(table: Floats) -> NDArray[np.int8]:
     return np.rint(rows * (STEPS / np.abs(rows).max(axis=1, keepdims=True))).astype(np.int8)
 
 
-def read_minilm() -> tuple[list[str], Floats]:
+def read_minilm() -> tuple[list[str], FloatArray]:
     """The word pieces of MiniLM in the order of their rows, and the rows, (pieces, 384)."""
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
@@ -89,7 +89,7 @@ def cited_texts(files: Sequence[Path]) -> list[str]:
     return [str(row["citation"]) for row in rows if row.get("label3")]
 
 
-def fit_logistic(features: Floats, goal: NDArray[np.bool_], strength: float) -> Floats:
+def fit_logistic(features: FloatArray, goal: NDArray[np.bool_], strength: float) -> FloatArray:
     """Fit a head, (4, features + 1): fills, means, scales, weights; the bias is the last weight.
 
     strength: C of scikit-learn, the inverse of the penalty. Newton's method; the optimum is unique.
@@ -112,7 +112,7 @@ def fit_logistic(features: Floats, goal: NDArray[np.bool_], strength: float) -> 
     return np.array([np.append(fill, 0.0), np.append(mean, 0.0), np.append(scale, 1.0), weights])
 
 
-def fit_heads(model: SupportModel, corpus: Corpus) -> Floats:
+def fit_heads(model: SupportModel, corpus: Corpus) -> FloatArray:
     """Fit both heads, (2, 4, features + 1), on every citation of a corpus against its whole page."""
     pages = {key: model.read_source(document.text) for key, document in corpus.documents.items()}
     features = np.array(

@@ -21,7 +21,7 @@ import metaeval
 from benchmarks.support_mini.fit import fit_logistic
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
-from metrics_zoo.cover import Floats
+from metrics_zoo.cover import FloatArray
 from metrics_zoo.support_minilm import HEADS, SupportMiniLM
 
 DEV = (("wice", "dev"), ("expertqa", "rand_val"), ("qasem", "dev"))
@@ -30,7 +30,7 @@ DECIMALS = 3
 _BLOCK = 64
 
 
-def features_of(metric: SupportMiniLM, corpus: Corpus) -> tuple[Floats, Floats]:
+def features_of(metric: SupportMiniLM, corpus: Corpus) -> tuple[FloatArray, FloatArray]:
     """Features of every citation of a corpus against its whole page, (citations, 6), and their levels."""
     pairs = [
         (corpus.documents[cited.document_id].text, corpus.statements[cited.statement_id].text, int(cited.level))
@@ -46,7 +46,7 @@ def features_of(metric: SupportMiniLM, corpus: Corpus) -> tuple[Floats, Floats]:
     return np.array([rows[number] for number in kept]), np.array([pairs[number][2] for number in kept], dtype=float)
 
 
-def fit_heads(features: Floats, level: Floats) -> Floats:
+def fit_heads(features: FloatArray, level: FloatArray) -> FloatArray:
     """Fit both heads, (2, 4, features + 1)."""
     some = level > 0
     return np.round([fit_logistic(features, some, C), fit_logistic(features[some], level[some] == 2, C)], DECIMALS)

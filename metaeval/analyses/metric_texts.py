@@ -10,10 +10,10 @@ from metaeval.report.terminal import aligned
 
 if TYPE_CHECKING:
     from metaeval.runs.doctor import Diagnosis
-    from metaeval.scoring.canaries import OfficialComparison, Verified
+    from metaeval.scoring.canaries import CanaryReport, OfficialComparison
 
 
-def verified_text(verified: Verified, compared: OfficialComparison | None) -> NotebookText:
+def verified_text(verified: CanaryReport, compared: OfficialComparison | None) -> NotebookText:
     """Return the scores of the canary pairs, and a line for each comparison. compared: with the official package."""
     return NotebookText("\n".join([*_table(verified, compared), "", *_verdicts(verified, compared)]))
 
@@ -23,7 +23,7 @@ def diagnosis_text(seen: Diagnosis) -> NotebookText:
     return NotebookText("\n".join([*_machine(seen), "", *_metrics(seen), *_traps(seen)]))
 
 
-def _table(verified: Verified, compared: OfficialComparison | None) -> list[str]:
+def _table(verified: CanaryReport, compared: OfficialComparison | None) -> list[str]:
     from metaeval.scoring.canaries import difference
     from metaeval.scoring.contract import Status
 
@@ -44,7 +44,7 @@ def _table(verified: Verified, compared: OfficialComparison | None) -> list[str]
     return aligned(rows, right=range(1, len(headings)))
 
 
-def _verdicts(verified: Verified, compared: OfficialComparison | None) -> list[str]:
+def _verdicts(verified: CanaryReport, compared: OfficialComparison | None) -> list[str]:
     from metaeval.scoring.canaries import BATCH_TOLERANCE, OFFICIAL_TOLERANCE
 
     rows = []

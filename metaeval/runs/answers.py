@@ -10,10 +10,11 @@ from typing import Any, Literal
 from metaeval.corpus.units import Aggregation, UnitRow, read_aggregation
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress, executed, plug_in, score_in, worker_pool
 from metaeval.runs.prepared_run import Job
+from metaeval.scoring.aggregation import aggregate, best_members
 from metaeval.scoring.contract import Combination, Metric, PairScore
-from metaeval.scoring.engine import Scored, aggregate, best_members, score_pairs
+from metaeval.scoring.engine import ScoredPairs, score_pairs
 from metaeval.scoring.executors.pool import Pool
-from metaeval.scoring.plan import Texts
+from metaeval.scoring.plan import TextPair
 from metaeval.scoring.store import ScoreStore
 
 
@@ -63,8 +64,8 @@ def _rescore(
     metrics: LoadedMetrics,
     store: ScoreStore | None,
     progress: MetricProgress | None,
-    texts: Sequence[Texts],
-) -> Scored:
+    texts: Sequence[TextPair],
+) -> ScoredPairs:
     if isinstance(metric, Combination):
         ((_, _, scored),) = score_in(pool, texts, metrics.only([name]), store, progress)
         return scored
@@ -74,7 +75,7 @@ def _rescore(
 
 
 def job_answers(
-    job: Job, scored: Scored, direction: Literal[1, -1], rescore: Callable[[Sequence[Texts]], Scored]
+    job: Job, scored: ScoredPairs, direction: Literal[1, -1], rescore: Callable[[Sequence[TextPair]], ScoredPairs]
 ) -> JobAnswers:
     """Aggregate the answers to a job's pairs to one answer per row. rescore: scores the joined chunks of a union."""
     how = read_aggregation(job.config.aggregate)
@@ -99,12 +100,12 @@ def joins(job: Job, how: Aggregation) -> bool:
     return how.kind == "union" and any(len(row.members) > 1 for row in job.rows)
 
 
-def _join(job: Job, row: UnitRow, members: Sequence[int]) -> Texts:
+def _join(job: Job, row: UnitRow, members: Sequence[int]) -> TextPair:
     """Join the sources of some of a row's pairs, in the order of the page; return them with the row's statement."""
     return " ".join(job.pairs[number].source for number in members), row.statement
 
 
-def expected_texts(job: Job, name: str, metrics: LoadedMetrics) -> list[Texts]:
+def expected_texts(job: Job, name: str, metrics: LoadedMetrics) -> list[TextPair]:
     """Return the texts that a metric would read.
 
     Which chunks a union joins depends on scores; the first chunks of each row stand for them.

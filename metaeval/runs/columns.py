@@ -25,9 +25,10 @@ from metaeval.report.result import Ledger
 from metaeval.runs.answers import JobAnswers, answer_rows, job_answers, joins, reading
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress, load_metrics
 from metaeval.runs.prepared_run import Job, RatedSet
+from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS, rated_controls
-from metaeval.scoring.engine import Scored, aggregate, score_pairs
+from metaeval.scoring.engine import ScoredPairs, score_pairs
 from metaeval.scoring.scorefile import ScoreFile, align, read_scores
 from metaeval.scoring.store import ScoreStore
 
@@ -171,7 +172,7 @@ def _control_answers(job: Job, name: str) -> list[PairScore]:
 
 
 @lru_cache(maxsize=4)
-def _control_scores(name: str, texts: tuple[tuple[str, str], ...]) -> Scored:
+def _control_scores(name: str, texts: tuple[tuple[str, str], ...]) -> ScoredPairs:
     return score_pairs(_control_metric(name), texts)
 
 

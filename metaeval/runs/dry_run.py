@@ -19,7 +19,7 @@ from metaeval.scoring.contract import Metric
 from metaeval.scoring.engine import job_identity
 from metaeval.scoring.executors.local import devices_of
 from metaeval.scoring.pace import ScoringPace, known_pace, tokens_of
-from metaeval.scoring.plan import Texts, make_plan
+from metaeval.scoring.plan import TextPair, make_plan
 from metaeval.scoring.store import ScoreStore, pair_key
 
 
@@ -143,7 +143,9 @@ def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
             yield _left_of(name, metrics[name], expected, reading(job, name, metrics).texts, store)
 
 
-def _left_of(name: str, metric: Metric, expected: Sequence[Texts], whole: Sequence[Texts], store: ScoreStore) -> _Left:
+def _left_of(
+    name: str, metric: Metric, expected: Sequence[TextPair], whole: Sequence[TextPair], store: ScoreStore
+) -> _Left:
     """Return what a metric has still to score. expected: the texts that it would read; whole: those of the job."""
     state = readiness(name, metric)
     unique = {pair_key(*pair): pair for pair in expected}

@@ -23,13 +23,13 @@ from metaeval.errors import UserError, install_extra
 from metaeval.files import canonical_json, sha256_file, sha256_json
 from metaeval.runs.prepared_run import variant_path
 from metaeval.scoring.contract import Combination, Metric, MetricCard, TwoStepMetric
-from metaeval.scoring.engine import Scored, score_jointly
+from metaeval.scoring.engine import ScoredPairs, score_jointly
 from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, devices_of, places
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.large_tables import WINDOW_ROWS, PairFile
 from metaeval.scoring.pace import timed
-from metaeval.scoring.plan import Texts
+from metaeval.scoring.plan import TextPair
 from metaeval.scoring.scorefile import ScoreFile
 from metaeval.scoring.store import ScoreStore
 from metaeval.variants import MetricVariant, metric_variant
@@ -289,12 +289,12 @@ MetricProgress = Callable[[str, int, int], None]
 
 
 def score_metrics(
-    texts: Sequence[Texts],
+    texts: Sequence[TextPair],
     names: Sequence[str],
     config: RunConfig,
     store: ScoreStore | None = None,
     progress: MetricProgress | None = None,
-) -> Iterator[tuple[str, Metric, Scored]]:
+) -> Iterator[tuple[str, Metric, ScoredPairs]]:
     """Score (source, statement) texts with each metric; yields each as soon as it has scored, combinations last.
 
     Every checkpoint is found (or fetched) before the first metric scores. The models of one group are released before
@@ -306,15 +306,15 @@ def score_metrics(
 
 def score_in(
     pool: Pool | None,
-    texts: Sequence[Texts],
+    texts: Sequence[TextPair],
     metrics: LoadedMetrics,
     store: ScoreStore | None,
     progress: MetricProgress | None,
-) -> Iterator[tuple[str, Metric, Scored]]:
+) -> Iterator[tuple[str, Metric, ScoredPairs]]:
     """Score as `score_metrics` does, with the workers of a pool that the command started (None: here)."""
     combinations = metrics.combinations
     members = {member for metric in combinations.values() for member in metric.members}
-    member_scores: dict[str, tuple[int, Scored]] = {}
+    member_scores: dict[str, tuple[int, ScoredPairs]] = {}
     for group in metrics.groups():
         for name, metric, scored in _score_group(group, texts, metrics, store, progress, pool):
             if name in members:
@@ -329,12 +329,12 @@ def score_in(
 
 def _score_group(
     group: Sequence[str],
-    texts: Sequence[Texts],
+    texts: Sequence[TextPair],
     loaded: LoadedMetrics,
     store: ScoreStore | None,
     progress: MetricProgress | None,
     pool: Pool | None,
-) -> Iterator[tuple[str, Metric, Scored]]:
+) -> Iterator[tuple[str, Metric, ScoredPairs]]:
     label = " + ".join(group)
     metrics = [loaded.fresh(name) for name in group]
     with plug_in(label):
@@ -346,7 +346,9 @@ def _score_group(
     yield from zip(group, metrics, scored, strict=True)
 
 
-def _combine(name: str, metric: Combination, parts: Sequence[tuple[int, Scored]], texts: Sequence[Texts]) -> Scored:
+def _combine(
+    name: str, metric: Combination, parts: Sequence[tuple[int, ScoredPairs]], texts: Sequence[TextPair]
+) -> ScoredPairs:
     # Unique pairs only: a pair that occurs twice in the job would count twice in the scale.
     first = {pair: number for number, pair in reversed(list(enumerate(texts)))}
     numbers = sorted(first.values())
@@ -358,4 +360,4 @@ def _combine(name: str, metric: Combination, parts: Sequence[tuple[int, Scored]]
         "members": [scored.identity for _, scored in parts],
         "corpus": sha256_json(sorted(set(texts))),
     }
-    return Scored([unique[pair] for pair in texts], identity, len(unique), 0)
+    return ScoredPairs([unique[pair] for pair in texts], identity, len(unique), 0)

@@ -30,11 +30,11 @@ from metaeval.runs.metrics import (
 from metaeval.runs.prepared_run import Job, pair_file, prepare
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import context_of, job_identity
-from metaeval.scoring.executors.contract import Task
+from metaeval.scoring.executors.contract import BlockTask
 from metaeval.scoring.executors.notice import Notice, noticed
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.pace import device_of
-from metaeval.scoring.plan import Plan, TextBlock, Texts, make_plan
+from metaeval.scoring.plan import Plan, TextBlock, TextPair, make_plan
 from metaeval.scoring.shards import (
     PartNote,
     PartWriter,
@@ -59,12 +59,12 @@ class _Sharded:
     """A job of one or more metrics: their identities, unique pairs by key, and the plan. window: of a large table."""
 
     identities: Sequence[Mapping[str, Any]]
-    unique: Mapping[bytes, Texts]
+    unique: Mapping[bytes, TextPair]
     plan: Plan
     window: WindowNote | None
 
-    def task(self, block: TextBlock, wanted: Sequence[int]) -> Task:
-        return Task(block.number, block.keys, [self.unique[key] for key in block.keys], wanted)
+    def task(self, block: TextBlock, wanted: Sequence[int]) -> BlockTask:
+        return BlockTask(block.number, block.keys, [self.unique[key] for key in block.keys], wanted)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class _Part:
     """The data that are planned as one job: those of a run, or (texts) a table of pairs or one of its windows."""
 
     whole: Job | None
-    texts: Sequence[Texts] = ()
+    texts: Sequence[TextPair] = ()
     window: WindowNote | None = None
     progress: MetricProgress | None = None
 

@@ -19,14 +19,14 @@ from metaeval.errors import UserError
 from metaeval.files import cache_folder, sha256_json, write_text
 from metaeval.runs.metrics import load_metric, load_metrics, plug_in
 from metaeval.scoring.backends.model_metric import ModelMetric
-from metaeval.scoring.canaries import OfficialComparison, Verified, compared, verified
+from metaeval.scoring.canaries import CanaryReport, OfficialComparison, compare_official, verify_metric
 from metaeval.scoring.contract import Combination, Metric
 
 Say = Callable[[str], None]
 """Called with a few words about the current step."""
 
 
-def verify(name: str, config: RunConfig) -> Verified:
+def verify(name: str, config: RunConfig) -> CanaryReport:
     """Score the canary pairs with a metric, together and one by one.
 
     Raises `UserError` for a wrong option, a missing package, and a model that cannot be loaded.
@@ -35,7 +35,7 @@ def verify(name: str, config: RunConfig) -> Verified:
     if isinstance(metric, Combination):
         raise UserError(f"{name!r} combines other metrics: verify these, {', '.join(metric.members)}, one at a time.")
     with plug_in(name):
-        return verified(name, metric)
+        return verify_metric(name, metric)
 
 
 def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
@@ -60,9 +60,9 @@ def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
         return load_metric("worker", RunConfig(metric_options={"worker": {"command": command, "timeout": 3600}}))
 
 
-def compare(checked: Verified, official: Metric) -> OfficialComparison:
+def compare(checked: CanaryReport, official: Metric) -> OfficialComparison:
     """Score the canary pairs with the official package."""
-    return compared(checked, official, RECIPES[checked.metric.card.name].title)
+    return compare_official(checked, official, RECIPES[checked.metric.card.name].title)
 
 
 @dataclass(frozen=True)

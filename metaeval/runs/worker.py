@@ -22,7 +22,7 @@ from metaeval.errors import UserError
 from metaeval.files import sha256_json
 from metaeval.runs.metrics import load_metric, package_versions, plug_in
 from metaeval.scoring.contract import Metric
-from metaeval.scoring.executors.contract import Context, Task, Work, WorkerRecipe
+from metaeval.scoring.executors.contract import BlockTask, Context, Work, WorkerRecipe
 
 
 def main() -> None:
@@ -85,7 +85,7 @@ class Scorer:
         sources, statements = self._context.sources, self._context.statements
         pairs = [(sources[source], statements[statement]) for source, statement in message["pairs"]]
         with plug_in(self._label):
-            done = self._work.score(Task(0, (), pairs, message["wanted"]))
+            done = self._work.score(BlockTask(0, (), pairs, message["wanted"]))
         return {"answers": done.answers}
 
 

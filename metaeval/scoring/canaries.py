@@ -1,4 +1,4 @@
-"""The canary pairs: what a metric should give anywhere. Batched v. one by one, v. published, v. official scores."""
+"""Canary pairs: a metric's scores for them in batches compared with single, published and official scores."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from metaeval.scoring.contract import Metric, PairScore
 from metaeval.scoring.engine import score_pairs
-from metaeval.scoring.plan import Texts
+from metaeval.scoring.plan import TextPair
 
 
 class Canary(NamedTuple):
-    """A pair and what it is there for."""
+    """A pair, named by the case that it tests."""
 
     name: str
     source: str
@@ -55,7 +55,7 @@ CANARIES = (
 
 
 class Published(NamedTuple):
-    """A score that the authors of a metric published for its real checkpoint, rounded as they printed it."""
+    """A score that a metric's authors published for its checkpoint, rounded as they printed it."""
 
     source: str
     statement: str
@@ -75,20 +75,18 @@ PUBLISHED: dict[str, tuple[Published, ...]] = {
     ),
     "alignscore": (Published("hello world.", "hello world.", 0.9887, 4, "issue 8 of yuh-zha/AlignScore"),),
 }
-"""By metric, with its default options: they hold for the published weights alone."""
-
+"""By metric, with its default options and the published weights."""
 
 BATCH_TOLERANCE = 1e-5
-"""How far a score may move with the pairs that it is computed beside, in float32."""
-
+"""Largest difference of a score in a batch from the same score alone, in float32."""
 
 OFFICIAL_TOLERANCE = 1e-4
-"""How far a score may lie from the official package's, in float32: its batches, and versions, are others."""
+"""Largest difference from the official package's score, in float32: its batches and versions are others."""
 
 
 @dataclass(frozen=True)
 class OfficialComparison:
-    """The official package's answers for the canary pairs; `pairs` counts those that have a score of ours too."""
+    """The official package's answers for the canary pairs; `pairs` counts those that have a score here too."""
 
     package: str
     answers: list[PairScore]
@@ -97,15 +95,15 @@ class OfficialComparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether the packages give the same scores."""
+        """Whether both packages give the same scores."""
         return self.pairs > 0 and self.largest <= OFFICIAL_TOLERANCE
 
 
 @dataclass(frozen=True)
-class Verified:
+class CanaryReport:
     """A metric's answers for the canary pairs.
 
-    single: the same pairs, each scored alone; None where that is no other computation, or not to be paid for.
+    single: the same pairs, each scored alone; None for a judge, which asks each pair alone and for money.
     published: the authors' scores with ours; empty with weights that are not the published ones.
     """
 
@@ -117,18 +115,18 @@ class Verified:
 
     def __repr__(self) -> str:
         verdict = "agrees" if self.agrees else "does NOT agree"
-        return f"<Verified: {self.metric.card.name} {verdict}, {len(self.batched)} pairs>"
+        return f"<CanaryReport: {self.metric.card.name} {verdict}, {len(self.batched)} pairs>"
 
     @property
     def batch_difference(self) -> float | None:
-        """The largest difference of a pair in a batch from the same pair alone; infinite where one has no score."""
+        """The largest difference of a pair in a batch from the same pair alone; infinite if only one has a score."""
         if self.single is None:
             return None
         return max((difference(*both) for both in zip(self.batched, self.single, strict=True)), default=0.0)
 
     @property
     def agrees(self) -> bool:
-        """Whether batching and published scores are as they should be."""
+        """Whether single and published scores agree with those in batches."""
         batch = self.batch_difference
         exact = getattr(self.metric.options, "dtype", "float32") == "float32"
         steady = batch is None or batch <= BATCH_TOLERANCE or (not exact and batch != float("inf"))
@@ -138,10 +136,9 @@ class Verified:
         )
 
 
-def verified(name: str, metric: Metric) -> Verified:
-    """Score the canary pairs with a metric, together and one by one; name: as the metric is asked for."""
+def verify_metric(name: str, metric: Metric) -> CanaryReport:
+    """Score the canary pairs with a metric, in batches and one by one. name: the metric's name in a run."""
     pairs = [(canary.source, canary.statement) for canary in CANARIES]
-    # A pair alone is another computation, but with a judge, which asks each pair alone and for money.
     repeated = not hasattr(metric.options, "api_key_env")
     batched = score_pairs(metric, [*pairs, *_company(pairs)] if repeated else pairs).answers[: len(pairs)]
     single = _one_by_one(metric, pairs) if repeated else None
@@ -150,39 +147,39 @@ def verified(name: str, metric: Metric) -> Verified:
         (score, metric.score([score.source], [score.statement])[0].score)
         for score in (PUBLISHED.get(name, ()) if usual else ())
     ]
-    return Verified(metric, CANARIES, batched, single, published)
+    return CanaryReport(metric, CANARIES, batched, single, published)
 
 
-def compared(verified: Verified, official: Metric, package: str) -> OfficialComparison:
+def compare_official(verified: CanaryReport, official: Metric, package: str) -> OfficialComparison:
     """Score the canary pairs with the official package.
 
-    Where we give a status, the official code may give a number that means nothing: those pairs are not compared.
+    Pairs without a score here are not compared: the official code may give them a meaningless number.
     """
     answers = score_pairs(official, [(canary.source, canary.statement) for canary in verified.canaries]).answers
-    ours = [(one, other) for one, other in zip(verified.batched, answers, strict=True) if one.score is not None]
-    largest = max((difference(one, other) for one, other in ours), default=0.0)
-    return OfficialComparison(package, answers, len(ours), largest)
+    scored = [(ours, theirs) for ours, theirs in zip(verified.batched, answers, strict=True) if ours.score is not None]
+    largest = max((difference(ours, theirs) for ours, theirs in scored), default=0.0)
+    return OfficialComparison(package, answers, len(scored), largest)
 
 
-def difference(one: PairScore, other: PairScore) -> float:
-    """The difference of two answers for a pair; 0 where neither is a score."""
-    if one.score is None or other.score is None:
-        return 0.0 if one.score is other.score else float("inf")
-    return abs(one.score - other.score)
+def difference(ours: PairScore, theirs: PairScore) -> float:
+    """Return the absolute difference of two scores of a pair; 0 if both are missing, infinite if only one is."""
+    if ours.score is None or theirs.score is None:
+        return 0.0 if ours.score is theirs.score else float("inf")
+    return abs(ours.score - theirs.score)
 
 
-def _company(pairs: Sequence[Texts]) -> list[Texts]:
-    """Pairs of the same lengths (words backwards, and turned by one): a batch holds texts of one length."""
+def _company(pairs: Sequence[TextPair]) -> list[TextPair]:
+    """Return more pairs of the same lengths, with words reversed or rotated: a batch holds texts of one length."""
     words = [(source.split(), statement.split()) for source, statement in pairs]
     backwards = [(" ".join(source[::-1]), " ".join(statement[::-1])) for source, statement in words]
     turned = [(" ".join(source[1:] + source[:1]), " ".join(claim[1:] + claim[:1])) for source, claim in words]
     return [*backwards, *turned]
 
 
-def _one_by_one(metric: Metric, pairs: Sequence[Texts]) -> list[PairScore]:
+def _one_by_one(metric: Metric, pairs: Sequence[TextPair]) -> list[PairScore]:
     answers = []
     for source, statement in pairs:
-        if not metric.corpus_dependent:  # each pair a job of its own: nothing computed beside others is used again
+        if not metric.corpus_dependent:  # each pair is a job of its own, and shares no computation with others
             metric.prepare([source], [statement])
         answers.append(metric.score([source], [statement])[0])
     return answers

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Status(StrEnum):
-    """Why a pair has a score, or has none. A missing score is never a number."""
+    """Whether a pair has a score, or why it has none. A missing score is never a number."""
 
     OK = "ok"
     EMPTY = "empty"  # a text without words
@@ -20,7 +20,7 @@ class Status(StrEnum):
     TOO_LONG = "too long"  # refused, not cut
     UNPARSED = "unparsed"  # a judge answered, and its answer holds no score
     NOT_FINITE = "not finite"  # the metric returned NaN or an infinity
-    FAILED = "failed"  # an error that another try may mend: never kept in the store
+    FAILED = "failed"  # an error that another try may resolve: never stored
     ABSENT = "absent"  # an imported score file has no line for the pair
 
 
@@ -53,10 +53,10 @@ Side = Literal["source", "statement"]
 
 
 class Span(NamedTuple):
-    """A stretch of one of a pair's two texts, and how far the metric takes it as support of the statement.
+    """A span of one of a pair's two texts, and how much the metric counts it as support of the statement.
 
     start, end: characters (code points) from 0, `end` excluded. weight: from 1 (full support) over 0 (none) to -1
-    (speaks against). link: spans of one number belong together, as a word and its match do; None: it stands alone.
+    (contradicts). link: spans with the same number belong together, as a word and its match do; None: a single span.
     """
 
     side: Side
@@ -72,16 +72,16 @@ class MetricCard:
 
     version: raise it with any change of code that can change a score; it is part of the metric's identity.
     low, high: the score's range (None: unbounded). direction: +1 when more is more support, else -1. neutral: the
-    score that says neither, where there is one. input_limit: tokens (None: no limit); truncation: the side that is cut
-    beyond it. dtype: the number type that the model computes in; template: how source and statement become one input
-    (empty: read apart). corpus_dependent: the score also depends on the other sources of the job. three_way: gives
-    three-way log-probabilities. modules: what it imports beyond the core install; extra: the pip extra for those.
-    argument: the option that the text after the colon sets, in a name such as `nli:MODEL_ID` (empty: takes none).
-    threshold: the score from which on the metric is read as "supported", where the authors' code, a later one or a
-    calibration gives one (None: there is none); threshold_from: which of these. A threshold that is not `neutral` holds
-    for the default options alone. fitted_on: data sets here, as DATASET/SPLIT, whose labels the metric was fitted on: a
-    run on one of them warns. level_options: the options under which the score is P(some support), then those under
-    which it is P(full support); None where the metric has no probabilities of the levels.
+    score in favour of neither, where there is one. input_limit: tokens (None: no limit); truncation: the side that is
+    cut beyond it. dtype: the number type that the model computes in; template: how source and statement become one
+    input (empty: two inputs). corpus_dependent: the score also depends on the other sources of the job. three_way:
+    gives three-way log-probabilities. modules: what it imports beyond the core install; extra: the pip extra for those.
+    argument: the option that the text after the colon sets, in a name such as `nli:MODEL_ID` (empty: none).
+    threshold: scores of at least this mean "supported", by the authors' code, later code or a calibration (None: no
+    threshold); threshold_from: which of these. A threshold that is not `neutral` holds for the default options alone.
+    fitted_on: data sets, as DATASET/SPLIT, whose labels the metric was fitted on: a run on one of them warns.
+    level_options: the options under which the score is P(some support), then those under which it is P(full support);
+    None where the metric has no probabilities of the levels.
     """
 
     name: str
@@ -117,8 +117,8 @@ class MetricCard:
 class MetricOptions(BaseModel):
     """Base of a metric's options: typed, checked, unknown names refused.
 
-    `runtime` names the options that cannot change a score by themselves, and so stay out of the metric's identity:
-    speed, and where files lie whose content is in the identity.
+    `runtime` names the options that cannot change a score by themselves, and so are not in the metric's identity:
+    speed, and the paths of files whose content is in the identity.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -128,10 +128,10 @@ class MetricOptions(BaseModel):
 class Metric(ABC):
     """A faithfulness metric. Subclass it, set `card` (and `Options`), write `score`.
 
-    `origin` is set on a metric that no package registers: where its code stands, and the code's hash. `batched`: the
-    pairs that are scored beside a pair may move the last bits of its score, as they do in a batch of a model; such a
+    `origin` is set on a metric that no package registers: the place of its code, and the code's hash. `batched`: the
+    pairs that are scored beside a pair may change the last bits of its score, as they do in a batch of a model; such a
     metric always gets the same pairs together. Set it to False where a pair costs money, or each is scored alone.
-    `where`: "driver" for a metric that one process alone may run, since it holds a budget, a store or a program.
+    `where`: "driver" for a metric that only one process may run, since it has a budget, a store or a program.
     """
 
     card: ClassVar[MetricCard]
@@ -150,11 +150,11 @@ class Metric(ABC):
 
     @property
     def block_tokens(self) -> int:
-        """The amount of text (in tokens, a source counted once) that the engine passes and stores at a time."""
+        """The amount of text (in tokens; a source counts once) that the engine passes and stores at a time."""
         return 16_384
 
     def identity(self) -> dict[str, Any]:
-        """Everything that can change a score, as JSON. Scores are stored and served under this identity alone."""
+        """Return everything that can change a score, as JSON. Scores are stored and found under this identity alone."""
         options = self.options.model_dump(mode="json", exclude=set(self.options.runtime))
         card = self.card
         identity = {
@@ -169,7 +169,7 @@ class Metric(ABC):
         return {**identity, "origin": self.origin} if self.origin else identity
 
     def provenance(self) -> dict[str, str]:
-        """The fields of the signature that describe the computation, beside the metric's name, version and options."""
+        """Return the signature's fields on the computation, without the metric's name, version and options."""
         card = self.card
         fields = {"checkpoint": f"{card.checkpoint}@{card.revision}"} if card.checkpoint else {}
         for key in ("dtype", "template", "truncation", "splitter"):
@@ -179,56 +179,56 @@ class Metric(ABC):
         return {**fields, "code": self.origin} if self.origin else fields
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:  # noqa: B027 (optional step)
-        """Get ready for a job: called before its first `score`, with the job's unique texts in a fixed order.
+        """Prepare for a job: called before its first `score`, with the job's unique texts in a fixed order.
 
-        Load models here. Whatever is computed from these texts is the same after an interrupted run is resumed.
+        Load models here. Anything computed from these texts is the same when an interrupted run is resumed.
         """
 
     @abstractmethod
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs: one answer per (source, statement), in order. A pair's answer does not depend on the others."""
+        """Score pairs: return one answer per (source, statement), in order, which does not depend on other pairs."""
 
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> object:
         """Estimate the cost of scoring these pairs, as a printable object; None if it costs only time."""
         return None
 
     def requests(self, sources: Sequence[str], statements: Sequence[str]) -> Mapping[str, bytes]:
-        """JSON bodies that scoring these pairs would send, by id; those that are answered already are left out.
+        """Return the JSON bodies of the requests that are not answered yet, by id.
 
-        Optional: a metric that asks a model elsewhere overrides it, if its requests can be answered as a batch.
+        Optional: a metric that asks a remote model overrides it, if its requests can be answered as a batch.
         """
         return {}
 
     def note(self) -> str:
-        """One line on the resources used for scoring (requests, retries, money ...); empty if there is none."""
+        """Return one line on the resources used for scoring (requests, retries, money ...); empty if there is none."""
         return ""
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """Three-way log-probabilities of pairs; None where `score` has no score. Only where the card says three_way."""
+        """Return three-way log-probabilities of pairs; None without a score. Only where the card has `three_way`."""
         raise NotImplementedError(f"{self.card.name} gives no three-way probabilities")
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """What the score of a pair comes from: stretches of both texts; none where the pair has no score.
+        """Return the spans of both texts that a pair's score comes from; none where the pair has no score.
 
         Optional: a metric that explains overrides it. It is called after `prepare`.
         """
         raise NotImplementedError(f"{self.card.name} does not explain its scores")
 
     def explain_all(self, pairs: Sequence[tuple[str, str]]) -> list[list[Span]]:
-        """`explain` of some (source, statement); a metric whose model takes several at once overrides it."""
+        """Explain several (source, statement); a metric whose model takes several at once overrides it."""
         return [self.explain(*pair) for pair in pairs]
 
     def replies(self, source: str, statement: str) -> list[str]:
-        """What a model elsewhere replied about a pair, as texts; none where nothing is kept. Nothing is asked."""
+        """Return the stored replies of a remote model about a pair; sends no request."""
         return []
 
     @classmethod
     def explains(cls) -> bool:
-        """Whether the metric has an `explain` of its own."""
+        """Return whether the metric implements `explain`."""
         return cls.explain is not Metric.explain
 
     def describe_options(self) -> Mapping[str, Any]:
-        """Option names and values in force."""
+        """Return the names and values of all options."""
         values: dict[str, Any] = self.options.model_dump(mode="json")
         return values
 
@@ -236,21 +236,21 @@ class Metric(ABC):
 class TwoStepMetric(Metric):
     """A metric whose costly step can be shared: `observe` runs the model, `judge` turns its output into scores.
 
-    Metrics of one job whose `observed()` is equal observe each pair once, together: SummaC-ZS and SummaC-Conv read
+    Metrics of one job whose `observed()` is equal share one observation of each pair: SummaC-ZS and SummaC-Conv read
     the same sentence-pair probabilities. `judge` works on a metric that was never prepared.
     """
 
     @abstractmethod
     def observed(self) -> Mapping[str, Any]:
-        """Everything that an observation depends on, as JSON."""
+        """Return everything that an observation depends on, as JSON."""
 
     @abstractmethod
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Any]:
-        """One observation per pair, in order."""
+        """Return one observation per pair, in order."""
 
     @abstractmethod
     def judge(self, observations: Sequence[Any]) -> list[PairScore]:
-        """One answer per observation, in order."""
+        """Return one answer per observation, in order."""
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Observe, then judge."""
@@ -258,10 +258,10 @@ class TwoStepMetric(Metric):
 
 
 class Combination(Metric):
-    """A metric made of other metrics' answers to the same pairs: it reads no text itself.
+    """A metric that combines other metrics' answers to the same pairs, and reads no text itself.
 
-    The run scores the members first, by their names, each stored and shown under its own identity. A combined score
-    depends on the whole job, and is not stored.
+    The run scores the members first, each stored and shown under its own identity. A combined score depends on the
+    whole job, and is not stored.
     """
 
     @property
@@ -271,7 +271,7 @@ class Combination(Metric):
 
     @abstractmethod
     def combine(self, answers: Sequence[Sequence[PairScore]]) -> list[PairScore]:
-        """One answer per pair, from each member's answers to all pairs in the same order, higher is more support."""
+        """Return one answer per pair. answers: of each member, for all pairs in order, higher is more support."""
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Raise TypeError: a combination has no score without the members' answers."""

@@ -1,4 +1,4 @@
-"""Controls: trivial scores in every table, against which the metrics' numbers can be read.
+"""Controls: trivial scores in every table, as a baseline for the metrics.
 
 Two more are metrics: `lexical overlap` is overlap, `learnt coverage` support-mini (`metaeval.runs.columns`).
 """
@@ -17,26 +17,26 @@ from metaeval.cells import values_of
 from metaeval.corpus.ratings import RatingColumns
 from metaeval.corpus.units import UnitRow
 
-Values = NDArray[np.float64]
-Control = Callable[[Sequence[UnitRow]], Values]
+ControlScores = NDArray[np.float64]
+Control = Callable[[Sequence[UnitRow]], ControlScores]
 
 _FOLDS = 5
 _FEATURES = 1024
 _RIDGE = 1.0
 
 
-def statement_only(rows: Sequence[UnitRow]) -> Values:
-    """The level predicted without the source: ridge regression on the statement's words.
+def statement_only(rows: Sequence[UnitRow]) -> ControlScores:
+    """Predict the level without the source, by ridge regression on the statement's words; (rows,).
 
-    Out of fold: a row is scored by a model that saw no row of its group. Features are hashed word presences (1,024)
-    and the target is the mean level of the statement's rows.
+    Predictions are out of fold: the model of a row was fitted without the rows of its group. The features are hashed
+    word presences (1,024), and the target is the mean level of the statement's rows.
     """
     statements = {row.statement_id: row for row in rows}
     order = sorted(statements)
     target = _mean_levels(rows)
     features = np.zeros((len(order), _FEATURES))
-    for own, key in zip(features, order, strict=True):
-        own[[crc32(word.encode()) % _FEATURES for word in re.findall(r"\w+", statements[key].statement.lower())]] = 1.0
+    for row, key in zip(features, order, strict=True):
+        row[[crc32(word.encode()) % _FEATURES for word in re.findall(r"\w+", statements[key].statement.lower())]] = 1.0
     goal = np.array([target.get(key, np.nan) for key in order])
     fold = np.array([int(_unit_hash(statements[key].group) * _FOLDS) for key in order])
     predicted = np.zeros(len(order))
@@ -56,7 +56,7 @@ def _mean_levels(rows: Sequence[UnitRow]) -> dict[str, float]:
     return {key: sum(values) / len(values) for key, values in levels.items()}
 
 
-def _ridge(features: Values, goal: Values, new: Values) -> Values:
+def _ridge(features: ControlScores, goal: ControlScores, new: ControlScores) -> ControlScores:
     used = features.any(axis=0)  # a word that no row has gets weight 0: leaving it out changes the cost alone
     features, new = features[:, used], new[:, used]
     middle = goal.mean()
@@ -66,7 +66,7 @@ def _ridge(features: Values, goal: Values, new: Values) -> Values:
     else:
         gram = features.T @ features + _RIDGE * np.eye(features.shape[1])
         weights = np.linalg.solve(gram, features.T @ (goal - middle))
-    predicted: Values = new @ weights + middle
+    predicted: ControlScores = new @ weights + middle
     # Two statements with the same words get the same score to the last bit, whatever order the solver summed in.
     return predicted.round(9)
 
@@ -97,30 +97,30 @@ CONTROLS: dict[str, Control] = {
     # The earlier in its document, the higher.
     "chunk position": _of_each(lambda row: -float(row.position)),
 }
-"""Controls made from the rows alone, by name."""
+"""Controls computed from the rows alone, by name."""
 
 
-def rated_controls(rows: RatingColumns) -> dict[str, Values]:
-    """The controls of rated texts that need no document, by name, (n,) each.
+def rated_controls(rows: RatingColumns) -> dict[str, ControlScores]:
+    """Compute the controls of rated texts, which need no document, by name, (n,) each.
 
-    Length where every text is known, and `system` where the systems repeat.
+    There is one of length where every text is known, and `system` where every system has several texts.
     """
     n, gold, system, counts = len(rows), rows.gold, rows.system.codes, rows.system.counts
-    made = {"constant": np.ones(n), "random": np.fromiter(map(_unit_hash, values_of(rows.id)), np.float64, n)}
-    made |= {"oracle": gold, "inverted oracle": -gold}
+    scores = {"constant": np.ones(n), "random": np.fromiter(map(_unit_hash, values_of(rows.id)), np.float64, n)}
+    scores |= {"oracle": gold, "inverted oracle": -gold}
     if not rows.text.has(""):
-        made["statement length"] = np.fromiter((len(text.split()) for text in rows.text), np.float64, n)
+        scores["statement length"] = np.fromiter((len(text.split()) for text in rows.text), np.float64, n)
     if rows.system.n_used > 1 and not rows.system.has("") and counts[counts > 0].min() > 1:
-        # What is known of a text from its system alone: the mean rating of that system's texts, this one included.
-        # Leaving the text itself out would order the texts of one system against their own ratings.
-        order = np.lexsort((gold, system))  # sums of floats end in the same digit whatever the order of the file
+        # The mean rating of the text's system, this text included: leaving it out would order the texts of one system
+        # against their own ratings.
+        order = np.lexsort((gold, system))  # so that sums of floats do not depend on the order of the file
         totals = np.bincount(system[order], gold[order], minlength=counts.size)
-        made["system"] = totals[system] / counts[system]
-    return made
+        scores["system"] = totals[system] / counts[system]
+    return scores
 
 
 GOLD_CONTROLS = frozenset({"oracle", "inverted oracle"})
-"""Controls that look at the gold: they mark the ends of the scale and are nothing a metric could fail to beat."""
+"""Oracle controls: they mark the ends of the scale, and no metric has to be better than they are."""
 
 CHANCE_CONTROLS = frozenset({"constant", "random"})
-"""Controls whose scores carry no information: where a measure is defined for them, they have its value by chance."""
+"""Controls without information: where a measure is defined for them, they have its chance value."""

@@ -22,7 +22,7 @@ from metaeval.errors import UserError, shown
 from metaeval.files import check_unchanged, marks_of, sha256_file
 from metaeval.own_tables import read_table
 from metaeval.reading import parquet_batches, parquet_schema
-from metaeval.scoring.plan import Texts
+from metaeval.scoring.plan import TextPair
 
 WINDOW_ROWS = 1_000_000
 """Most rows of a window."""
@@ -48,12 +48,12 @@ class TableWindow:
 
     number: int
     ids: list[str] = field(default_factory=list)
-    texts: list[Texts] = field(default_factory=list)
+    texts: list[TextPair] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class PairFile:
-    """A table of pairs. columns: the heading of each role that has one. starts: the row of each window, from 0.
+    """A table of pairs. columns: the heading of each role that has one. starts: the first row of each window, from 0.
 
     fingerprint: SHA-256 of the file. marks: of the file when it was first read.
     """
@@ -66,25 +66,25 @@ class PairFile:
     starts: tuple[int, ...]
 
     def windows(self) -> Iterator[TableWindow]:
-        """The windows, one in memory at a time where the last one is let go before the next is asked for.
+        """Yield the windows; only one is in memory if the caller keeps none.
 
         Raises `UserError` where the file has changed since it was first read.
         """
         check_unchanged(self.path, self.marks)
         window = TableWindow(-1)
-        for begins, own, *texts in _placed(self.path, self.columns):
+        for begins, row_id, *texts in _placed(self.path, self.columns):
             if begins:
                 check_unchanged(self.path, self.marks)
                 if window.texts:
                     yield window
                 window = TableWindow(window.number + 1)
-            window.ids.append(own)
+            window.ids.append(row_id)
             window.texts.append((texts[0], texts[1]))
         check_unchanged(self.path, self.marks)
         yield window
 
     def shifted(self, progress: _Progress | None, number: int) -> _Progress | None:
-        """Progress of the whole table, from that of a window's unique pairs."""
+        """Return a callback that turns the progress of a window's unique pairs into that of the whole table."""
         if progress is None or len(self.starts) == 1:
             return progress
         start, end = (*self.starts, self.rows)[number : number + 2]
@@ -95,22 +95,22 @@ class PairFile:
         return report
 
 
-def read_pair_file(path: Path, given: Mapping[str, str]) -> PairFile:
-    """The table of pairs in a file. given: the heading of each role that is named.
+def read_pair_file(path: Path, headings: Mapping[str, str]) -> PairFile:
+    """Read the table of pairs in a file. headings: the heading of each role that is named.
 
-    The whole file is read once, so that nothing is scored before it is known to be sound. Raises `UserError` for a
-    column less, a row without a text (with its number), and an id that two rows have.
+    The whole file is read once, so that it is checked before anything is scored. Raises `UserError` for a missing
+    column, a row without a text (with its number), and an id that two rows have.
     """
     marks = marks_of(path)
     parquet = path.suffix.lower() == ".parquet"
     table = TypedTable(str(path), dict.fromkeys(parquet_schema(path), NO_CELLS)) if parquet else read_table(path)
-    columns = table.find(ROLES, {role: given[role] for role in ROLES if given.get(role)}, TEXT_ROLES)
+    columns = table.find(ROLES, {role: headings[role] for role in ROLES if headings.get(role)}, TEXT_ROLES)
     starts, hashes = list[int](), array("q")
     lengths: list[tuple[int, int]] = []
-    for row, (begins, own, source, statement) in enumerate(_placed(path, columns)):
+    for row, (begins, row_id, source, statement) in enumerate(_placed(path, columns)):
         if begins:
             starts.append(row)
-        hashes.append(hash(own))
+        hashes.append(hash(row_id))
         if row < _FIRST:
             lengths.append((len(source), len(statement)))
     if not hashes:
@@ -121,35 +121,35 @@ def read_pair_file(path: Path, given: Mapping[str, str]) -> PairFile:
 
 
 def _check_ids(path: Path, columns: Mapping[str, str], hashes: array[int]) -> None:
-    """Refuse an id that two rows have. hashes: of the ids, which may be more than memory holds; they are sorted."""
-    found = np.frombuffer(hashes, dtype=np.int64)
-    found.sort()
-    twice = set(found[1:][found[1:] == found[:-1]].tolist())
+    """Refuse an id that two rows have. hashes: of the ids, which may not fit into memory; they are sorted in place."""
+    ordered = np.frombuffer(hashes, dtype=np.int64)
+    ordered.sort()
+    twice = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
     seen: dict[str, int] = {}
-    for row, (_, own, *_) in enumerate(_placed(path, columns) if twice else (), start=1):
-        if hash(own) in twice and (first := seen.setdefault(own, row)) != row:
-            raise UserError(f"{path} row {row}: id {shown(own)} is that of row {first}; keep one row for each pair.")
+    for row, (_, row_id, *_) in enumerate(_placed(path, columns) if twice else (), start=1):
+        if hash(row_id) in twice and (first := seen.setdefault(row_id, row)) != row:
+            raise UserError(f"{path} row {row}: id {shown(row_id)} is that of row {first}; keep one row for each pair.")
 
 
 def _placed(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[bool, str, str, str]]:
-    """The rows: whether one begins a window, its id, source and statement. A source of a window is one object."""
+    """Yield for each row whether it begins a window, its id, source and statement. A window holds each source once."""
     sources: dict[str, str] = {}
     rows = load = 0
-    for number, (own, source, statement) in enumerate(_rows(path, columns), start=1):
+    for number, (row_id, source, statement) in enumerate(_rows(path, columns), start=1):
         if not (isinstance(source, str) and isinstance(statement, str)):
             role, cell = ("statement", statement) if isinstance(source, str) else ("source", source)
-            said = "blank" if cell is None else shown(cell)
-            raise UserError(f"{path} row {number}: {columns[role]} is {said}; it must be a text.")
+            content = "blank" if cell is None else shown(cell)
+            raise UserError(f"{path} row {number}: {columns[role]} is {content}; it must be a text.")
         size = len(statement) + (0 if source in sources else len(source))
         begins = number == 1 or rows == WINDOW_ROWS or load + size > WINDOW_CHARACTERS
         if begins:
             sources, rows, load, size = {}, 0, 0, len(statement) + len(source)
         rows, load = rows + 1, load + size
-        yield begins, text_of(own) or f"row {number}", sources.setdefault(source, source), statement
+        yield begins, text_of(row_id) or f"row {number}", sources.setdefault(source, source), statement
 
 
 def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[Any, Any, Any]]:
-    """(id, source, statement) of each row; None for a cell that is blank, and for an id where there is no column."""
+    """Yield (id, source, statement) of each row; None for a blank cell, and for an id where no column holds it."""
     if path.suffix.lower() != ".parquet":
         for row in read_table(path).rows:
             source, statement = (row.text(columns[role]) or None for role in TEXT_ROLES)

@@ -1,4 +1,4 @@
-"""How fast metrics score on this machine: measured whenever they do, and kept in the cache."""
+"""How fast metrics score on this machine, measured in every run and kept in the cache."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from metaeval.scoring.backends.batches import workers
 from metaeval.scoring.backends.checkpoint import remember
 from metaeval.scoring.backends.models import pick_device
 from metaeval.scoring.contract import Metric
-from metaeval.scoring.executors.contract import Context, Done, Execute, Task
+from metaeval.scoring.executors.contract import BlockTask, Context, Execute, ScoredBlock
 
 _ENOUGH = 10.0
-"""Seconds: what was measured for at least as long replaces what was measured for longer."""
+"""Seconds: a measurement of at least this duration replaces a longer one."""
 
 
 class ScoringPace(NamedTuple):
-    """Work that was done, by one device or by all cores of this machine: tokens (see `tokens_of`), seconds, device.
+    """Tokens scored (see `tokens_of`) in so many seconds, by one device or by all cores of this machine.
 
-    The start (processes, weights, the first block of each) is in neither.
+    Both leave out the start: processes, weights, the first block of each.
     """
 
     tokens: int
@@ -33,14 +33,14 @@ class ScoringPace(NamedTuple):
 
 
 def tokens_of(sources: Iterable[str], statements: Iterable[str]) -> int:
-    """About how many tokens a metric reads of pairs: four characters count as one."""
+    """Estimate how many tokens a metric reads of pairs: four characters count as one."""
     return sum(len(text) for side in (sources, statements) for text in side) // 4
 
 
 def device_of(metric: Metric) -> str:
-    """The model of the device that a metric computes on, in words."""
-    asked = getattr(metric.options, "device", "cpu")
-    device = asked if asked == "cpu" else pick_device(asked)
+    """Return the name of the device that a metric computes on."""
+    wish = getattr(metric.options, "device", "cpu")
+    device = wish if wish == "cpu" else pick_device(wish)
     if device.startswith("cuda"):
         import torch
 
@@ -54,13 +54,13 @@ def device_of(metric: Metric) -> str:
 
 
 def timed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices: int = 1) -> Execute:
-    """`execute`, which keeps the pace of the metrics that it scored when it ends, however it does.
+    """Wrap `execute` so that it stores the metrics' pace when it ends, also by an error.
 
-    Metrics that share a pass have its pace. devices: that work side by side. Of a job with fewer blocks than show a
-    pace nothing is kept.
+    Metrics that share a pass have its pace. devices: how many work side by side. A job with too few blocks to measure
+    a pace stores nothing.
     """
 
-    def run(context: Context, tasks: Iterable[Task]) -> Iterator[Done]:
+    def run(context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
         done, tokens, began, last = 0, 0, 0.0, 0.0
         wanted: set[int] = set()
         try:
@@ -81,10 +81,10 @@ def timed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices
 
 
 def known_pace(metric: Metric) -> ScoringPace | None:
-    """The pace that was measured last on this machine, of this metric with its options; None where none was."""
+    """Return the last pace measured on this machine for this metric with its options; None where there is none."""
     try:
-        found = read_object(_path())[_key(metric, device := device_of(metric))]
-        pace = ScoringPace(int(found["tokens"]), float(found["seconds"]), device)
+        entry = read_object(_path())[_key(metric, device := device_of(metric))]
+        pace = ScoringPace(int(entry["tokens"]), float(entry["seconds"]), device)
     except (UserError, KeyError, TypeError, ValueError):
         return None
     return pace if pace.tokens > 0 and pace.seconds > 0 else None
@@ -99,8 +99,8 @@ def _key(metric: Metric, device: str) -> str:
 
 
 def _keep(metrics: Sequence[Metric], tokens: int, seconds: float) -> None:
-    """Write it down, where it is not known from longer."""
+    """Store the pace of each metric, unless a longer measurement is known."""
     known = [(metric, known_pace(metric)) for metric in metrics]
     new = [metric for metric, before in known if before is None or seconds >= min(before.seconds, _ENOUGH)]
-    found = {"tokens": tokens, "seconds": round(seconds, 6)}
-    remember(_path(), {_key(metric, device_of(metric)): found for metric in new})
+    pace = {"tokens": tokens, "seconds": round(seconds, 6)}
+    remember(_path(), {_key(metric, device_of(metric)): pace for metric in new})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
-Texts = tuple[str, str]
+TextPair = tuple[str, str]
 """(source, statement)."""
 
 
@@ -26,7 +26,7 @@ class TextBlock:
 
 @dataclass(frozen=True)
 class Plan:
-    """All blocks of a job. Plans of one id cut the same pairs into the same blocks."""
+    """All blocks of a job. Plans with the same id cut the same pairs into the same blocks."""
 
     blocks: tuple[TextBlock, ...]
     block_tokens: int
@@ -37,7 +37,7 @@ class Plan:
         return _digest([str(self.block_tokens).encode(), *(block.id.encode() for block in self.blocks)])
 
 
-def make_plan(unique: Mapping[bytes, Texts], block_tokens: int) -> Plan:
+def make_plan(unique: Mapping[bytes, TextPair], block_tokens: int) -> Plan:
     """Cut a job, its pairs by their keys, into blocks of about `block_tokens`, the longest sources first.
 
     The plan depends on the job's texts alone, not on their order, nor on what is stored. All pairs of a source are in
@@ -48,11 +48,11 @@ def make_plan(unique: Mapping[bytes, Texts], block_tokens: int) -> Plan:
 
 
 def longest_first(text: str) -> tuple[int, bytes]:
-    """The key that orders texts by length; those of one length by hash, so that the order of the input is forgotten."""
+    """Sort key: longest text first; texts of equal length by hash, so that the order of the input has no effect."""
     return -len(text), blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _cut(unique: Mapping[bytes, Texts], block_tokens: int) -> Iterator[list[bytes]]:
+def _cut(unique: Mapping[bytes, TextPair], block_tokens: int) -> Iterator[list[bytes]]:
     by_source: dict[str, list[bytes]] = {}
     for key, (source, _) in unique.items():
         by_source.setdefault(source, []).append(key)

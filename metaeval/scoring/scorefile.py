@@ -1,14 +1,14 @@
 """Score files: `pair_id, score, status` as Parquet or JSON lines, with a manifest beside them.
 
-The exchange format. A metric that was run anywhere, by any program, is evaluated from such a file with no model here.
-Only `pair_id` and `score` are needed; `score` may be null where `status` says why::
+The exchange format: the scores of a metric that any program has computed are evaluated from such a file without the
+model. Only `pair_id` and `score` are needed; `score` may be null where `status` says why::
 
     {"pair_id": "s1:d1#0", "score": 0.71}
     {"pair_id": "s1:d1#1", "score": null, "status": "failed"}
 
-Spreadsheets (CSV, TSV, XLSX) are read too, where a blank cell is null. Columns of other names are found by their usual
-ones (id, value ...), which is said, or are named (`--map score=COLUMN`). Where no column is one of scores, each column
-of numbers is a metric's::
+Spreadsheets (CSV, TSV, XLSX) are read too; a blank cell is null. Columns with other usual names (id, value ...) are
+recognised with a warning, or are named (`--map score=COLUMN`). Without a column of scores, each column of numbers is a
+metric's::
 
     pair_id,overlap,rouge
     s1:d1#0,0.71,0.4
@@ -36,10 +36,10 @@ from metaeval.reading import json_objects, parquet_library, parquet_rows, read_o
 from metaeval.scoring.contract import PairScore, Status
 
 SUFFIXES = (".parquet", ".jsonl")
-"""Endings of files that are written. Those of `metaeval.own_tables.TABLES` are read, too."""
+"""Suffixes of score files that are written; those of `metaeval.own_tables.TABLES` can be read, too."""
 
 NO_SCORES = frozenset("citation_level chunk held statement".split()).union(*data_tables.RATING_ROLES.values())
-"""Columns that are no metric's scores, whatever they hold: what 'metaeval pairs' writes, and what ratings have."""
+"""Columns that are never scores: those that 'metaeval pairs' writes, and those of ratings."""
 
 _log = logging.getLogger("metaeval")
 _LARGEST = sys.float_info.max
@@ -47,10 +47,7 @@ _LARGEST = sys.float_info.max
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """Scores by pair id, and the manifest ({} when none lies beside the file).
-
-    column: the heading of the scores, where it says more than that they are scores.
-    """
+    """Scores by pair id, and the manifest ({} without a manifest file). column: the scores' heading, unless generic."""
 
     path: Path
     answers: Mapping[str, PairScore]
@@ -65,16 +62,16 @@ class ScoreFile:
     @property
     def direction(self) -> Literal[1, -1]:
         """1 where a higher score is more support, as the manifest says; `UserError` for anything but 1 and -1."""
-        given = self.manifest.get("direction", 1)
-        if given not in (1, -1):
+        direction = self.manifest.get("direction", 1)
+        if direction not in (1, -1):
             where = manifest_path(self.path)
-            raise UserError(f"{where}: direction is {given!r}; allowed: 1 (a higher score is more support) or -1.")
-        return 1 if given == 1 else -1
+            raise UserError(f"{where}: direction is {direction!r}; allowed: 1 (a higher score is more support) or -1.")
+        return 1 if direction == 1 else -1
 
     def signed(self, content: str) -> dict[str, object]:
-        """What a signature says of these scores; content: the hash of the file."""
-        of = {"score-column": self.column} if self.column else {}
-        return {"metric": f"{self.metric}@scores", "file": content, **of}
+        """Return the fields of a signature for these scores. content: the hash of the file."""
+        column = {"score-column": self.column} if self.column else {}
+        return {"metric": f"{self.metric}@scores", "file": content, **column}
 
 
 def manifest_path(path: Path) -> Path:
@@ -94,12 +91,12 @@ def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
     write_text(manifest_path(path), json.dumps(dict(manifest), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-Add = Callable[[Sequence[str], Sequence[PairScore]], None]
+AddRows = Callable[[Sequence[str], Sequence[PairScore]], None]
 """Writes the next rows of a score file: ids, and an answer for each."""
 
 
 @contextmanager
-def score_writer(path: Path) -> Iterator[Add]:
+def score_writer(path: Path) -> Iterator[AddRows]:
     """Write a score file some rows at a time; it appears when the block ends. The suffix chooses the format."""
     _check_suffix(path)
     pyarrow = parquet_library() if path.suffix == ".parquet" else None
@@ -131,10 +128,10 @@ def _add_lines(file: IO[bytes], ids: Sequence[str], answers: Sequence[PairScore]
 
 
 def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[ScoreFile]:
-    """Read a score file: the scores of a metric, or of several where each has a column.
+    """Read a score file: the scores of one metric, or of several with a column each.
 
-    columns: the heading of each role of `SCORE_ROLES`, where its name does not say it. Raises `UserError`, which names
-    the line, the field, the value and what is allowed.
+    columns: the headings of roles of `SCORE_ROLES` with unusual names. Raises `UserError`, which names the line, the
+    field, the value and what is allowed.
     """
     _check_suffix(path, also=own_tables.TABLES)
     if not path.is_file():
@@ -162,30 +159,32 @@ def scores_of(
     columns: Mapping[str, str] | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> Iterator[ScoreFile]:
-    """The scores of a table, by metric. Arguments and errors as those of `read_scores`."""
-    given = dict(columns or {})
-    found = table.find(data_tables.SCORE_ROLES, given)
-    if "pair_id" not in found:
+    """Yield the scores of each metric of a table. Arguments and errors are those of `read_scores`."""
+    headings = dict(columns or {})
+    roles = table.find(data_tables.SCORE_ROLES, headings)
+    if "pair_id" not in roles:
         raise _lacking(path, "pair_id", table)
-    if found["pair_id"] != given.get("pair_id", "pair_id"):
-        _log.warning("%s: pair_id is read from the column %r.", path, found["pair_id"])
-    if "score" in found:
-        usual = found["score"].casefold() in data_tables.SCORE_ROLES["score"]
-        if found["score"] != given.get("score", "score"):
-            _log.warning("%s: score is read from the column %r.", path, found["score"])
-        yield ScoreFile(path, _answers(_fields(table, found)), manifest or {}, "" if usual else found["score"])
+    if roles["pair_id"] != headings.get("pair_id", "pair_id"):
+        _log.warning("%s: pair_id is read from the column %r.", path, roles["pair_id"])
+    if "score" in roles:
+        usual = roles["score"].casefold() in data_tables.SCORE_ROLES["score"]
+        if roles["score"] != headings.get("score", "score"):
+            _log.warning("%s: score is read from the column %r.", path, roles["score"])
+        yield ScoreFile(path, _answers(_fields(table, roles)), manifest or {}, "" if usual else roles["score"])
         return
-    taken = {*found.values(), *(one for one in table.headings if one.casefold() in NO_SCORES)}
-    rest = [one for one in table.headings if one not in taken]
-    for one in rest:
-        table.check_numbers(one)
+    taken = {*roles.values(), *(heading for heading in table.headings if heading.casefold() in NO_SCORES)}
+    rest = [heading for heading in table.headings if heading not in taken]
+    for heading in rest:
+        table.check_numbers(heading)
     odd = [
-        f"{shown(one)}: {row.where} holds text" for one in rest if (row := table.odd_cell(one, data_tables.is_finite))
+        f"{shown(heading)}: {row.where} holds text"
+        for heading in rest
+        if (row := table.odd_cell(heading, data_tables.is_finite))
     ]
-    for one in rest:
-        if row := table.unread_number(one):
-            raise row.wrong(one, f"is {shown(row.text(one), 40)}: {data_tables.PLAIN_NUMBERS}")
-    metrics = [one for one in rest if table.is_numbers(one)]
+    for heading in rest:
+        if row := table.unread_number(heading):
+            raise row.wrong(heading, f"is {shown(row.text(heading), 40)}: {data_tables.PLAIN_NUMBERS}")
+    metrics = [heading for heading in rest if table.is_numbers(heading)]
     if not metrics:
         raise _lacking(path, "score", table)
     but = f" (not {'; '.join(odd)})" if odd else ""
@@ -193,7 +192,7 @@ def scores_of(
         "%s: each column of numbers is read as a metric's scores: %s%s.", path, ", ".join(map(repr, metrics)), but
     )
     for metric in metrics:
-        fields = _fields(table, {"pair_id": found["pair_id"], "score": metric})
+        fields = _fields(table, {"pair_id": roles["pair_id"], "score": metric})
         yield ScoreFile(path, _answers(fields), manifest or {}, metric)
 
 
@@ -205,12 +204,16 @@ def _lacking(path: Path, role: str, table: data_tables.TypedTable) -> UserError:
 
 
 def _fields(table: data_tables.TypedTable, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a table as the fields of a score file, with the words for their places."""
+    """Yield the rows of a table as fields of a score file, each after the words for its place."""
     for row in table.rows:
-        fields: dict[str, Any] = {"pair_id": row.text(columns["pair_id"])}
-        fields |= {field: row.text(columns[field]) or None for field in columns if field == "status"}
-        numbers = [field for field in columns if field not in ("pair_id", "status")]
-        fields |= {field: data_tables.number_of(row.value(columns[field])) for field in numbers}
+        fields: dict[str, Any] = {
+            field: data_tables.number_of(row.value(heading))
+            for field, heading in columns.items()
+            if field not in ("pair_id", "status")
+        }
+        fields["pair_id"] = row.text(columns["pair_id"])
+        if "status" in columns:
+            fields["status"] = row.text(columns["status"]) or None
         yield row.where, fields
 
 
@@ -227,10 +230,9 @@ def _answers(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, PairSco
 
 
 def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairScore]:
-    """The file's answers in the order of `ids`; a pair without a row is ABSENT, and counted as unscored.
+    """Return the file's answers in the order of `ids`; a pair without a row is ABSENT, and counts as unscored.
 
-    ratings: what the ids are of, where they are of no pairs. Raises `UserError` when the file scores what is not among
-    `ids`: it was made for others.
+    ratings: the words for what the ids are of, if not of pairs. Raises `UserError` when the file scores other ids.
     """
     strangers = file.answers.keys() - set(ids)
     if strangers and ratings:
@@ -289,7 +291,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     beside = manifest_path(path)
     if not beside.is_file():
         return {}
-    return read_object(beside, "mend it, or delete it to read the scores without")
+    return read_object(beside, "correct it, or delete it to read the scores without it")
 
 
 def _check_suffix(path: Path, also: Sequence[str] = ()) -> None:

@@ -1,9 +1,7 @@
-"""Shards: scored blocks in Parquet files, for tasks that share nothing but a folder.
+"""Shards: scored blocks in Parquet files, for tasks that share only a folder.
 
-FOLDER/IDENTITY/PLAN/plan.json says what the metric and the plan are, part-FIRST-LAST-HASH.parquet holds whole blocks.
-Every file appears whole or not at all, and says in itself what it belongs to.
-
-Then shards as a whole: the blocks of each task, how far they are, and their parts put into a store, each pair once.
+FOLDER/IDENTITY/PLAN/plan.json describes the metric and the plan, part-FIRST-LAST-HASH.parquet holds whole blocks. Each
+file appears whole or not at all, and holds the ids of its metric and plan. The parts are merged into a score store.
 """
 
 from __future__ import annotations
@@ -29,9 +27,9 @@ from metaeval.scoring.store import ScoreStore
 
 NOTE = "plan.json"
 ROWS = 4096
-"""Rows from which on a part is closed."""
+"""A part with this many rows is closed."""
 SECONDS = 60.0
-"""Seconds from its first block after which a part is closed: so much is lost with a task that is killed."""
+"""A part is closed this many seconds after its first block: a task that is killed loses at most so much."""
 _KEY = b"metaeval"
 _BATCH = 100_000
 
@@ -45,7 +43,7 @@ class _File(BaseModel):
 
 
 class WindowNote(_File):
-    """The rows of a table that a plan is of: windows, from 0, of so many; several where they hold the same pairs.
+    """The windows of a table that a plan covers, from 0, of `of` windows; several where they hold the same pairs.
 
     table: SHA-256 of the file.
     """
@@ -59,10 +57,9 @@ class WindowNote(_File):
 
 
 class PlanNote(_File):
-    """What plan.json says. blocks, pairs: how many the plan has. shards: tasks that it was cut for, the last time.
+    """The content of plan.json. blocks, pairs: their numbers. shards: the number of tasks of the last command.
 
-    run: the settings of the run, as its manifest would hold them. windows: of tables that are scored in several, a note
-    a table.
+    run: the settings of the run, as in a manifest. windows: one note for each table that is scored in several windows.
     """
 
     format: Literal["metaeval-plan/1"] = "metaeval-plan/1"
@@ -77,12 +74,10 @@ class PlanNote(_File):
     windows: list[WindowNote] = []
 
     def holds(self, window: WindowNote | None) -> bool:
-        """Whether the plan is of this window; of a note or a job without windows, it may be."""
-        return (
-            window is None
-            or not self.windows
-            or any(one.table == window.table and set(window.numbers) <= set(one.numbers) for one in self.windows)
-        )
+        """Return whether the plan covers this window; True where the job or the note has no windows."""
+        if window is None or not self.windows:
+            return True
+        return any(note.table == window.table and set(window.numbers) <= set(note.numbers) for note in self.windows)
 
 
 class PartBlock(_File):
@@ -95,7 +90,7 @@ class PartBlock(_File):
 
 
 class PartNote(_File):
-    """What a part says of itself. device: the model of what computed it."""
+    """The description in a part. device: the model of the device that computed it."""
 
     format: Literal["metaeval-shard/1"] = "metaeval-shard/1"
     identity: str
@@ -106,23 +101,23 @@ class PartNote(_File):
 
 
 def plan_folder(folder: Path, identity: Mapping[str, Any], plan: Plan) -> Path:
-    """Where the parts of a metric's plan stand."""
+    """Return the folder of the parts of a metric's plan."""
     return folder / sha256_json(dict(identity))[:16] / plan.id[:16]
 
 
 def write_note(place: Path, note: PlanNote) -> None:
-    """Write plan.json; every task of a plan writes the same. The windows that it names already stay in it."""
+    """Write plan.json; every task of a plan writes the same. Windows that it names already are kept."""
     windows: dict[str, WindowNote] = {}
-    for one in (*(read_note(place).windows if (place / NOTE).is_file() else ()), *note.windows):
-        known = windows[one.table].numbers if one.table in windows else []
-        windows[one.table] = one.model_copy(update={"numbers": sorted({*known, *one.numbers})})
+    for window in (*(read_note(place).windows if (place / NOTE).is_file() else ()), *note.windows):
+        known = windows[window.table].numbers if window.table in windows else []
+        windows[window.table] = window.model_copy(update={"numbers": sorted({*known, *window.numbers})})
     note = note.model_copy(update={"windows": list(windows.values())})
     values = note.model_dump(exclude=None if windows else {"windows"})
     write_text(place / NOTE, json.dumps(values, indent=1, sort_keys=True) + "\n", update=True)
 
 
 def read_note(place: Path) -> PlanNote:
-    """Read plan.json; `UserError` where it is not what its folder is named by."""
+    """Read plan.json; `UserError` where its identity and plan are not those of its folder."""
     path = place / NOTE
     note = _checked(PlanNote, reading.read_object(path), path)
     if (sha256_json(note.identity)[:16], note.plan[:16]) != (place.parent.name, place.name):
@@ -131,19 +126,19 @@ def read_note(place: Path) -> PlanNote:
 
 
 def plans(folder: Path) -> list[Path]:
-    """The folders of plans, in the order of their names; `UserError` where there is none."""
-    found = sorted(path.parent for path in folder.glob(f"*/*/{NOTE}"))
-    if not found:
+    """Return the folders of plans, sorted by name; `UserError` where there is none."""
+    folders = sorted(path.parent for path in folder.glob(f"*/*/{NOTE}"))
+    if not folders:
         raise UserError(
             f"{folder} holds no shards: 'metaeval score --shard 0/8 -o {folder}' writes the first of eight."
         )
-    return found
+    return folders
 
 
 class PartWriter:
-    """Collects scored blocks of one metric, and writes them in parts; `close` writes what is left.
+    """Collects scored blocks of one metric, and writes them in parts; `close` writes the rest.
 
-    place: folder of the plan. note: what every part says, without its blocks.
+    place: folder of the plan. note: the description of every part, without its blocks.
     """
 
     def __init__(self, place: Path, note: PartNote) -> None:
@@ -154,7 +149,7 @@ class PartWriter:
         self._since = 0.0
 
     def add(self, block: TextBlock, answers: Sequence[PairScore]) -> None:
-        """Take a block with one answer per pair."""
+        """Add a block with one answer per pair."""
         if not self._blocks:
             self._since = time.monotonic()
         self._blocks.append((block, answers))
@@ -163,7 +158,7 @@ class PartWriter:
             self.close()
 
     def close(self) -> None:
-        """Write what was collected as one part."""
+        """Write the collected blocks as one part."""
         if not self._blocks:
             return
         pyarrow = reading.parquet_library()
@@ -184,46 +179,48 @@ class PartWriter:
             "status": pyarrow.array([str(answer.status) for answer in answers]).dictionary_encode(),
             "tokens": pyarrow.array([answer.tokens for answer in answers], pyarrow.int32()),
             "cut": pyarrow.array([answer.cut for answer in answers], pyarrow.int32()),
-            "block": pyarrow.array([block.number for block, own in blocks for _ in own], pyarrow.int32()),
+            "block": pyarrow.array(
+                [block.number for block, block_answers in blocks for _ in block_answers], pyarrow.int32()
+            ),
         }
         note = self._note.model_copy(update={"blocks": noted})
         table = pyarrow.table(columns).replace_schema_metadata({_KEY: json.dumps(note.model_dump()).encode()})
-        own = blake2b("".join(one.id for one in noted).encode(), digest_size=4).hexdigest()
-        path = self._place / f"part-{noted[0].number:06}-{noted[-1].number:06}-{own}.parquet"
+        digest = blake2b("".join(block.id for block in noted).encode(), digest_size=4).hexdigest()
+        path = self._place / f"part-{noted[0].number:06}-{noted[-1].number:06}-{digest}.parquet"
         with atomic_write(path) as file:
             pyarrow.parquet.write_table(table, file, compression="zstd")
         self._blocks, self._rows = [], 0
 
 
 def part_notes(place: Path) -> dict[Path, PartNote]:
-    """What each part of a plan says of itself; its rows are not read.
+    """Read the description of each part of a plan, without its rows.
 
-    Raises `UserError` for a file that is no part, and for one of another metric or plan.
+    Raises `UserError` for a file that is not a part, and for one of another metric or plan.
     """
-    found = {}
+    note_by_path = {}
     for path in sorted(place.glob("part-*.parquet")):
         try:
             values = reading.parse_json(reading.parquet_metadata(path)[_KEY].decode("utf-8"))
         except (UserError, KeyError, UnicodeDecodeError, reading.MalformedError) as error:
             raise _broken(path) from error
-        found[path] = note = _checked(PartNote, values, path)
+        note_by_path[path] = note = _checked(PartNote, values, path)
         if (note.identity[:16], note.plan[:16]) != (place.parent.name, place.name):
             raise UserError(f"{path} belongs to another metric or plan than its folder: move it out.")
-    return found
+    return note_by_path
 
 
 def read_part(path: Path, note: PartNote) -> Iterator[tuple[PartBlock, list[PartRow]]]:
-    """The blocks of a part with their rows; `UserError` where these are not the pairs that the part speaks of."""
+    """Yield the blocks of a part with their rows; `UserError` where the rows do not match the part's description."""
     try:
         columns = reading.parquet_columns(path, ("pair", "score", "status", "tokens", "cut"))
         rows: list[PartRow] = list(zip(*columns, strict=True))
         first = 0
         for block in note.blocks:
-            own = rows[first : first + block.rows]
+            block_rows = rows[first : first + block.rows]
             first += block.rows
-            if TextBlock(block.number, tuple(row[0] for row in own)).id != block.id:
+            if TextBlock(block.number, tuple(row[0] for row in block_rows)).id != block.id:
                 raise _broken(path)
-            yield block, own
+            yield block, block_rows
     except (UserError, TypeError) as error:
         raise _broken(path) from error
     if first != len(rows):
@@ -238,7 +235,7 @@ def _checked(model: type[Model], values: Any, path: Path) -> Model:
 
 
 def _broken(path: Path) -> UserError:
-    return UserError(f"{path} is damaged, or none of ours: delete it, and run the task that wrote it again.")
+    return UserError(f"{path} is damaged, or not a shard's file: delete it, and run the task that wrote it again.")
 
 
 @dataclass(frozen=True)
@@ -263,10 +260,10 @@ def read_shard(text: str) -> Shard:
 
 @dataclass(frozen=True)
 class PlanState:
-    """How far the shards of a metric's plan are.
+    """The progress of the shards of a metric's plan.
 
-    missing: numbers of the blocks that no part has. unbegun: windows of its tables of which no task has written a plan,
-    a note a table. rows: scored pairs; failed: how many of them have failed. devices: models of device that scored.
+    missing: numbers of the blocks that no part has. unbegun: the windows for which no task has written a plan, one note
+    for each table. rows: scored pairs; failed: how many of them failed. devices: models of the devices that scored.
     """
 
     place: Path
@@ -279,12 +276,12 @@ class PlanState:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to score, in windows of its tables that are to come neither."""
+        """Whether nothing is left to score, neither blocks nor windows."""
         return not (self.missing or self.unbegun)
 
     @property
     def progress(self) -> str:
-        """Blocks and pairs that are done, of all, and how many have failed."""
+        """Scored blocks and pairs, of how many, and how many failed, in words."""
         done = self.note.blocks - len(self.missing)
         failed = f", {self.failed:,} failed" if self.failed else ""
         return f"{done:,} of {self.note.blocks:,} blocks, {self.rows:,} of {self.note.pairs:,} pairs{failed}"
@@ -296,7 +293,7 @@ class PlanState:
 
     @property
     def array(self) -> str:
-        """The tasks that are left, as the --array option of a Slurm command takes them; empty where none is."""
+        """The unfinished tasks in the form of Slurm's option --array; empty where there is none."""
         left = sorted({number % self.note.shards for number in self.missing})
         spans: list[list[int]] = []
         for task in left:
@@ -308,31 +305,31 @@ class PlanState:
 
 
 def shard_states(folder: Path) -> list[PlanState]:
-    """How far each metric's plan in a folder of shards is."""
+    """Return the progress of each metric's plan in a folder of shards."""
     notes = {place: read_note(place) for place in plans(folder)}
     begun: dict[tuple[str, str], set[int]] = {}
     for place, note in notes.items():
-        for one in note.windows:
-            begun.setdefault((place.parent.name, one.table), set()).update(one.numbers)
-    found = []
+        for window in note.windows:
+            begun.setdefault((place.parent.name, window.table), set()).update(window.numbers)
+    states = []
     for place, note in notes.items():
         parts = part_notes(place).values()
         blocks = {block.number: block for part in parts for block in part.blocks}
         missing = [number for number in range(note.blocks) if number not in blocks]
         unbegun = [
-            one.model_copy(update={"numbers": sorted(left)})
-            for one in note.windows
-            if (left := set(range(one.of)) - begun[place.parent.name, one.table])
+            window.model_copy(update={"numbers": sorted(left)})
+            for window in note.windows
+            if (left := set(range(window.of)) - begun[place.parent.name, window.table])
         ]
-        rows, failed = sum(one.rows for one in blocks.values()), sum(one.failed for one in blocks.values())
+        rows, failed = sum(block.rows for block in blocks.values()), sum(block.failed for block in blocks.values())
         devices = sorted({part.device for part in parts})
-        found.append(PlanState(place, note, missing, unbegun, rows, failed, devices))
-    return found
+        states.append(PlanState(place, note, missing, unbegun, rows, failed, devices))
+    return states
 
 
 @dataclass(frozen=True)
 class Merged:
-    """What was put into the store for one metric. kept: rows that it had with other last digits, and that stayed."""
+    """Counts of one metric's rows that were merged. kept: rows that the store had with other last digits, and keeps."""
 
     metric: str
     rows: int
@@ -343,11 +340,11 @@ class Merged:
 
 
 def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
-    """Put all parts of a folder into a score store; what it has stays. Done again, it changes nothing.
+    """Add all parts of a folder to a score store, which keeps the scores that it has; repeating it changes nothing.
 
-    Raises `UserError`, and stores nothing, for a file that is no part or of another metric, a block that two parts have
-    with different scores, and a pair that two plans of a metric have so. Rows that are damaged are found when they are
-    read: what was read before them is stored.
+    Raises `UserError`, and stores nothing, for a file that is not a part or of another metric, and for a block of two
+    parts or a pair of two plans with different scores. Damaged rows raise it when they are read: rows before them are
+    stored.
     """
     by_metric: dict[str, list[Path]] = {}
     for place in plans(folder):
@@ -355,8 +352,8 @@ def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
     for places in by_metric.values():
         _check_overlaps(places)
     for places in by_metric.values():
-        numbers = {place: [one for note in read_note(place).windows for one in note.numbers] for place in places}
-        # Of a pair that stands in several windows, the first one's score is kept.
+        numbers = {place: [number for note in read_note(place).windows for number in note.numbers] for place in places}
+        # Of a pair in several windows, the first window's score is kept.
         places.sort(key=lambda place: min(numbers[place], default=0))
         note, counts, devices = read_note(places[0]), Counter[str](), set[str]()
         for rows in _batches(places, devices):
@@ -367,12 +364,12 @@ def merge_shards(folder: Path, store: ScoreStore) -> Iterator[Merged]:
 
 
 def _batches(places: Sequence[Path], devices: set[str]) -> Iterator[list[PartRow]]:
-    """The rows of a metric's parts, some at a time: the store takes many in one transaction faster than few in each."""
+    """Yield the rows of a metric's parts in large batches: one large transaction is faster than many small ones."""
     rows: list[PartRow] = []
     for place in places:
         for path, part in part_notes(place).items():
             devices.add(part.device)
-            rows += [row for _, own in read_part(path, part) for row in own]
+            rows += [row for _, block_rows in read_part(path, part) for row in block_rows]
             if len(rows) >= _BATCH:
                 yield rows
                 rows = []
@@ -391,11 +388,11 @@ def _merge_rows(place: Path, identity: Mapping[str, Any], rows: Sequence[PartRow
 
 
 def _check_overlaps(places: Sequence[Path]) -> None:
-    """Refuse parts of one metric that hold a pair twice with different scores, but for windows of one table.
+    """Refuse parts of one metric that hold a pair twice with different scores, except windows of one table.
 
-    Rows are read only where something is there twice.
+    Rows are read only where a block or a plan can have duplicates.
     """
-    jobs = {place: {one.table for one in read_note(place).windows} or {str(place)} for place in places}
+    jobs = {place: {window.table for window in read_note(place).windows} or {str(place)} for place in places}
     several = not set.intersection(*jobs.values())
     seen: dict[bytes, tuple[Path, PartRow]] = {}
     for place in places:
@@ -408,11 +405,11 @@ def _check_overlaps(places: Sequence[Path]) -> None:
                 continue
             for block, rows in read_part(path, part):
                 for row in rows if several or times[block.number] > 1 else ():
-                    other, found = seen.setdefault(row[0], (path, row))
+                    other, first_row = seen.setdefault(row[0], (path, row))
                     if other.parent != place and jobs[other.parent] & jobs[place]:
                         continue
-                    if found != row and Status.FAILED not in (found[2], row[2]):
+                    if first_row != row and Status.FAILED not in (first_row[2], row[2]):
                         raise UserError(
-                            f"{other} and {path} give one pair different scores ({found[1]} and {row[1]}), as two "
+                            f"{other} and {path} give one pair different scores ({first_row[1]} and {row[1]}), as two "
                             "models of device or two plans do: move one of the two folders or files away."
                         )

@@ -22,13 +22,13 @@ _NUMBERS = struct.Struct("<dqq")
 
 
 def pair_key(source: str, statement: str) -> bytes:
-    """16 bytes that stand for one (source, statement): a hash of the two texts' hashes, so no boundary is lost."""
+    """Return the key of a (source, statement): 16 bytes, a hash of the two texts' hashes."""
     inner = (blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in (source, statement))
     return blake2b(b"".join(inner), digest_size=16).digest()
 
 
 def row_checksum(metric: str, pair: Any, score: Any, status: Any, tokens: Any, cut: Any) -> int | None:
-    """The checksum of a stored score, as its columns came out of the file; None for what no metric can have answered.
+    """Return the checksum of a stored row; None for a row that no metric can have answered.
 
     metric: hash of the identity that the score belongs to.
     """
@@ -45,7 +45,7 @@ def row_checksum(metric: str, pair: Any, score: Any, status: Any, tokens: Any, c
 
 
 def _with_checksums(connection: sqlite3.Connection) -> None:
-    """Schema 1: every row has a checksum. A row that no metric can have answered gets none: it is damaged."""
+    """Schema 1: every row has a checksum, except a damaged one (an answer that no metric can give)."""
     connection.execute(
         "CREATE TABLE IF NOT EXISTS metrics (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, identity TEXT NOT NULL)"
     )
@@ -66,10 +66,10 @@ def _with_checksums(connection: sqlite3.Connection) -> None:
 
 
 class ScoreStore(Database):
-    """Scores on disk. Every `put` is one transaction: after a kill, a block is there whole or not at all.
+    """Scores on disk. Every `put` is one transaction: after a kill, the store has a whole block or none of it.
 
-    Several runs may share the file. A metric's scores are found only under the identity that made them, and only while
-    they match the checksum that was written with them.
+    Several runs may share the file. A metric's scores are found only under the identity that they were computed with,
+    and only while they match the checksum that was written with them.
     """
 
     kind = "Score store"
@@ -83,7 +83,7 @@ class ScoreStore(Database):
 
     @classmethod
     def sound_rows(cls, connection: sqlite3.Connection) -> Iterator[tuple[int, bytes, int]]:
-        """(metric, pair, checksum) of each row that matches its checksum."""
+        """Yield (metric, pair, checksum) of each row that matches its checksum."""
         keys = dict(connection.execute("SELECT id, key FROM metrics WHERE typeof(id) = 'integer'"))
         rows = connection.execute(f"SELECT metric, pair, {_ANSWER}, checksum FROM scores")
         for metric, pair, *row, known in rows:
@@ -91,7 +91,7 @@ class ScoreStore(Database):
                 yield metric, pair, known
 
     def find(self, identity: Mapping[str, Any], pairs: Sequence[bytes]) -> dict[bytes, PairScore]:
-        """The stored answers for these pair keys; pairs that were never scored are left out.
+        """Return the stored answers for these pair keys; pairs that were never scored are left out.
 
         A row that does not match its checksum is left out too, so that it is scored again; a warning counts them.
         """
@@ -107,19 +107,19 @@ class ScoreStore(Database):
                 "WHERE metric = (SELECT id FROM metrics WHERE key = ?)",
                 (key,),
             )
-            found, stored = {}, 0
+            answer_by_key, stored = {}, 0
             for pair, *answer, known in rows:  # one at a time: a list of all would be most of the memory
                 stored += 1
                 if known is not None and row_checksum(key, pair, *answer) == known:
                     score, status, tokens, cut = answer
-                    found[pair] = PairScore(score, Status(status), tokens, cut)
-        if damaged := stored - len(found):
+                    answer_by_key[pair] = PairScore(score, Status(status), tokens, cut)
+        if damaged := stored - len(answer_by_key):
             _log.warning(
                 "Score store %s: %s of %s stored scores of %s are damaged (they do not match their checksums), and are "
                 "scored again.",
                 *(self.path, f"{damaged:,}", f"{stored:,}", identity.get("name", "a metric")),
             )
-        return found
+        return answer_by_key
 
     def put(self, identity: Mapping[str, Any], answers: Iterable[tuple[bytes, PairScore]]) -> None:
         """Store a block of answers, all or none. Failed pairs are not kept, so that the next run tries them again."""
@@ -134,7 +134,7 @@ class ScoreStore(Database):
             connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def add(self, identity: Mapping[str, Any], rows: Iterable[tuple[Any, ...]]) -> int:
-        """Add rows (pair, score, status, tokens, cut) that are not here yet; how many those are.
+        """Add the rows (pair, score, status, tokens, cut) that the store lacks, and return their number.
 
         Raises `ValueError`, and adds nothing, for a row that no metric can have answered.
         """
@@ -148,7 +148,7 @@ class ScoreStore(Database):
             return connection.executemany(query, checked).rowcount
 
     def changed(self) -> bool:
-        """Whether another run has written to the file since this was last asked, or since the first `find`."""
+        """Return whether another run has written to the file since the last call, or since the first `find`."""
         with self._sentences():
             before, self._version = self._version, int(self._ask("PRAGMA data_version"))
         return before != self._version
@@ -164,6 +164,6 @@ class ScoreStore(Database):
 
 
 def _metric(connection: sqlite3.Connection, key: str, identity: str) -> int:
-    """The number that stands for an identity in this file."""
+    """Return the number of an identity in this file, which is added if need be."""
     connection.execute("INSERT OR IGNORE INTO metrics (key, identity) VALUES (?, ?)", (key, identity))
     return int(connection.execute("SELECT id FROM metrics WHERE key = ?", (key,)).fetchone()[0])

@@ -11,7 +11,7 @@ from metaeval.reading import read_object
 from metaeval.runs.dry_run import duration, plan, told
 from metaeval.runs.metrics import load_metric
 from metaeval.scoring import pace
-from metaeval.scoring.executors.contract import Context, Done, Task
+from metaeval.scoring.executors.contract import BlockTask, Context, ScoredBlock
 from metaeval.scoring.pace import ScoringPace
 
 
@@ -115,11 +115,11 @@ def test_the_time_of_a_job_is_known_where_some_of_its_metric_was_scored(tmp_path
 def test_what_is_measured_behind_the_first_blocks_is_kept_unless_it_rests_on_less(monkeypatch):
     clock = iter(range(0, 10_000, 100))
     metric = load_metric("overlap", None)
-    tasks = [Task(number, (), [("s" * 30, "t" * 10)] * 4, (0,)) for number in range(5)]  # 40 tokens each
+    tasks = [BlockTask(number, (), [("s" * 30, "t" * 10)] * 4, (0,)) for number in range(5)]  # 40 tokens each
 
     def measured(step, workers=1, devices=1, count=5):
         monkeypatch.setattr(pace.time, "monotonic", lambda: next(clock) * step / 100)
-        execute = pace.timed(lambda _, given: (Done(task, ()) for task in given), [metric], workers, devices)
+        execute = pace.timed(lambda _, given: (ScoredBlock(task, ()) for task in given), [metric], workers, devices)
         assert len(list(execute(Context((), ()), tasks[:count]))) == count
         found = pace.known_pace(metric)
         return found and found[:2]
@@ -135,8 +135,8 @@ def test_the_pace_of_a_pass_is_that_of_the_metrics_it_scored(monkeypatch):
     clock = iter(range(10))
     monkeypatch.setattr(pace.time, "monotonic", lambda: next(clock))
     metrics = [load_metric(name, None) for name in ("rouge", "overlap")]
-    tasks = [Task(number, (), [("s" * 30, "t" * 10)] * 4, (1,)) for number in range(3)]
-    list(pace.timed(lambda _, given: (Done(task, ()) for task in given), metrics)(Context((), ()), tasks))
+    tasks = [BlockTask(number, (), [("s" * 30, "t" * 10)] * 4, (1,)) for number in range(3)]
+    list(pace.timed(lambda _, given: (ScoredBlock(task, ()) for task in given), metrics)(Context((), ()), tasks))
     rouge, overlap = map(pace.known_pace, metrics)
     assert rouge is None
     assert overlap[:2] == (2 * 40, 2.0)

@@ -21,7 +21,7 @@ from metaeval.config import RunConfig  # noqa: E402
 from metaeval.runs import sharding  # noqa: E402
 from metaeval.scoring import shards  # noqa: E402
 from metaeval.scoring.executors import notice  # noqa: E402
-from metaeval.scoring.executors.contract import Task  # noqa: E402
+from metaeval.scoring.executors.contract import BlockTask  # noqa: E402
 from tests.scoring.executors.job import begun, write_corpus  # noqa: E402
 
 TOYS = Path(__file__).parents[1] / "scoring" / "executors" / "toys.py"
@@ -192,7 +192,7 @@ def test_a_task_without_the_time_for_a_block_stops_at_once(monkeypatch):
         """A block that takes so long, and one that gets the signal and would take minutes."""
         with notice.noticed() as end:
             end.keep = lambda: kept.append(done.copy())
-            for task in end.until([Task(number, (), (), (0,)) for number in range(3)]):
+            for task in end.until([BlockTask(number, (), (), (0,)) for number in range(3)]):
                 if task.block:
                     os.kill(os.getpid(), signal.SIGTERM)
                     time.sleep(300)
@@ -272,7 +272,7 @@ def test_parts_of_something_else_and_broken_ones_are_refused(refused, score):
     assert refused(*merge) == f"{part} belongs to another metric or plan than its folder: move it out."
     for broken in (whole[:-20], b"", b"{}", whole[:200] + b"\0" + whole[201:]):
         part.write_bytes(broken)
-        assert refused(*merge).startswith(f"{part} is damaged, or none of ours: delete it")
+        assert refused(*merge).startswith(f"{part} is damaged, or not a shard's file: delete it")
     part.write_bytes(whole)
     changed(part, pair=lambda key: bytes(16))
     assert refused(*merge).startswith(f"{part} is damaged")

@@ -118,13 +118,13 @@ def test_the_page_is_made_from_it():
     assert page == which_metric.page(KEPT), "type: python -m benchmarks.which_metric > docs/which-metric.md"
 
 
-def test_the_page_says_where_nobody_is_told_apart_and_who_is_best():
+def test_the_page_says_where_no_metrics_differ_and_which_is_best():
     result = load_result(KEPT / "mini-all-chunk" / "classification.json.gz")
     purpose = which_metric.PURPOSES[0]
     names = [row.metric for row in result.rows if row.kind == "metric"]
 
     def said(*apart):
-        """What is said where these pairs, and no others, are told apart."""
+        """The sentence where these pairs of metrics, and no others, are significantly different."""
         pairs = [
             Comparison(measure="ps_ns", one=one, other=other, rows=9, difference=0.1, p=0.001, holm=0.001)
             for one, other in apart
@@ -134,6 +134,6 @@ def test_the_page_says_where_nobody_is_told_apart_and_who_is_best():
 
     best = max(names, key=lambda name: next(row for row in result.rows if row.metric == name).values["ps_ns"].value)
     others = [name for name in names if name != best]
-    assert f"**nobody is told apart**: the highest value, that of {best}" in said()
+    assert f"**no metrics are significantly different**: the highest value, that of {best}" in said()
     assert f"{best} is best (" in said(*((best, other) for other in others))
-    assert f"{others[-1]} is not told apart from it" in said(*((best, other) for other in others[:-1]))
+    assert f"{others[-1]} is not significantly different from it" in said(*((best, other) for other in others[:-1]))

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.corpus.units import UnitRow, read_aggregation
+from metaeval.scoring.aggregation import aggregate, best_members
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.scoring.engine import aggregate, best_members
 
 SPOILING = (Status.FAILED, Status.ABSENT, Status.TOO_LONG, Status.UNPARSED, Status.NOT_FINITE)
 HARMLESS = (Status.EMPTY, Status.NOTHING_TO_SCORE)

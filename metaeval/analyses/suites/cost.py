@@ -19,7 +19,7 @@ from metaeval.runs.prepared_run import prepare
 from metaeval.runs.run import metric_looks
 from metaeval.scoring.contract import Combination, Metric
 from metaeval.scoring.engine import score_pairs
-from metaeval.scoring.plan import Texts
+from metaeval.scoring.plan import TextPair
 from protocols.contract import Protocol
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def measure(config: RunConfig, clock: Clock = time.process_time) -> Iterator[Cos
             yield _measured(name, metrics.fresh(name), texts, clock)
 
 
-def sample(texts: Sequence[Texts], seed: int) -> list[Texts]:
+def sample(texts: Sequence[TextPair], seed: int) -> list[TextPair]:
     """Return at most `SAMPLE` of the unique pairs, the same for every metric and every order of the texts."""
     unique = sorted(set(texts))
     return unique if len(unique) <= SAMPLE else random.Random(seed).sample(unique, SAMPLE)
@@ -112,7 +112,7 @@ def cost_figures(
     return drawn
 
 
-def _measured(name: str, metric: Metric, texts: Sequence[Texts], clock: Clock) -> Cost:
+def _measured(name: str, metric: Metric, texts: Sequence[TextPair], clock: Clock) -> Cost:
     if isinstance(metric, Combination):
         return Cost(name, len(texts), None, None, "made of other metrics: it costs what its members cost")
     with plug_in(name):

@@ -18,8 +18,9 @@ from metaeval.report.result import Ledger
 from metaeval.runs.columns import ledger_of, signed_as
 from metaeval.runs.cutoffs import SOFT, Cutoff, judge_of
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress, executed, plug_in
+from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import PairScore
-from metaeval.scoring.engine import aggregate, score_pairs
+from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.store import ScoreStore
 

@@ -1,4 +1,4 @@
-"""Batches of near-equal length: what is padded costs as much as what is read."""
+"""Batches of near-equal length: a padding token costs as much as a token of a text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def length_batches(lengths: Sequence[int], budget: int, waste: float = WASTE) ->
 
 
 def least_waste(device: str) -> float:
-    """The share of a batch that may be padding on a device: a GPU wants fewer batches."""
+    """Return the share of a batch that may be padding; larger on a GPU, which is faster with fewer batches."""
     return WASTE if device == "cpu" else 4 * WASTE
 
 
@@ -59,22 +59,22 @@ def run_batches(
     device: str,
     waste: float | None = None,
 ) -> list[Answer]:
-    """Pass all items through `forward`, batch by batch, side by side on the CPU's cores; answers in order.
+    """Pass all items through `forward` in batches, in parallel on the CPU's cores, and return the answers in order.
 
-    Within a batch items come longest first; items of one length in the order given. waste: as in `length_batches`; by
+    Within a batch items come longest first; items of one length keep their order. waste: as in `length_batches`; by
     default the device's.
     """
     lengths = [length(item) for item in items]
     batches = list(length_batches(lengths, budget, least_waste(device) if waste is None else waste))
     answers = side_by_side([[items[number] for number in batch] for batch in batches], forward, device)
-    found = dict(chain.from_iterable(zip(*both, strict=True) for both in zip(batches, answers, strict=True)))
-    return [found[number] for number in range(len(items))]
+    by_number = dict(zip(chain.from_iterable(batches), chain.from_iterable(answers), strict=True))
+    return [by_number[number] for number in range(len(items))]
 
 
 def side_by_side(
     batches: Iterable[list[Item]], forward: Callable[[list[Item]], Sequence[Answer]], device: str
 ) -> list[Sequence[Answer]]:
-    """Pass batches through `forward`, in torch's inference mode, side by side on the CPU's cores; answers in order."""
+    """Pass batches through `forward` in torch's inference mode, in parallel on the CPU's cores; answers in order."""
     import torch
 
     passed = in_halves(torch.inference_mode()(forward))
@@ -83,12 +83,12 @@ def side_by_side(
 
 
 def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[list[Item]], Sequence[Answer]]:
-    """`forward`, which passes a batch that the device's memory does not hold in two halves, as often as need be.
+    """Wrap `forward` so that a batch that does not fit into the device's memory is halved until it does.
 
-    A half gives other last digits than the whole, as any other batch does, so a warning says it. The next batch is
-    passed whole again: what a score is may depend on its own batch, but not on those before it.
+    A half gives other last digits than the whole, as any other batch does, so there is a warning. The next batch is
+    passed whole again: a score may depend on its own batch, but not on earlier ones.
 
-    Raises `UserError` where one item alone is too much.
+    Raises `UserError` where a single item does not fit.
     """
     import torch
 
@@ -111,7 +111,7 @@ def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[li
 
 @cache
 def _say_halved() -> None:
-    """Once is enough: where memory is short, many batches do not fit."""
+    """Warn once a process: where memory is short, many batches do not fit."""
     _log.warning(
         "A batch did not fit into the device's memory and was passed in two halves, as any other will be: such scores "
         "can differ in the last digits from a larger device's. A smaller batch_tokens (option of the metric) avoids it."
@@ -119,7 +119,7 @@ def _say_halved() -> None:
 
 
 def pad(rows: Sequence[Sequence[int]], value: int, device: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids padded on the right with `value`, and the attention mask; both (rows, longest), int64."""
+    """Return token ids padded on the right with `value`, and the attention mask; both (rows, longest), int64."""
     import torch
 
     longest = max(map(len, rows))
@@ -129,7 +129,7 @@ def pad(rows: Sequence[Sequence[int]], value: int, device: str) -> tuple[torch.T
 
 
 def workers(device: str) -> int:
-    """The number of batches that run in parallel: the cores that this process may use, or one on an accelerator."""
+    """Return the number of batches that run in parallel: the cores that this process may use; 1 on an accelerator."""
     if device != "cpu":
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -137,11 +137,10 @@ def workers(device: str) -> int:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let each torch operation use one thread, and give the setting back afterwards.
+    """Let each torch operation use one thread, and restore the setting afterwards.
 
-    Batches run side by side instead. Threads inside an operation wait for each other at every step, which on a busy
-    machine takes longer than one thread alone; whole batches side by side lose nothing. Nor can the number of cores
-    then change a score.
+    Batches run in parallel instead: threads inside an operation wait for each other at every step, which takes longer
+    on a busy machine. The number of cores cannot change a score then.
     """
     import torch
 

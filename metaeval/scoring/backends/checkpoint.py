@@ -1,6 +1,6 @@
-"""Checkpoints: found in a folder or the hub's cache, fetched if need be, and known by the bytes they hold.
+"""Checkpoints: find them in a folder or the hub's cache, download them if need be, and identify them by their bytes.
 
-A small published file that stands alone at its origin is fetched once into the cache, and known by its SHA-256.
+A single published file is downloaded into the cache once, and identified by its SHA-256.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _log = logging.getLogger("metaeval")
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A published model: hub id and revision, and what is to be downloaded (size and licence, in words).
+    """A published model: hub id and revision; download: size and licence, in words.
 
     files: names of the files to read; empty for the whole transformers folder (configuration, tokenizer, and one
     copy of the weights, safetensors before pickle). also: patterns of more files that are read where they exist.
@@ -45,7 +45,7 @@ class Checkpoint:
     also: tuple[str, ...] = ()
 
     def at(self, hub_id: str | None, revision: str | None) -> Checkpoint:
-        """The same with another hub id or revision, where one is given."""
+        """Return the checkpoint with another hub id or revision; None keeps it."""
         if hub_id in (None, self.hub_id):
             return replace(self, revision=revision or self.revision)
         return Checkpoint(
@@ -62,7 +62,7 @@ class ModelFolder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """`sha256:` and 16 digits over the names and bytes of all files: the same wherever the files came from."""
+        """`sha256:` and 16 digits of the hash over the names and bytes of all files."""
         return f"sha256:{sha256_json({name: _sha256(self.folder / name) for name in self.files})[:16]}"
 
     @property
@@ -77,18 +77,17 @@ class ModelFolder:
 
 
 def find_model(checkpoint: Checkpoint, folder: Path | None = None, fetch: bool = True) -> ModelFolder:
-    """The checkpoint in `folder`, else in the hub's cache, else (with `fetch`) downloaded.
+    """Find the checkpoint in `folder`, else in the hub's cache, else (with `fetch`) download it.
 
     Raises `UserError` when files are missing, the hub does not know the id or cannot be reached.
     """
     if folder is not None:
         if not folder.is_dir():
             raise UserError(
-                f"There is no folder {folder}: put the files of {checkpoint.hub_id} there, or leave 'folder' out."
+                f"Folder {folder} does not exist: put the files of {checkpoint.hub_id} there, or leave 'folder' out."
             )
         return _complete(checkpoint, folder)
-    cached = _cached(checkpoint)
-    if cached is not None:
+    if (cached := _cached(checkpoint)) is not None:
         return cached
     if not fetch:
         raise UserError(f"{checkpoint.hub_id} ({checkpoint.download}) is not on this machine.")
@@ -122,15 +121,15 @@ def _unmet(folder: Path, files: tuple[str, ...]) -> list[str]:
             named = read_object(folder / name).get("weight_map")
             if not isinstance(named, dict):
                 raise UserError(f"{folder / name} names no shards: fetch the whole model again.")
-            # A shard is a file of this folder, one of those that are hashed: a path to elsewhere is none.
+            # A shard must be one of this folder's hashed files, not a path to another folder.
             missing += sorted({str(shard) for shard in named.values()} - set(files))
     return missing
 
 
 def _choose(names: list[str], also: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The files of a transformers folder that are read: top level only, one format of weights, and those of `also`.
+    """Choose the files of a transformers folder that are read: top level, one format of weights, and those of `also`.
 
-    A name that leads out of the folder, which a hub could list, is none of them.
+    Names that lead out of the folder, which a hub could list, are left out.
     """
     names = [name for name in names if name[:1] != "/" and not {"..", ""} & {*re.split(r"[/\\]", name)}]
     here = [name for name in names if "/" not in name and not _OTHER_FRAMEWORKS.search(name)]
@@ -150,14 +149,14 @@ def _cached(checkpoint: Checkpoint) -> ModelFolder | None:
     # Not snapshot_download(local_files_only=True): it refuses a snapshot that lacks files which nothing here reads.
     name = (checkpoint.files or ("config.json",))[0]
     try:
-        found = try_to_load_from_cache(checkpoint.hub_id, name, revision=checkpoint.revision)
+        config_path = try_to_load_from_cache(checkpoint.hub_id, name, revision=checkpoint.revision)
     except HFValidationError as error:
         raise UserError(
             f"{checkpoint.hub_id!r} is not a model id: give one as on the hub, ORGANISATION/NAME."
         ) from error
-    if not isinstance(found, str):
+    if not isinstance(config_path, str):
         return None
-    folder = Path(found.removesuffix(name))
+    folder = Path(config_path.removesuffix(name))
     try:
         return _complete(checkpoint, folder)
     except UserError:
@@ -193,12 +192,12 @@ def _download(checkpoint: Checkpoint) -> ModelFolder:
             "metric's option 'folder'."
         ) from error
     except (ValueError, TypeError, KeyError) as error:
-        raise UserError(f"What the hub answered about {name} cannot be used ({shown(str(error), 120)}).") from error
+        raise UserError(f"The hub's answer about {name} cannot be used ({shown(str(error), 120)}).") from error
     return _complete(checkpoint, Path(folder))
 
 
 def forget_hashes() -> None:
-    """Forget the hashes of weights that are remembered: each is computed anew when it is next asked for."""
+    """Delete the stored hashes of weights: each is recomputed when it is next needed."""
     _hashes_path().unlink(missing_ok=True)
 
 
@@ -207,10 +206,10 @@ def _hashes_path() -> Path:
 
 
 def _sha256(path: Path) -> str:
-    """SHA-256 of a file. That of weights (45 GB take minutes) is remembered with what changes when the file does.
+    """Return the SHA-256 of a file; that of weights (45 GB take minutes) is stored, with marks of the file's state.
 
-    Size and time of change are not enough: a copying tool can set both. The inode's own time cannot be set, but is
-    coarse or missing on some file systems; so a part of the content is compared as well.
+    Size and time of change are not enough: a copying tool can set both. The inode's time cannot be set, but is coarse
+    or missing on some file systems, so a part of the content is compared as well.
     """
     real = path.resolve()
     if not path.name.endswith(_WEIGHTS):
@@ -223,14 +222,14 @@ def _sha256(path: Path) -> str:
         if remembered["seen"] == seen and _SHA256.fullmatch(remembered["sha256"]):
             return str(remembered["sha256"])
     except (UserError, KeyError, TypeError, AttributeError):
-        pass  # nothing is remembered, or an earlier version wrote it
-    found = sha256_file(real)
-    remember(_hashes_path(), {str(real): {"seen": seen, "sha256": found}})
-    return found
+        pass  # no hash is stored, or an earlier version wrote it
+    sha256 = sha256_file(real)
+    remember(_hashes_path(), {str(real): {"seen": seen, "sha256": sha256}})
+    return sha256
 
 
 def _sample(path: Path, size: int) -> str:
-    """A hash of the first, the middle and the last 64 KiB of a file."""
+    """Hash the first, the middle and the last 64 KiB of a file."""
     digest, part = hashlib.sha256(), 1 << 16
     with path.open("rb") as file:
         for start in (0, size // 2 - part // 2, size - part):
@@ -240,20 +239,20 @@ def _sample(path: Path, size: int) -> str:
 
 
 def remember(path: Path, more: Mapping[str, Any]) -> None:
-    """Add to the notes in a file of the cache; where that cannot be, they are made again the next time."""
+    """Add notes to a file of the cache; if it cannot be written, they are recomputed the next time."""
     try:
         known = read_object(path)
     except UserError:
         known = {}
-    kept = {name: one for name, one in known.items() if isinstance(one, dict)}
+    kept = {name: note for name, note in known.items() if isinstance(note, dict)}
     with suppress(UserError):
         write_text(path, json.dumps({**kept, **more}, indent=1, sort_keys=True), update=True)
 
 
 def fetch_file(url: str, sha256: str, size: int, by_hand: str) -> Path:
-    """The file at `url`, with the bytes that `sha256` (64 hex digits) and `size` say: from the cache, else its origin.
+    """Return the file at `url`, of this `sha256` (64 hex digits) and `size` (bytes), from the cache or its origin.
 
-    `by_hand` ends the sentence of an error by saying what else can be done.
+    by_hand: the advice at the end of an error.
 
     Raises `UserError` when the origin cannot be reached or sends other bytes.
     """

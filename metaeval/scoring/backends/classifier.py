@@ -1,6 +1,6 @@
 """A classifier over (first, second) text pairs: joined ids, batches of near-equal length, logits in fp32.
 
-The last encoder layer of a BERT-like classifier is computed for the first token alone: nothing reads the others.
+The last encoder layer of a BERT-like classifier is computed for the first token alone, which the classifier reads.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from metaeval.scoring.backends.batches import pad, run_batches
 from metaeval.scoring.backends.tokens import PairIds
+from metaeval.scoring.contract import PairScore, Status
 
 if TYPE_CHECKING:
     import torch
@@ -22,12 +23,12 @@ _LAYERS = frozenset({"BertLayer", "RobertaLayer", "XLMRobertaLayer", "CamembertL
 
 
 def first_token_only(model: Model) -> Model:
-    """Let the last layer give one row a text, that of its first token: all that a sequence classifier's head reads.
+    """Let the last layer compute only the first token of each text, which a sequence classifier's head reads.
 
-    With one query no token needs a key or a value of its own: the query is taken through the keys' weights once, and
-    the mean state through the values' (the keys' bias moves all scores alike, and falls out of the softmax). The same
-    function to some 1e-6, for next to nothing: one layer in 24, 12 or 6 is saved. A model of another architecture is
-    left as it is. The model is changed in place and returned.
+    With one query no token needs its own key or value: the query is multiplied with the keys' weights once, and the
+    mean state with the values' (the keys' bias is the same in all scores, and cancels in the softmax). The function is
+    the same to some 1e-6, and one layer in 24, 12 or 6 is saved. A model of another architecture is not changed. The
+    model is changed in place and returned.
     """
     import torch
 
@@ -49,8 +50,8 @@ def first_token_only(model: Model) -> Model:
         ) -> tuple[torch.Tensor, None]:
             first = states[:, :1]
             query = self.query(first).view(len(states), self.heads, -1)
-            asked = torch.einsum("thd,hdw->thw", query * query.shape[-1] ** -0.5, self.keys)
-            scores = asked @ states.mT  # (texts, heads, tokens)
+            queries = torch.einsum("thd,hdw->thw", query * query.shape[-1] ** -0.5, self.keys)
+            scores = queries @ states.mT  # (texts, heads, tokens)
             if attention_mask is not None:
                 mask = attention_mask[:, 0, :1]
                 scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
@@ -67,7 +68,7 @@ def first_token_only(model: Model) -> Model:
 
 
 class Encoder(Protocol):
-    """Makes model inputs of pairs, in order: `tokens.PairTokens`, or a metric's own template."""
+    """Makes model inputs from pairs: `tokens.PairTokens`, or a metric's own template."""
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
         """One input per pair."""
@@ -84,8 +85,8 @@ class LogitTable(NamedTuple):
 class PairClassifier:
     """A sequence-classification model over pairs; a pair's logits do not depend on its batch beyond 1e-6.
 
-    model: a transformers model whose output has `logits`, read off the first token, settled on `device`. tokens: how
-    pairs become ids. batch_tokens: tokens of a batch, padding included. Each distinct pair of a call passes the model
+    model: a transformers model whose output has `logits`, read off the first token, settled on `device`. tokens: turns
+    pairs into ids. batch_tokens: tokens of a batch, padding included. Each distinct pair of a call passes the model
     once.
     """
 
@@ -101,22 +102,34 @@ class PairClassifier:
         """Classify pairs, in order, as one table."""
         import torch
 
-        asked = list(zip(firsts, seconds, strict=True))
-        places = {pair: place for place, pair in enumerate(dict.fromkeys(asked))}
+        pairs = list(zip(firsts, seconds, strict=True))
+        places = {pair: place for place, pair in enumerate(dict.fromkeys(pairs))}
         if not places:
             return LogitTable(torch.empty(0, 0), [], [])
-        inputs = self.tokens.encode([one for one, _ in places], [other for _, other in places])
-        budget, device = self._batch_tokens, self._device
-        rows = run_batches(inputs, lambda pair: len(pair.ids), self._forward, budget, device)
-        order = [places[pair] for pair in asked]
-        return LogitTable(
-            torch.stack(rows)[order], [inputs[place].tokens for place in order], [inputs[place].cut for place in order]
-        )
+        inputs = self.tokens.encode([first for first, _ in places], [second for _, second in places])
+        rows = run_batches(inputs, lambda pair: len(pair.ids), self._forward, self._batch_tokens, self._device)
+        order = [places[pair] for pair in pairs]
+        encoded = [inputs[place] for place in order]
+        return LogitTable(torch.stack(rows)[order], [pair.tokens for pair in encoded], [pair.cut for pair in encoded])
 
     def _forward(self, pairs: list[PairIds]) -> Sequence[torch.Tensor]:
         ids, mask = pad([pair.ids for pair in pairs], self._pad, self._device)
-        given = {"input_ids": ids, "attention_mask": mask}
+        inputs = {"input_ids": ids, "attention_mask": mask}
         if self._segments:  # ALBERT's tokenizer leaves them out unless asked, and its scores are wrong without
-            given["token_type_ids"], _ = pad([pair.segments for pair in pairs], 0, self._device)
-        logits: torch.Tensor = self._model(**given).logits
+            inputs["token_type_ids"], _ = pad([pair.segments for pair in pairs], 0, self._device)
+        logits: torch.Tensor = self._model(**inputs).logits
         return logits.float().cpu().unbind()
+
+
+def table_of_worded(classifier: PairClassifier, sources: Sequence[str], statements: Sequence[str]) -> LogitTable:
+    """Classify the pairs whose statement has words, in order, as one table."""
+    pairs = [(source, text) for source, text in zip(sources, statements, strict=True) if text.strip()]
+    return classifier.table([source for source, _ in pairs], [text for _, text in pairs])
+
+
+def answers_of(statements: Sequence[str], scores: Sequence[float], table: LogitTable) -> list[PairScore]:
+    """Return an answer for each statement: its score in the table of `table_of_worded`, or EMPTY without words."""
+    answers = (
+        PairScore(score, Status.OK, *counts) for score, *counts in zip(scores, table.tokens, table.cut, strict=True)
+    )
+    return [next(answers) if text.strip() else PairScore(None, Status.EMPTY) for text in statements]

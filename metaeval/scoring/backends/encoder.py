@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     import torch
 
 Keep = Callable[["torch.Tensor"], "torch.Tensor"]
-"""What is kept of a text's last hidden states, (kept tokens, dimensions) fp32."""
+"""Maps a text's last hidden states, (tokens, dimensions), to those that are kept, (kept tokens, dimensions) fp32."""
 
 KEPT_BYTES = 1_250_000_000
-"""What encoded statements may hold of memory: 305,000 tokens of 1,024 dimensions."""
+"""Most memory of encoded statements: 305,000 tokens of 1,024 dimensions."""
 
-_SLICE = 256  # statements encoded before the memory they take is looked at again
+_SLICE = 256  # statements that are encoded between two checks of their memory
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """One text: last hidden states or what is kept of them, its ids, its tokens before the cut, and how many were cut.
+    """A text's last hidden states, ids, tokens before the cut, and how many of these were cut.
 
-    states: (kept tokens, dimensions) fp32; special tokens are included, here and in the counts.
+    states: (kept tokens, dimensions) fp32, see `Keep`; special tokens are included, here and in the counts.
     """
 
     states: torch.Tensor
@@ -34,13 +34,13 @@ class EncodedText:
     cut: int
 
 
-def words_of(one: EncodedText, other: EncodedText) -> tuple[bool, int, int]:
-    """Whether one of two texts has no words, no token but its two special ones; tokens and cut of both."""
-    return min(one.tokens, other.tokens) <= 2, one.tokens + other.tokens, one.cut + other.cut
+def words_of(first: EncodedText, second: EncodedText) -> tuple[bool, int, int]:
+    """Return whether one of two texts has only its two special tokens; the tokens and the cut tokens of both."""
+    return min(first.tokens, second.tokens) <= 2, first.tokens + second.tokens, first.cut + second.cut
 
 
 class TextEncoder:
-    """A model and its tokenizer, for texts encoded one by one or many at a time with the same result to 1e-6.
+    """A model and its tokenizer; a text's states do not depend on its batch beyond 1e-6.
 
     model: a transformers encoder in eval mode. tokenizer: a `tokenizers.Tokenizer` without truncation and padding.
     max_tokens: the input limit, special tokens included; a longer text loses its end. batch_tokens: texts times
@@ -58,27 +58,29 @@ class TextEncoder:
         self._padding = padding
 
     def encode(self, texts: Sequence[str], keep: Keep | None = None) -> list[EncodedText]:
-        """Encode texts, in order; `keep` says what stays in memory of each, before the next batch is run."""
+        """Encode texts, in order; `keep` reduces each text's states before the next batch is run."""
 
         def forward(ids: list[list[int]]) -> list[torch.Tensor]:
             return self._forward(ids, keep)
 
         ids, cuts = self.tokenise(texts)
         kept = run_batches(ids, len, forward, self._batch_tokens, self._device)
-        return [EncodedText(states, own, len(own) + cut, cut) for states, own, cut in zip(kept, ids, cuts, strict=True)]
+        return [
+            EncodedText(states, text_ids, len(text_ids) + cut, cut)
+            for states, text_ids, cut in zip(kept, ids, cuts, strict=True)
+        ]
 
     def tokenise(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
-        """Each text's ids as the model reads them, and how many of its tokens were cut."""
+        """Return each text's ids as the model reads them, and how many of its tokens were cut."""
         whole = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
         # The closing special token stays when the end is cut.
         kept = [ids if len(ids) <= self._max_tokens else [*ids[: self._max_tokens - 1], ids[-1]] for ids in whole]
         return kept, [len(ids) - len(part) for ids, part in zip(whole, kept, strict=True)]
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Where in the text each of its ids stands, as characters; an empty place for special tokens."""
-        places = self._tokenizer.encode(text).offsets
-        kept: list[tuple[int, int]] = places
-        return kept if len(kept) <= self._max_tokens else [*kept[: self._max_tokens - 1], kept[-1]]
+        """Return start and end of each id's token in the text, in characters; special tokens are empty."""
+        places: list[tuple[int, int]] = self._tokenizer.encode(text).offsets
+        return places if len(places) <= self._max_tokens else [*places[: self._max_tokens - 1], places[-1]]
 
     def _forward(self, ids: list[list[int]], keep: Keep | None) -> list[torch.Tensor]:
         padded, mask = pad(ids, self._padding, self._device)
@@ -88,11 +90,10 @@ class TextEncoder:
 
 
 class JobTexts:
-    """A job's texts, each encoded once: a block's sources while it lasts, statements for the whole job.
+    """A job's encoded texts: sources are kept for a block, statements for the whole job.
 
-    Statements are kept up to `budget` bytes, the first given first; those beyond it are encoded again in each block
-    that asks for them. `held` is what is kept now. Which texts are encoded together depends on the job alone, so that
-    a run that was interrupted goes on with the same numbers.
+    The first statements are kept, up to `budget` bytes; the others are encoded again in each block that reads them.
+    `held`: bytes that are kept now. Batches depend on the job alone, so that a resumed run has the same numbers.
     """
 
     def __init__(self, encoder: TextEncoder, keep: Keep, budget: int = KEPT_BYTES) -> None:
@@ -116,7 +117,7 @@ class JobTexts:
                 self.held += size
 
     def read(self, texts: Iterable[str]) -> dict[str, EncodedText]:
-        """Each distinct text, encoded."""
+        """Return each distinct text, encoded."""
         wanted = dict.fromkeys(texts)
         new = [text for text in wanted if text not in self._kept]
         fresh = dict(zip(new, self.encoder.encode(new, self._keep), strict=True))
@@ -126,17 +127,17 @@ class JobTexts:
 def match_pairs(
     pairs: Sequence[tuple[str, str]], texts: Mapping[str, EncodedText], weigh: Callable[[EncodedText], torch.Tensor]
 ) -> list[tuple[float, float]]:
-    """(precision, recall) of each (source, statement); one matrix product for all statements of a source.
+    """Return (precision, recall) of each (source, statement); all statements of a source share a matrix product.
 
-    texts: unit vectors, one for each token. weigh: a text's token weights, (tokens,) fp64; their sum is free, and all
-    0 gives NaN. A token without weight takes no part in the mean, and may still be another token's best match.
+    texts: unit vectors, one for each token. weigh: a text's token weights, (tokens,) fp64, of any sum; NaN if all are
+    0. A token of weight 0 does not count in the mean, and may still be another token's best match.
     """
     import torch
 
     by_source: dict[str, list[int]] = {}
     for number, (source, _) in enumerate(pairs):
         by_source.setdefault(source, []).append(number)
-    found: dict[int, tuple[float, float]] = {}
+    sides_by_number: dict[int, tuple[float, float]] = {}
     with one_thread(), torch.inference_mode():
         weights = {text: weigh(item) for text, item in texts.items()}
         for source, numbers in by_source.items():
@@ -148,26 +149,30 @@ def match_pairs(
             weighted = torch.stack([near.amax(1).double() * theirs, theirs], dim=1)
             sums = torch.segment_reduce(weighted, "sum", lengths=lengths, axis=0)
             best = torch.segment_reduce(near, "max", lengths=lengths, axis=0)
-            own = weights[source].to(states.device)
-            sides = torch.stack([sums[:, 0] / sums[:, 1], best.double() @ own / own.sum()], dim=1).tolist()
-            found |= {number: (one, other) for number, (one, other) in zip(numbers, sides, strict=True)}
-    return [found[number] for number in range(len(pairs))]
+            source_weights = weights[source].to(states.device)
+            sides = torch.stack(
+                [sums[:, 0] / sums[:, 1], best.double() @ source_weights / source_weights.sum()], dim=1
+            ).tolist()
+            sides_by_number |= {
+                number: (precision, recall) for number, (precision, recall) in zip(numbers, sides, strict=True)
+            }
+    return [sides_by_number[number] for number in range(len(pairs))]
 
 
 def first_products(sides: Sequence[tuple[EncodedText, EncodedText]]) -> list[float]:
-    """The product of the first vectors of each two texts, in fp64: cosines, where they are unit vectors.
+    """Return the products of the first vectors of each two texts, in fp64: cosines, where they are unit vectors.
 
-    All are asked for together: a GPU waits for its host at every number.
+    They are read off the device together: a GPU waits for its host at every read.
     """
     import torch
 
-    products = [one.states[0].double() @ other.states[0].double() for one, other in sides]
-    found: list[float] = torch.stack(products).tolist() if products else []
-    return found
+    products = [first.states[0].double() @ second.states[0].double() for first, second in sides]
+    cosines: list[float] = torch.stack(products).tolist() if products else []
+    return cosines
 
 
 def align_tokens(encoder: TextEncoder, texts: Mapping[str, EncodedText], source: str, statement: str) -> list[Span]:
-    """Each token of the statement with its cosine, and the token of the source that it is most like.
+    """Return each token of the statement with the most similar token of the source, both weighted by their cosine.
 
     texts: both texts' unit vectors, one for each token.
     """
@@ -179,7 +184,7 @@ def align_tokens(encoder: TextEncoder, texts: Mapping[str, EncodedText], source:
         weight = max(-1.0, min(cosine, 1.0))
         if start < end:
             spans.append(Span("statement", start, end, weight, link))
-            # The best match may be a special token, which stands nowhere.
+            # The best match may be a special token, which has no place in the text.
             start, end = places[best]
             spans += [Span("source", start, end, weight, link)] if start < end else []
     return spans

@@ -1,4 +1,4 @@
-"""A program spoken to in lines of text: both of its outputs are always being read, so neither side can block."""
+"""A program that exchanges lines of text with this process; threads read both of its outputs, so no side blocks."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class SilentError(Exception):
 
 
 class LineProcess:
-    """A running program. Lines are sent from one thread and read by others, in whatever order the program likes.
+    """A running program. One thread sends lines and others read them, in any order.
 
-    It runs in the current folder, sees the end of its input when this object is let go, and is killed a few seconds
-    later if that does not end it. Raises `OSError` when it cannot be started.
+    It runs in the current folder. When this object is deleted the program's input ends, and a program that does not end
+    then is killed after two seconds. Raises `OSError` when it cannot be started.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        # A Python program whose output is a pipe keeps its lines for itself until 8 kB have come together.
+        # A Python program whose output is a pipe buffers its lines up to 8 kB.
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(
@@ -50,11 +50,11 @@ class LineProcess:
         """End the program; may be called again."""
 
     def send(self, lines: Sequence[str]) -> None:
-        """Hand over lines (ASCII, without line ends); returns at once, whether or not the program reads them."""
+        """Queue lines (ASCII, without line ends) for the program, and return at once."""
         self._in.put("".join(f"{line}\n" for line in lines).encode("ascii"))
 
     def read(self, seconds: float) -> str:
-        """The next line of the program's output. Raises `EndedError` or `SilentError`."""
+        """Return the next line of the program's output. Raises `ProgramEndedError` or `SilentError`."""
         try:
             line = self._out.get(timeout=seconds)
         except Empty:
@@ -65,13 +65,13 @@ class LineProcess:
         return line.decode("utf-8", "replace").rstrip("\r\n")
 
     def log(self) -> list[str]:
-        """The last lines that the program has written to its standard error, without empty ones."""
+        """Return the last lines of the program's standard error, without empty ones."""
         if self._process.poll() is not None:
             self._errors.join(timeout=1.0)
         return list(self._log)
 
     def ending(self) -> str:
-        """How the program ended, in words."""
+        """Say how the program ended."""
         try:
             code = self._process.wait(timeout=1.0)
         except subprocess.TimeoutExpired:
@@ -80,7 +80,7 @@ class LineProcess:
 
 
 def how_ended(code: int) -> str:
-    """How a process of this return code ended, in words."""
+    """Say how a process with this return code ended."""
     if code >= 0:
         return f"ended with exit code {code}"
     try:
@@ -90,7 +90,7 @@ def how_ended(code: int) -> str:
 
 
 def _write(pipe: IO[bytes], lines: SimpleQueue[bytes | None]) -> None:
-    # A program that has ended, or reads no more, is noticed on its output.
+    # The reader of its output notices a program that has ended.
     with contextlib.suppress(OSError):
         while (block := lines.get()) is not None:
             pipe.write(block)

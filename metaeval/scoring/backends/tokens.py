@@ -1,4 +1,4 @@
-"""Token ids of texts, pairs and prompts: each text is tokenised once, and joined where that changes nothing."""
+"""Token ids of texts, pairs and prompts; each text is tokenised once, and its ids are joined where that is exact."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, Literal, NamedTuple
 from metaeval.errors import UserError
 
 Cut = Literal["source", "longest", "longest-tie-statement"]
-"""Which side loses its end beyond the limit: the source alone; the longer side, as fast tokenizers' `longest_first`
-does; or the longer side token by token, the statement when both are equally long (the original BERT code)."""
+"""Which side is cut at its end beyond the limit: the source; the longer side, as fast tokenizers' `longest_first` does;
+or the longer side token by token, the statement when both are equally long (the original BERT code)."""
 
-_KEPT_TEXTS = 200_000  # texts whose ids are remembered, before the memory is emptied
+_KEPT_TEXTS = 200_000  # texts whose ids are cached before the cache is emptied
 
 _PROBES = ("The cat sat.", "It did not, a dog said 3 times.")
 
 
 class PairIds(NamedTuple):
-    """A pair ready for a model: input ids, segment ids (same length), tokens before the cut, and how many were cut."""
+    """A model's input for a pair: ids, segment ids (same length), tokens before the cut, and how many were cut."""
 
     ids: list[int]
     segments: list[int]
@@ -27,7 +27,7 @@ class PairIds(NamedTuple):
 
 
 class TextTokens:
-    """A fast tokenizer without special tokens, padding or truncation; each distinct text goes through it once.
+    """A fast tokenizer without special tokens, padding or truncation; it tokenises each distinct text once.
 
     `calls` counts the texts tokenised.
     """
@@ -38,7 +38,7 @@ class TextTokens:
         self.calls = 0
 
     def ids(self, texts: Iterable[str]) -> dict[str, list[int]]:
-        """The ids of each distinct text."""
+        """Return the ids of each distinct text."""
         wanted = dict.fromkeys(texts)
         new = [text for text in wanted if text not in self._known]
         if len(self._known) + len(new) > _KEPT_TEXTS:
@@ -53,7 +53,7 @@ class TextTokens:
 class PairTokens:
     """Pairs as `tokenizer(first, second)` of transformers would encode them, segment ids always included.
 
-    tokenizer: a fast tokenizer of transformers. max_tokens: the limit, special tokens included. cut: who loses.
+    tokenizer: a fast tokenizer of transformers. max_tokens: the limit, special tokens included. cut: see `Cut`.
 
     Raises `UserError` for a tokenizer whose pairs are not its texts joined by fixed special tokens.
     """
@@ -65,9 +65,9 @@ class PairTokens:
         self._shorten = _CUTS[cut]
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
-        """Encode pairs, in order. A second text that leaves no room for a source is cut with it, longest first."""
+        """Encode pairs, in order. If a second text leaves no room for a source, both are cut, the longer one first."""
         known = self.texts.ids([*firsts, *seconds])
-        return [self._pair(known[one], known[other]) for one, other in zip(firsts, seconds, strict=True)]
+        return [self._pair(known[first], known[second]) for first, second in zip(firsts, seconds, strict=True)]
 
     def _pair(self, first: list[int], second: list[int]) -> PairIds:
         tokens = len(first) + len(second)
@@ -79,7 +79,7 @@ class PairTokens:
 
 
 class _Joints(NamedTuple):
-    """The special tokens before, between and behind the two texts, their segment ids, and those of the two texts."""
+    """The special tokens before, between and after the two texts, their segment ids, and those of the two texts."""
 
     ids: list[list[int]]
     segments: list[list[int]]
@@ -91,14 +91,16 @@ class _Joints(NamedTuple):
 
     @classmethod
     def learn(cls, tokenizer: Any, texts: TextTokens) -> _Joints:
-        """Read the joints off an encoded pair."""
+        """Find the joints in an encoded pair."""
         first, second = texts.ids(_PROBES).values()
         whole = tokenizer([_PROBES[0]], [_PROBES[1]], return_token_type_ids=True)
         ids, segments = list(whole["input_ids"][0]), list(whole["token_type_ids"][0])
-        one = _position(ids, first, 0)
-        other = _position(ids, second, one + len(first))
-        parts = slice(0, one), slice(one + len(first), other), slice(other + len(second), None)
-        return cls([ids[own] for own in parts], [segments[own] for own in parts], (segments[one], segments[other]))
+        start = _position(ids, first, 0)
+        other = _position(ids, second, start + len(first))
+        parts = slice(0, start), slice(start + len(first), other), slice(other + len(second), None)
+        return cls(
+            [ids[part] for part in parts], [segments[part] for part in parts], (segments[start], segments[other])
+        )
 
     def join(self, first: list[int], second: list[int]) -> tuple[list[int], list[int]]:
         texts = [self.of_texts[0]] * len(first), [self.of_texts[1]] * len(second)
@@ -111,13 +113,13 @@ def _joined(joints: list[list[int]], first: list[int], second: list[int]) -> lis
 
 
 def backend(tokenizer: Any) -> Any:
-    """The `tokenizers.Tokenizer` under a fast tokenizer of transformers, with truncation and padding off."""
-    found = getattr(tokenizer, "backend_tokenizer", None)
-    if found is None:
+    """Return the `tokenizers.Tokenizer` of a fast tokenizer of transformers, with truncation and padding off."""
+    fast = getattr(tokenizer, "backend_tokenizer", None)
+    if fast is None:
         raise UserError(f"{type(tokenizer).__name__} has no fast tokenizer: this model cannot be read here.")
-    found.no_truncation()
-    found.no_padding()
-    return found
+    fast.no_truncation()
+    fast.no_padding()
+    return fast
 
 
 def _position(ids: list[int], part: list[int], start: int) -> int:
@@ -136,7 +138,7 @@ def _cut_longest(first: int, second: int, room: int) -> tuple[int, int]:
 
 
 def _cut_source(first: int, second: int, room: int) -> tuple[int, int]:
-    # A statement that alone fills the room: the official AlignScore falls back to the longest side.
+    # If the statement alone fills the room, the official AlignScore cuts the longest side.
     return (room - second, second) if second < room else _cut_longest(first, second, room)
 
 
@@ -157,15 +159,15 @@ _CUTS: dict[Cut, Callable[[int, int, int], tuple[int, int]]] = {
 
 
 PromptCut = Literal["source", "end"]
-"""What goes beyond the limit: the end of the source, so that template and statement stay whole; or the end of the
-prompt, as tokenizers cut by themselves."""
+"""Which end is cut beyond the limit: the source's, so that template and statement stay whole; or the prompt's, as
+tokenizers do by default."""
 
 _PROMPT_PROBES = ("The cat sat.", "It did not, a dog said 3 times")
 _FIELD = re.compile(r"\{(source|statement)\}")
 
 
-class Prompt(NamedTuple):
-    """A prompt ready for a model: its ids, its tokens before the cut, and how many were cut.
+class PromptIds(NamedTuple):
+    """A model's input for a prompt: ids, tokens before the cut, and how many were cut.
 
     There are no ids where the limit leaves no room for the template and the statement.
     """
@@ -179,12 +181,12 @@ class PromptTokens:
     """Prompts as `tokenizer(text)` of transformers would encode the filled template.
 
     tokenizer: a fast tokenizer of transformers. template: a text with `{source}` and `{statement}` in it, once each,
-    the second of them last. max_tokens: the limit, special tokens included (None: none); cut: what goes beyond it.
+    the second of them last. max_tokens: the limit, special tokens included (None: no limit); cut: see `PromptCut`.
 
     A template is tokenised in two parts, each with one text in it. Where tokenizers split at white space first, the
-    ids of the parts are those of the whole, unless a text begins or ends with something that the tokenizer may see
-    together with what stands next to it: those prompts, and all prompts of a tokenizer whose parts do not add up, are
-    tokenised whole. `texts` counts what went through the tokenizer, `wholes` how much of it was prompts.
+    ids of the parts are those of the whole, unless a text begins or ends with a character that the tokenizer may join
+    with its neighbour: those prompts, and all prompts of a tokenizer whose parts do not add up, are tokenised whole.
+    `texts.calls` counts the tokenised texts, `wholes` the whole prompts among them.
     """
 
     def __init__(self, tokenizer: Any, template: str, max_tokens: int | None = None, cut: PromptCut = "source") -> None:
@@ -195,32 +197,32 @@ class PromptTokens:
             raise ValueError(f"not a template of a source and a statement: {template!r}")
         self._joint = self._between.lstrip()
         self._limit, self._cut = max_tokens, cut
-        self._ends = list(tokenizer("")["input_ids"])  # what the tokenizer puts behind every text
+        self._ends = list(tokenizer("")["input_ids"])  # the special tokens after every text
         self._adds_up = all(
             self._joined(*pair) == self._whole(*pair) for pair in (_PROMPT_PROBES, _PROMPT_PROBES[::-1])
         )
 
-    def encode(self, sources: Sequence[str], statements: Sequence[str]) -> list[Prompt]:
+    def encode(self, sources: Sequence[str], statements: Sequence[str]) -> list[PromptIds]:
         """Encode pairs, in order."""
         ones, others = (sources, statements) if self._one == "source" else (statements, sources)
-        self.texts.ids([*map(self._part, ones), *map(self._last, others)])  # all at once, on all cores
-        return [self._prompt(one, other) for one, other in zip(ones, others, strict=True)]
+        self.texts.ids([*map(self._part, ones), *map(self._last, others)])  # all in one call, on all cores
+        return [self._prompt(leading, trailing) for leading, trailing in zip(ones, others, strict=True)]
 
-    def _prompt(self, one: str, other: str) -> Prompt:
-        exact = self._adds_up and _stands_alone(one) and _stands_alone(other)
-        ids = self._joined(one, other) if exact else self._whole(one, other)
+    def _prompt(self, leading: str, trailing: str) -> PromptIds:
+        exact = self._adds_up and _stands_alone(leading) and _stands_alone(trailing)
+        ids = self._joined(leading, trailing) if exact else self._whole(leading, trailing)
         tokens = len(ids)
         if self._limit is None or tokens <= self._limit:
-            return Prompt(ids, tokens, 0)
+            return PromptIds(ids, tokens, 0)
         if self._cut == "end":
             ids = [*ids[: self._limit - len(self._ends)], *self._ends]
         else:
-            ids = self._without_source_end(one, other)
-        return Prompt(ids, tokens, tokens - len(ids))
+            ids = self._without_source_end(leading, trailing)
+        return PromptIds(ids, tokens, tokens - len(ids))
 
-    def _without_source_end(self, one: str, other: str) -> list[int]:
-        """The two parts within the limit, the source's part shortened; empty if that is not enough."""
-        parts = [self._known(self._part(one)), self._known(self._last(other))]
+    def _without_source_end(self, leading: str, trailing: str) -> list[int]:
+        """Join the two parts with the source cut to fit the limit; empty if it does not fit."""
+        parts = [self._known(self._part(leading)), self._known(self._last(trailing))]
         side = 0 if self._one == "source" else 1
         excess = len(parts[0]) + len(parts[1]) + len(self._ends) - (self._limit or 0)
         prefix = len(self._known((self._before, self._joint)[side].rstrip()))
@@ -229,25 +231,25 @@ class PromptTokens:
         parts[side] = parts[side][: len(parts[side]) - max(excess, 0)]
         return [*parts[0], *parts[1], *self._ends]
 
-    def _joined(self, one: str, other: str) -> list[int]:
-        return [*self._known(self._part(one)), *self._known(self._last(other)), *self._ends]
+    def _joined(self, leading: str, trailing: str) -> list[int]:
+        return [*self._known(self._part(leading)), *self._known(self._last(trailing)), *self._ends]
 
-    def _whole(self, one: str, other: str) -> list[int]:
+    def _whole(self, leading: str, trailing: str) -> list[int]:
         self.wholes += 1
-        return [*self._known(f"{self._before}{one}{self._between}{other}"), *self._ends]
+        return [*self._known(f"{self._before}{leading}{self._between}{trailing}"), *self._ends]
 
     def _known(self, text: str) -> list[int]:
         return self.texts.ids([text])[text]
 
-    def _part(self, one: str) -> str:
-        return self._before + one
+    def _part(self, text: str) -> str:
+        return self._before + text
 
     def _last(self, other: str) -> str:
         return self._joint + other
 
 
 def _stands_alone(text: str) -> bool:
-    """Return whether a text begins and ends with a letter, a digit or plain punctuation, which join no neighbour."""
+    """Return whether a text begins and ends with a letter, a digit or plain punctuation, which tokenizers split off."""
     return bool(text) and all(
         mark.isalnum() or (mark.isascii() and mark.isprintable() and mark not in " <>") for mark in (text[0], text[-1])
     )

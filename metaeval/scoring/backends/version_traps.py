@@ -1,4 +1,4 @@
-"""The known traps of the packages that models run on: what official code falls into, and why no score here does."""
+"""Known faults of package versions that break official metric code, and why they do not affect scores here."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 
 class TrapHere(NamedTuple):
-    """A trap of an installed package ('transformers 5.23.0'), and why no score of metaeval is touched by it."""
+    """A fault of an installed package ('transformers 5.23.0'), and why it does not affect metaeval's scores."""
 
     package: str
     what: str
     metaeval: str
 
 
-# A package and the versions that have the traps (from, and below; None: no end): what happens, and what we do. Found by
-# running each official code against several versions of its packages.
+# (package, first version, first later version without the faults or None): the faults, and how metaeval avoids them.
+# They were found by running each official code with several versions of its packages.
 TRAPS: Mapping[tuple[str, tuple[int, ...], tuple[int, ...] | None], Sequence[tuple[str, str]]] = {
     ("transformers", (5,), None): (
         (
@@ -79,11 +79,11 @@ TRAPS: Mapping[tuple[str, tuple[int, ...], tuple[int, ...] | None], Sequence[tup
 
 
 def traps_here(versions: Mapping[str, str]) -> Iterator[TrapHere]:
-    """The traps that these installed versions have; `versions` maps a package to its version."""
+    """Yield the faults of installed versions; `versions` maps a package to its version."""
     for (package, since, until), known in TRAPS.items():
         version = versions.get(package)
         if version is None:
             continue
         number = tuple(map(int, re.findall(r"\d+", version)[:3]))
         if number >= since and (until is None or number < until):
-            yield from (TrapHere(f"{package} {version}", *said) for said in known)
+            yield from (TrapHere(f"{package} {version}", *trap) for trap in known)

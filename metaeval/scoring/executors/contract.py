@@ -1,8 +1,8 @@
-"""What an executor is given, what it gives back, and the work itself: metrics prepared once, then block after block.
+"""The contract of executors: the tasks that they get, the blocks that they return, and how a block is scored.
 
-The contract: the same plan, the same model of device and the same versions give the same bytes, whatever the executor,
-the number of workers, the order in which they end, and whoever of them is killed. So a block is always scored whole, by
-one worker, and all that a worker computes from the job's texts depends on the job alone.
+The same plan, the same model of device and the same versions give the same bytes, whatever the executor, the number of
+workers, the order in which they end, and the workers that are killed. So a block is always scored whole, by one worker,
+and all that a worker computes from the job's texts depends on the job alone.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.scoring.contract import Metric, PairScore, Status, TwoStepMetric
-from metaeval.scoring.plan import Texts
+from metaeval.scoring.plan import TextPair
 
 
 @dataclass(frozen=True)
 class Context:
-    """The unique texts of a job, longest first: what `Metric.prepare` is given."""
+    """The unique texts of a job, longest first: the arguments of `Metric.prepare`."""
 
     sources: Sequence[str]
     statements: Sequence[str]
 
 
-class Task(NamedTuple):
+class BlockTask(NamedTuple):
     """A block to score: its number in the plan, its pairs and their keys.
 
     wanted: numbers of the metrics that lack one of these pairs, of those that share the job.
@@ -33,24 +33,24 @@ class Task(NamedTuple):
 
     block: int
     keys: Sequence[bytes]
-    pairs: Sequence[Texts]
+    pairs: Sequence[TextPair]
     wanted: Sequence[int]
 
 
-class Done(NamedTuple):
+class ScoredBlock(NamedTuple):
     """A scored block: one answer per pair for each wanted metric, in the order of `wanted`."""
 
-    task: Task
+    task: BlockTask
     answers: Sequence[Sequence[PairScore]]
 
 
-Execute = Callable[[Context, Iterable[Task]], Iterator[Done]]
-"""Scores the tasks of one job and gives them back in any order. A task is drawn when somebody is free to begin it."""
+Execute = Callable[[Context, Iterable[BlockTask]], Iterator[ScoredBlock]]
+"""Scores the tasks of one job and yields the blocks in any order. A task is drawn when a worker is free to begin it."""
 
 
 @dataclass(frozen=True)
 class WorkerRecipe:
-    """What another process makes the metrics of a job from, as JSON.
+    """Everything that another process needs to make the metrics of a job, as JSON.
 
     names: of the metrics that share the job. settings: those of the run that metrics depend on. identities: the hash of
     each metric's identity, and versions: of the packages that scores depend on; a process in which they differ refuses
@@ -71,21 +71,21 @@ class Work:
         self._prepared: Context | None = None
 
     def prepare(self, context: Context) -> None:
-        """Get the metrics ready for a job; done once, however often it is asked for."""
+        """Prepare the metrics for a job, unless they are."""
         if self._prepared is not context:
             self.metrics[0].prepare(context.sources, context.statements)
             self._prepared = context
 
-    def run(self, context: Context, tasks: Iterable[Task]) -> Iterator[Done]:
+    def run(self, context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
         """Score tasks one after the other, in this process."""
         for task in tasks:
             self.prepare(context)
             yield self.score(task)
 
-    def score(self, task: Task) -> Done:
+    def score(self, task: BlockTask) -> ScoredBlock:
         """Score a block with each wanted metric, all from one observation.
 
-        Raises `UserError` when a plug-in breaks its contract (wrong number of answers, a score that is no number).
+        Raises `UserError` when a plug-in breaks its contract (wrong number of answers, a score that is not a number).
         """
         sources, statements = [source for source, _ in task.pairs], [statement for _, statement in task.pairs]
         leader = self.metrics[0]
@@ -93,18 +93,21 @@ class Work:
         if isinstance(leader, TwoStepMetric):
             observations = leader.observe(sources, statements)
             _check_count(leader, observations, len(task.pairs))
-        found = []
+        answers_by_metric = []
         for metric in (self.metrics[number] for number in task.wanted):
             answers = (
                 metric.judge(observations) if isinstance(metric, TwoStepMetric) else metric.score(sources, statements)
             )
             _check_count(metric, answers, len(task.pairs))
-            found.append([_checked(metric, answer) for answer in answers])
-        return Done(task, found)
+            answers_by_metric.append([_checked(metric, answer) for answer in answers])
+        return ScoredBlock(task, answers_by_metric)
 
 
 def _checked(metric: Metric, answer: Any) -> PairScore:
-    """The answer as the store gives it back: a score that is not finite is a status. `UserError` for no answer."""
+    """Return the answer as the store returns it, with a score that is not finite as a status.
+
+    Raises `UserError` for anything but a `PairScore` whose score and status agree.
+    """
     name = metric.card.name
     if not isinstance(answer, PairScore):
         raise UserError(

@@ -29,32 +29,32 @@ WORKER = "metaeval.runs.worker"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a worker runs. environment: what its environment has besides ours. cores: of the CPU; empty for all."""
+    """Where a worker runs. environment: added to this process's. cores: numbers of CPU cores; empty for all."""
 
     environment: Mapping[str, str]
     cores: frozenset[int]
 
 
 def places(workers: int, devices: Sequence[str] = ()) -> list[Place]:
-    """A place for each worker: its own share of the cores that this process may use, and its own device.
+    """Return a place for each worker: its own share of the cores that this process may use, and its own device.
 
     devices: numbers of CUDA devices, as this process counts them.
     """
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    given = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    seen = [name.strip() for name in given.split(",")] if given else []
-    found = []
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    seen = [name.strip() for name in visible.split(",")] if visible else []
+    worker_places = []
     for number in range(workers):
         device = devices[number % len(devices)] if devices else ""
         name = seen[int(device)] if device and seen else device
         part = cores[len(cores) * number // workers : len(cores) * (number + 1) // workers]
-        own = part or ([cores[number % len(cores)]] if cores else [])
-        found.append(Place({"CUDA_VISIBLE_DEVICES": name} if device else {}, frozenset(own)))
-    return found
+        worker_cores = part or ([cores[number % len(cores)]] if cores else [])
+        worker_places.append(Place({"CUDA_VISIBLE_DEVICES": name} if device else {}, frozenset(worker_cores)))
+    return worker_places
 
 
 class _Process:
-    """A running worker, and the pieces that it was sent and has not answered."""
+    """A running worker process; see `Child`."""
 
     def __init__(self, place: Place) -> None:
         self.pieces: deque[Piece] = deque()
@@ -80,13 +80,13 @@ class _Process:
         return self._out.fileno()
 
     def send(self, packed: bytes) -> None:
-        """Send a line, or several; that the worker has ended is seen on its output."""
+        """Send a line, or several; `receive` reports a worker that has ended."""
         with contextlib.suppress(OSError):
             self._in.write(packed)
             self._in.flush()
 
     def receive(self) -> list[dict[str, Any]] | None:
-        """What has come of whole lines; None when the worker has ended."""
+        """Return the messages that have arrived; None when the worker has ended."""
         content = os.read(self.fileno(), 1 << 20)
         if not content:
             return None
@@ -94,14 +94,14 @@ class _Process:
         return [json.loads(line) for line in lines]
 
     def ending(self) -> str:
-        """How the worker ended, in words, with the last line of its standard error."""
+        """Say how the worker ended, with the last line of its standard error."""
         how = how_ended(self._process.wait())
         self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 2000, 0))
-        said = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        return f"{how} ({said[-1].strip()})" if said else how
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        return f"{how} ({lines[-1].strip()})" if lines else how
 
     def stop(self) -> None:
-        """End the worker and whatever it has started; nothing is lost with it but what it has in hand."""
+        """End the worker and its child processes; only its unfinished pieces are lost."""
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -113,9 +113,9 @@ class _Process:
 class ProcessPool(Pool):
     """Processes of this machine, each in a place of its own."""
 
-    def __init__(self, own: Sequence[Place]) -> None:
-        super().__init__(len(own))
-        self._places = own
+    def __init__(self, worker_places: Sequence[Place]) -> None:
+        super().__init__(len(worker_places))
+        self._places = worker_places
 
     def start(self, number: int) -> Child:
         """Start a process."""
@@ -135,21 +135,21 @@ class ProcessPool(Pool):
             return [key.data for key, _ in selector.select()]
 
 
-def devices_of(asked: Sequence[str]) -> list[str]:
-    """CUDA devices by number, each of them there; `UserError` names the allowed ones."""
-    if not asked:
+def devices_of(names: Sequence[str]) -> list[str]:
+    """Return the numbers of the named CUDA devices; `UserError` for one that is not there names the allowed ones."""
+    if not names:
         return []
     count = 0
     if importlib.util.find_spec("torch"):
         import torch
 
         count = torch.cuda.device_count()
-    if asked == ("auto",) and count:
+    if names == ("auto",) and count:
         return [str(number) for number in range(count)]
-    for one in asked:
-        if one == "auto" or int(one) >= count:
+    for name in names:
+        if name == "auto" or int(name) >= count:
             allowed = f"0 to {count - 1}, or auto" if count else "none, since torch finds no CUDA device here"
             raise UserError(
-                f"executor.devices names {one}; allowed: {allowed}. Use executor.workers for CPU processes."
+                f"executor.devices names {name}; allowed: {allowed}. Use executor.workers for CPU processes."
             )
-    return list(asked)
+    return list(names)

@@ -1,4 +1,4 @@
-"""The notice of a batch system that a task will be ended: what is in hand is finished where there is time for it."""
+"""The signal of a batch system that a task will be ended: blocks that have begun are finished if there is time."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from metaeval.scoring.executors.contract import Task
+from metaeval.scoring.executors.contract import BlockTask
 
 GRACE = 20.0
-"""Seconds that a task takes at most behind SIGTERM where nobody says how long it has: batch systems kill after 30."""
+"""Most seconds that a task goes on after SIGTERM where its end is not known: batch systems kill after 30."""
 EXIT_CODE = 75
-"""Of a task that was ended in time and goes on when it is started again: EX_TEMPFAIL of sysexits.h."""
+"""Exit code of a task that was ended in time and goes on when it is started again: EX_TEMPFAIL of sysexits.h."""
 _SPARE = 10.0  # seconds that writing and leaving may take
 
 
 class EndedError(Exception):
-    """The task was asked to end, and has written what was finished."""
+    """The task was asked to end, and has written the finished blocks."""
 
 
 class _TimeIsUp(KeyboardInterrupt):
-    """No block can be finished any more. Where no task runs any more, it is handled as Ctrl-C is."""
+    """Another block cannot be finished in time. Outside a task it is handled as Ctrl-C is."""
 
 
 class Notice:
-    """What a task knows of its end. given: it was asked to end. keep: writes what is finished."""
+    """Whether a task was asked to end (`given`). keep: writes the finished blocks."""
 
     def __init__(self) -> None:
         self.given = False
@@ -37,8 +37,8 @@ class Notice:
         self._longest = 0.0  # seconds of the last block, from when it was given to a worker
         self._writing = False
 
-    def until(self, tasks: Iterable[Task]) -> Iterator[Task]:
-        """The tasks, as they are begun; none any more from the notice on."""
+    def until(self, tasks: Iterable[BlockTask]) -> Iterator[BlockTask]:
+        """Yield the tasks until the notice comes."""
         for task in tasks:
             if self.given:
                 return
@@ -46,8 +46,8 @@ class Notice:
             yield task
 
     @contextmanager
-    def writing(self, task: Task) -> Iterator[None]:
-        """Take what was scored, and let no signal write in between; all of it is written from the notice on."""
+    def writing(self, task: BlockTask) -> Iterator[None]:
+        """Take a scored block; no signal writes in between. After the notice each block is written at once."""
         self._longest = time.monotonic() - self._begun.pop(task.block)
         self._writing = True
         try:
@@ -58,18 +58,18 @@ class Notice:
             self.keep()
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """Take the signal: go on with what is in hand if there is time for another one of its kind, else stop here."""
+        """Handle the signal: go on if there is time for another block as long as the last one, else stop here."""
         left = seconds_left()
         if self.given or self._longest > left:
             raise _TimeIsUp
         self.given = True
         signal.setitimer(signal.ITIMER_REAL, max(left, 0.1))
         if not self._writing:
-            self.keep()  # whoever kills sooner than said takes a block, and not a minute's
+            self.keep()  # a kill before the announced end loses a block, and not a minute of blocks
 
 
 def seconds_left() -> float:
-    """Seconds until the task is killed, less what writing takes: until the end that Slurm tells, where it is near."""
+    """Return the seconds until the task is killed, less the time that writing takes; Slurm's end, where it is near."""
     end = os.environ.get("SLURM_JOB_END_TIME", "")
     left = float(end) - time.time() - _SPARE if end.isdecimal() else 0.0
     return left if 0 < left < 600 else GRACE  # a task that is ended long before its time is preempted, or cancelled
@@ -77,7 +77,7 @@ def seconds_left() -> float:
 
 @contextmanager
 def noticed() -> Iterator[Notice]:
-    """Take SIGTERM as a notice while the block runs; raises `EndedError` at its end where one came."""
+    """Take SIGTERM as a notice while the context runs; raises `EndedError` at its end if one came."""
     notice = Notice()
     main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
     if not main or signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:

@@ -1,4 +1,4 @@
-"""Workers that score whole blocks side by side: who gets what, and what becomes of it when one of them dies."""
+"""A pool of workers that score whole blocks side by side: it distributes the blocks and replaces workers that die."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from typing import Any, Protocol
 
 from metaeval.errors import UserError
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.scoring.executors.contract import Context, Done, Task, WorkerRecipe
+from metaeval.scoring.executors.contract import BlockTask, Context, ScoredBlock, WorkerRecipe
 
 _log = logging.getLogger("metaeval")
 
 AHEAD = 2
-"""Most blocks that a worker has at a time: the next one is there when it has scored the one before."""
+"""Most blocks that a worker has at a time, so that the next one is there when it has scored the one before."""
 KILLS = 3
-"""Deaths of workers over one block before its pairs are looked at more closely; and in a row over none."""
+"""Workers that may die over one block before it is halved, or in a row before any has scored a block."""
 
 
 @dataclass
 class Piece:
-    """A block in hand, or a part of one that kills workers: pairs `first` to `end` of it. kills: deaths over it."""
+    """A block that is being scored, or a part of one that kills workers: its pairs `first` to `end` (excluded).
+
+    kills: how many workers have died over it.
+    """
 
     work: _Begun
     first: int
@@ -37,35 +40,32 @@ class Piece:
 class _Begun:
     """A task, the answers to its pairs so far (one list per wanted metric), and how many pairs lack theirs."""
 
-    task: Task
+    task: BlockTask
     answers: list[list[PairScore]]
     left: int
 
 
 class Child(Protocol):
-    """A running worker. pieces: what it was sent and has not answered. ready: it has begun the job."""
+    """A running worker. pieces: those sent to it and not yet answered. ready: it has begun the job."""
 
     pieces: deque[Piece]
     ready: bool
 
     def send(self, packed: Any) -> None:
-        """Send a packed message; that the worker has ended is seen when its answers are received."""
+        """Send a packed message; `receive` reports a worker that has ended."""
 
     def receive(self) -> list[dict[str, Any]] | None:
-        """The answers that have come; None when the worker has ended."""
+        """Return the answers that have arrived; None when the worker has ended."""
 
     def ending(self) -> str:
-        """How the worker ended, in words."""
+        """Say how the worker ended."""
 
     def stop(self) -> None:
-        """End the worker; nothing is lost with it but what it has in hand."""
+        """End the worker; only its unfinished pieces are lost."""
 
 
 class Pool(ABC):
-    """Workers that score the jobs they are given, one job after the other; started by the first of them.
-
-    size: how many there are at most.
-    """
+    """Workers that score one job after the other; the first job starts them. size: the most workers."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -81,22 +81,22 @@ class Pool(ABC):
 
     @abstractmethod
     def pack(self, message: Mapping[str, Any]) -> Any:
-        """A message as workers get it; a job's is packed once for all of them."""
+        """Serialise a message for workers; a job's message is packed once for all of them."""
 
     @abstractmethod
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Wait until one or more of these workers have answered, or ended; their numbers. There may be none."""
+        """Wait until workers have answered or ended, and return their numbers; possibly none."""
 
     def unplaced(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Workers that find no room, and whose blocks others can score. `size` may be another one afterwards."""
+        """Return the workers that find no room, and whose blocks others can score. It may change `size`."""
         return ()
 
-    def run(self, recipe: WorkerRecipe, context: Context, tasks: Iterable[Task]) -> Iterator[Done]:
-        """Score tasks; a block is given back when its worker has scored it.
+    def run(self, recipe: WorkerRecipe, context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
+        """Score tasks, and yield each block when its worker has scored it.
 
         A worker that dies is replaced, and its blocks are scored again. A block that has killed `KILLS` workers is
-        halved until the pair is found that does it; that pair is FAILED, which a warning says. An error sentence of a
-        worker is raised as it is.
+        halved until the pair that kills them is found; that pair is FAILED, with a warning. A worker's error sentence
+        is raised as it is.
         """
         if self._of is None or self._of[0] != recipe or self._of[1] is not context:
             self._of = recipe, context
@@ -117,7 +117,7 @@ class Pool(ABC):
             raise
 
     def forget(self) -> None:
-        """Let the texts of the last job go; workers stay, and keep their metrics for the next one."""
+        """Free the texts of the last job; workers stay, and keep their metrics for the next one."""
         self._of, self._job, self._numbers = None, None, ()
 
     def close(self) -> None:
@@ -128,7 +128,7 @@ class Pool(ABC):
         self._of = None
 
     def _begin(self, recipe: WorkerRecipe, context: Context) -> None:
-        """Tell the workers that are there of a new job; those that start later are told then."""
+        """Send a new job to the running workers; those that start later get it then."""
         texts = {"sources": context.sources, "statements": context.statements}
         self._numbers = [{text: number for number, text in enumerate(side)} for side in texts.values()]
         self._job = self.pack({"recipe": asdict(recipe), "path": sys.path, "context": texts})
@@ -136,8 +136,8 @@ class Pool(ABC):
             child.ready = False
             child.send(self._job)
 
-    def _hand_out(self, drawn: Iterator[Task], waiting: deque[Piece]) -> None:
-        """Give every worker what it can take, one piece to each before any has two."""
+    def _hand_out(self, drawn: Iterator[BlockTask], waiting: deque[Piece]) -> None:
+        """Send every worker up to `AHEAD` pieces, one piece to each before any has two."""
         free = (number for number in count() if number not in self._children)
         seats = [*sorted(self._children), *islice(free, max(self.size - len(self._children), 0))]
         for held in range(AHEAD):
@@ -155,13 +155,13 @@ class Pool(ABC):
                 child.send(self._order(piece))
 
     def _order(self, piece: Piece) -> Any:
-        """A piece as a worker gets it: numbers of the job's texts."""
+        """Pack a piece for a worker, its texts as their numbers in the job."""
         (sources, statements), task = self._numbers, piece.work.task
         pairs = [(sources[source], statements[statement]) for source, statement in task.pairs[piece.first : piece.end]]
         return self.pack({"pairs": pairs, "wanted": list(task.wanted)})
 
-    def _listen(self, waiting: deque[Piece]) -> Iterator[Done]:
-        """Wait until a worker has something to say, or ends."""
+    def _listen(self, waiting: deque[Piece]) -> Iterator[ScoredBlock]:
+        """Wait for workers' messages, and yield the blocks that they complete."""
         error = ""
         for number in self.wait(self._children):
             child = self._children[number]
@@ -184,7 +184,7 @@ class Pool(ABC):
             raise UserError(error)
 
     def _bury(self, number: int, waiting: deque[Piece]) -> bool:
-        """Take a dead worker out; what it had in hand waits for another one. Whether the first of that killed many."""
+        """Remove a dead worker and queue its pieces; return whether the first of them has killed too many workers."""
         child = self._children.pop(number)
         how = child.ending()
         child.stop()
@@ -198,12 +198,12 @@ class Pool(ABC):
         elif child.pieces:
             child.pieces[0].kills += 1
         pairs = sum(piece.end - piece.first for piece in child.pieces)
-        _log.warning("A worker %s. Another one scores the %s pairs that it had in hand.", how, f"{pairs:,}")
+        _log.warning("A worker %s. Another one scores the %s pairs that it had not finished.", how, f"{pairs:,}")
         waiting.extendleft(reversed(child.pieces))
         return child.ready and bool(child.pieces) and child.pieces[0].kills >= KILLS
 
-    def _give_up(self, waiting: deque[Piece]) -> Iterator[Done]:
-        """Halve the piece that has killed too many workers; where it is one pair, that pair has failed."""
+    def _give_up(self, waiting: deque[Piece]) -> Iterator[ScoredBlock]:
+        """Halve the piece that has killed too many workers; a single pair fails."""
         piece = waiting.popleft()
         middle = (piece.first + piece.end) // 2
         if middle > piece.first:
@@ -223,8 +223,8 @@ class Pool(ABC):
             yield done
 
 
-def _whole(task: Task | None) -> Piece | None:
-    """A block that nobody has begun."""
+def _whole(task: BlockTask | None) -> Piece | None:
+    """Return a task's whole block as a piece."""
     if task is None:
         return None
     count = len(task.pairs)
@@ -232,10 +232,10 @@ def _whole(task: Task | None) -> Piece | None:
     return Piece(_Begun(task, empty, count), 0, count)
 
 
-def _filled(piece: Piece, answers: Sequence[Sequence[Sequence[Any]]]) -> Done | None:
-    """Put a worker's answers in their places; the block, where it is complete."""
+def _filled(piece: Piece, answers: Sequence[Sequence[Sequence[Any]]]) -> ScoredBlock | None:
+    """Put a worker's answers in their places, and return the block when it is complete."""
     work = piece.work
-    for place, found in zip(work.answers, answers, strict=True):
-        place[piece.first : piece.end] = [PairScore(score, Status(status), *counts) for score, status, *counts in found]
+    for place, rows in zip(work.answers, answers, strict=True):
+        place[piece.first : piece.end] = [PairScore(score, Status(status), *counts) for score, status, *counts in rows]
     work.left -= piece.end - piece.first
-    return None if work.left else Done(work.task, work.answers)
+    return None if work.left else ScoredBlock(work.task, work.answers)

@@ -22,8 +22,8 @@ from metaeval.scoring.executors.local import WORKER
 from metaeval.scoring.executors.pool import Child, Piece, Pool
 
 _log = logging.getLogger("metaeval")
-_LOOK = 10.0  # seconds between looks at the cluster's nodes
-_PATIENCE = 60.0  # seconds that an actor may take to start; without any that has, a word is said
+_LOOK = 10.0  # seconds between checks of the cluster's nodes
+_PATIENCE = 60.0  # seconds that an actor may take to start; a warning when none has started by then
 
 
 class _Actor:
@@ -33,23 +33,23 @@ class _Actor:
         if os.path.isdir(folder):  # on a shared file system relative paths mean what they mean to the driver
             os.chdir(folder)
         if hasattr(os, "sched_setaffinity"):
-            own = sorted(os.sched_getaffinity(0))
-            first = number * cores % len(own)
-            os.sched_setaffinity(0, (own[first:] + own[:first])[:cores])
+            cpus = sorted(os.sched_getaffinity(0))
+            first = number * cores % len(cpus)
+            os.sched_setaffinity(0, (cpus[first:] + cpus[:first])[:cores])
         self._scorer = import_module(WORKER).Scorer()
 
     def here(self) -> dict[str, Any]:
-        """Nothing: it has a place."""
+        """Answer with nothing, once the actor is placed."""
         return {}
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to one message."""
-        found: dict[str, Any] = self._scorer.answer(message)
-        return found
+        reply: dict[str, Any] = self._scorer.answer(message)
+        return reply
 
 
 class _Remote:
-    """An actor as the driver sees it: its answers come in the order of the messages. placed: it is on a node."""
+    """An actor seen from the driver; it answers in the order of the messages. placed: it is on a node."""
 
     def __init__(self, ray: Any, actor: Any) -> None:
         self.pieces: deque[Piece] = deque()
@@ -62,7 +62,7 @@ class _Remote:
         self._ended = ""
 
     def send(self, packed: Any) -> None:
-        """Ask the actor."""
+        """Send the actor a message."""
         self.asked.append(self._actor.answer.remote(packed))
 
     def receive(self) -> list[dict[str, Any]] | None:
@@ -76,7 +76,7 @@ class _Remote:
             return None
 
     def ending(self) -> str:
-        """Ray's first line about it."""
+        """Say how the actor ended: the first line of Ray's error."""
         return f"has ended ({self._ended})"
 
     def stop(self) -> None:
@@ -93,7 +93,7 @@ def _reach(address: str) -> None:
 
 @contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Give SIGTERM back to whom it belongs: `ray.init` takes it, and would end the command without a word."""
+    """Restore the handler of SIGTERM: `ray.init` replaces it, and would end the command without a message."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield
@@ -103,7 +103,7 @@ def _signals_kept() -> Iterator[None]:
 
 
 def room(nodes: Sequence[tuple[int, int]], cores: int) -> int:
-    """How many workers with so many cores find a place. Where there are GPUs each worker takes one.
+    """Count the workers of `cores` cores each that find a place. Where there are GPUs each worker takes one.
 
     nodes: cores and GPUs of each.
     """
@@ -112,7 +112,7 @@ def room(nodes: Sequence[tuple[int, int]], cores: int) -> int:
 
 
 def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
-    """The most cores that each worker can have with all of them placed; 0 where there are more workers than cores."""
+    """Return the most cores that each of the workers can have; 0 where there are more workers than cores."""
     most = max((core for core, _ in nodes), default=0)
     return next((cores for cores in range(most, 0, -1) if room(nodes, cores) >= workers), 0)
 
@@ -144,7 +144,7 @@ class RayPool(Pool):
                     ray.init(address=address or "local", logging_level="error", log_to_driver=False, **started)
             except (OSError, ValueError, RuntimeError) as error:
                 raise UserError(
-                    f"There is no Ray cluster at {address or 'this machine'} ({error}): start one with 'ray start "
+                    f"No Ray cluster answers at {address or 'this machine'} ({error}): start one with 'ray start "
                     "--head', or leave executor.address out for one on this machine."
                 ) from error
         nodes = self._nodes()
@@ -165,14 +165,14 @@ class RayPool(Pool):
 
     def start(self, number: int) -> Child:
         """Start an actor; it is placed where its cores, or its GPU, are free."""
-        # Next to none where there are more workers than cores, so that all are placed.
+        # Almost no cores where there are more workers than cores, so that all are placed.
         kind = self._ray.remote(
             num_cpus=self._cores or 0.01, num_gpus=self._gpus, max_restarts=0, scheduling_strategy="SPREAD"
         )(_Actor)
         return _Remote(self._ray, kind.remote(number, self._cores, os.getcwd()))
 
     def unplaced(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Actors that wait for a place while others have one; now and then, when the nodes are counted anew."""
+        """Return actors that wait for a place while others have one; checked at most every 10 seconds."""
         now = time.monotonic()
         if now - self._looked < _LOOK:
             return ()
@@ -186,20 +186,20 @@ class RayPool(Pool):
             return ()
         waiting = [number for number, actor in actors.items() if not actor.placed and now - actor.since >= _PATIENCE]
         if self._cores:
-            found = placed if waiting else room(self._nodes(), self._cores)
-            self.size = max(min(found, self._most), 1)
+            seats = placed if waiting else room(self._nodes(), self._cores)
+            self.size = max(min(seats, self._most), 1)
         return waiting
 
     def pack(self, message: Mapping[str, Any]) -> Any:
-        """A job's texts go to the cluster's memory once; a block is a few numbers."""
+        """Put a job's texts into the cluster's memory once; a block is a few numbers."""
         return self._ray.put(dict(message)) if "recipe" in message else dict(message)
 
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
         """Wait for the next answer of each actor."""
         actors = {number: child for number, child in children.items() if isinstance(child, _Remote) and child.asked}
-        asked = {child.asked[0]: number for number, child in actors.items()}
-        ready, _ = self._ray.wait(list(asked), num_returns=1, timeout=_LOOK)
-        return [asked[one] for one in ready]
+        number_by_call = {child.asked[0]: number for number, child in actors.items()}
+        ready, _ = self._ray.wait(list(number_by_call), num_returns=1, timeout=_LOOK)
+        return [number_by_call[call] for call in ready]
 
     def close(self) -> None:
         """End all actors, and the cluster where it was started here."""

@@ -59,7 +59,7 @@ def test_what_a_folder_lacks_is_named(tmp_path, files, lacks):
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(UserError, match="There is no folder"):
+    with pytest.raises(UserError, match="does not exist"):
         find_model(WANTED, tmp_path / "nowhere")
 
 

@@ -66,7 +66,7 @@ def test_a_cluster_that_is_not_there_is_said(monkeypatch):
     from metaeval.runs.metrics import worker_pool
 
     with (
-        pytest.raises(UserError, match=r"There is no Ray cluster at 127\.0\.0\.1:1 .*ray start --head"),
+        pytest.raises(UserError, match=r"No Ray cluster answers at 127\.0\.0\.1:1 .*ray start --head"),
         worker_pool(RunConfig(executor={"name": "ray", "address": "127.0.0.1:1"})),
     ):
         pass

@@ -1,0 +1,45 @@
+"""Pair scores aggregated to one score per row, which is a unit of analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from metaeval.corpus.units import Aggregation, UnitRow
+from metaeval.scoring.contract import PairScore, Status
+
+# A chunk that may hold the support and has no score leaves its document without one. A chunk without anything to score
+# does not.
+_SPOILS = (Status.FAILED, Status.ABSENT, Status.TOO_LONG, Status.UNPARSED, Status.NOT_FINITE)
+
+
+def aggregate(
+    answers: Sequence[PairScore], rows: Sequence[UnitRow], how: Aggregation, direction: Literal[1, -1]
+) -> list[PairScore]:
+    """Return one answer per row, oriented so that higher is more support: the best of its chunks, or their mean.
+
+    A union has the best score too; the joined chunks (`best_members`) are scored later.
+    """
+    return [_combine([answers[number] for number in row.members], how, direction) for row in rows]
+
+
+def best_members(
+    answers: Sequence[PairScore], members: Iterable[int], most: int | None, direction: Literal[1, -1]
+) -> list[int]:
+    """Return the numbers of the best `most` scored answers among a row's members, in order; ties go to the first."""
+    scored = [(number, score) for number in members if (score := answers[number].score) is not None]
+    best = sorted(scored, key=lambda member: -direction * member[1])[:most]
+    return sorted(number for number, _ in best)
+
+
+def _combine(members: list[PairScore], how: Aggregation, direction: Literal[1, -1]) -> PairScore:
+    tokens, cut = sum(member.tokens for member in members), sum(member.cut for member in members)
+    best = best_members(members, range(len(members)), how.most if how.kind == "mean" else None, direction)
+    scores = [direction * score for number in best if (score := members[number].score) is not None]
+    status = next((member.status for member in members if member.status in _SPOILS), None)
+    if status is None and not scores:
+        status = members[0].status
+    if status is not None:
+        return PairScore(None, status, tokens, cut)
+    score = sum(scores) / len(scores) if how.kind == "mean" else max(scores)
+    return PairScore(score, tokens=tokens, cut=cut)
