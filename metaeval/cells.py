@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import to_json
 
 T = TypeVar("T")
 
@@ -56,13 +57,12 @@ def values_of(column: NDArray[Any]) -> Iterator[Any]:
 
 
 def numerals(numbers: NDArray[np.float64]) -> list[str]:
-    """Numbers as JSON, null for NaN. Where they repeat, each is written once."""
-    bits = numbers.view(np.int64)  # they tell -0.0 from 0.0
-    distinct = np.unique(bits)
-    many = 2 * distinct.size > bits.size
-    values = (bits if many else distinct).view(np.float64).tolist()
-    texts = [repr(value) if value == value else "null" for value in values]
-    return texts if many else list(np.array(texts, dtype=np.object_)[np.searchsorted(distinct, bits)].tolist())
+    """Numbers as Python writes them in JSON, null for NaN."""
+    texts = to_json(numbers.tolist()).decode()[1:-1].replace("NaN", "null").split(",")
+    size = np.abs(numbers)
+    for row in np.flatnonzero((size > 0) & ((size < 1e-4) | (size >= 1e16))).tolist():  # exponents look different
+        texts[row] = repr(float(numbers[row]))
+    return texts
 
 
 def interleaved(*parts: str | Iterable[str]) -> str:

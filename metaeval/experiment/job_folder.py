@@ -311,7 +311,7 @@ def _rated_rows(
     ratings: RatingColumns, group: Coded[str], system: Coded[str], numbers: NDArray[np.intp]
 ) -> list[Iterable[str]]:
     """The lines of ratings without their ends: fields of one kind are encoded together, which is faster."""
-    ids, gold = map(encode_basestring, ratings.id[numbers].tolist()), map(repr, ratings.gold[numbers].tolist())
+    ids, gold = map(encode_basestring, ratings.id[numbers].tolist()), numerals(ratings.gold[numbers])
     known = group[numbers].tolist(), system[numbers].tolist()
     return ['{"id": ', ids, ', "group": ', known[0], ', "system": ', known[1], ', "rating": ', gold]
 
