@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import to_json
 
 T = TypeVar("T")
 
@@ -38,20 +39,36 @@ def joined(parts: Sequence[Texts]) -> Texts:
     return np.concatenate([part.astype(np.object_) for part in parts] if mixed else parts)
 
 
-def blocks(
-    *columns: NDArray[Any] | Coded[Any], rows: NDArray[np.intp] | None = None
-) -> Iterator[tuple[list[Any], ...]]:
-    """The columns as lists of at most `BLOCK` Python values, in the order of `rows` where it is given."""
-    size = len(columns[0]) if rows is None else rows.size
-    for at in range(0, size, BLOCK):
-        some = slice(at, at + BLOCK) if rows is None else rows[at : at + BLOCK]
-        yield tuple(column[some].tolist() for column in columns)
+def blocks(*columns: NDArray[Any] | Coded[Any]) -> Iterator[tuple[list[Any], ...]]:
+    """The columns as lists of at most `BLOCK` Python values."""
+    for at in range(0, len(columns[0]), BLOCK):
+        yield tuple(column[at : at + BLOCK].tolist() for column in columns)
+
+
+def row_blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """The numbers of rows, at most `BLOCK` at a time."""
+    return [rows[at : at + BLOCK] for at in range(0, rows.size, BLOCK)]
 
 
 def values_of(column: NDArray[Any]) -> Iterator[Any]:
     """The Python values of a column, a block of them in memory at a time."""
     for (block,) in blocks(column):
         yield from block
+
+
+def numerals(numbers: NDArray[np.float64]) -> list[str]:
+    """Numbers as Python writes them in JSON, null for NaN."""
+    texts = to_json(numbers.tolist()).decode()[1:-1].replace("NaN", "null").split(",")
+    size = np.abs(numbers)
+    for row in np.flatnonzero((size > 0) & ((size < 1e-4) | (size >= 1e16))).tolist():  # exponents look different
+        texts[row] = repr(float(numbers[row]))
+    return texts
+
+
+def interleaved(*parts: str | Iterable[str]) -> str:
+    """One text of the rows whose parts these are: of a text, which is in every row, or of columns of texts."""
+    columns = (repeat(part) if isinstance(part, str) else part for part in parts)
+    return "".join(chain.from_iterable(zip(*columns, strict=False)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +110,10 @@ class Coded(Sequence[T], Generic[T]):
         if isinstance(self.names, np.ndarray):
             return list(self.names[self.codes].tolist())
         return [self.names[code] for code in self.codes.tolist()]
+
+    def mapped(self, to: Callable[[T], str]) -> Coded[str]:
+        """The column with another text in the place of each value."""
+        return Coded([to(name) for name in self.names], self.codes)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -189,9 +210,8 @@ class Cells:
     def _which(self, is_wanted: Callable[[Any], bool], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
         known: dict[str, bool] = {}
         matching = np.zeros(len(self), dtype=np.bool_)
-        rows = np.flatnonzero(among)
-        for (values,), (places,) in zip(blocks(self.array, rows=rows), blocks(rows), strict=True):
-            for row, value in zip(places, values, strict=True):
+        for rows in row_blocks(np.flatnonzero(among)):
+            for row, value in zip(rows.tolist(), self.array[rows].tolist(), strict=True):
                 if not isinstance(value, str):
                     matching[row] = is_wanted(value)
                 elif (wanted := known.get(value)) is None:

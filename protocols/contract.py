@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -56,6 +57,8 @@ class Judgements:
 
     def rows(self, keep: NDArray[np.bool_ | np.int64]) -> Judgements:
         """The rows where `keep` is true, or those of these numbers; all codes stay as they are."""
+        if keep.dtype == np.bool_ and keep.all():
+            return self
         columns: dict[str, Any] = {
             name: column[keep] for name, column in vars(self).items() if isinstance(column, np.ndarray)
         }
@@ -219,8 +222,13 @@ class Protocol:
 
     def blind(self, judgements: Judgements) -> str:
         """Why no measure of the table can separate metrics by these rows; "" where one can."""
-        reasons = [self.measure(key).blind(judgements) for key in self.shown(judgements)]
+        reasons = [*self.blind_measures(judgements, self.shown(judgements)).values()]
         return reasons[0] if all(reasons) else ""
+
+    def blind_measures(self, judgements: Judgements, keys: Iterable[str]) -> dict[str, str]:
+        """Of each of these measures, why it cannot separate metrics by these rows; "" where it can."""
+        why = cache(lambda blind: blind(judgements))  # several measures have one reason
+        return {key: why(self.measure(key).blind) for key in keys}
 
     def ranked_by(self, shown: Sequence[str]) -> str:
         """The key of the measure that metrics are ranked by in a table of these measures."""

@@ -11,7 +11,7 @@ import numpy as np
 from metaeval.stats import pools
 from metaeval.stats.arrays import Bools, Floats, Ints, distinct, group_ends, numbered
 from metaeval.stats.bounds import extreme_ranks
-from metaeval.stats.resampling import Draws, replicate, value
+from metaeval.stats.resampling import Draws, replicate
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
@@ -27,6 +27,7 @@ BINARY: Mapping[str, Callable[[pools.RankedPools], Floats]] = {
 MEASURES = (*CUTOFFS, *BINARY)
 
 Order = Literal["expected", "worst", "best"]
+ORDERS: tuple[Order, ...] = ("expected", "worst", "best")
 
 
 class _Candidates(NamedTuple):
@@ -49,24 +50,27 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     judgements, n_groups = opened(judgements, resampling)
     gains = _gains(options)
     supports, missing = judgements.gold >= 1, np.isnan(judgements.score)
-    answerable = np.isin(judgements.pool, judgements.pool[supports])
-    ranked = np.isin(judgements.pool, judgements.pool[supports & ~missing])
+    answerable = _with_one(judgements.pool, supports)
+    ranked = _with_one(judgements.pool, supports & ~missing)
     used = _candidates(judgements, ranked & ~missing)
     whole = _candidates(judgements, answerable)
     why = NO_SCORES if missing.all() else "no pool with a scored supporting candidate"
     bounds = {} if missing.all() or not answerable.any() else _bounds(whole, n_groups, gains)
+    in_any_order = pools.rank_pools(used.rows.score, used.rows.gold, used.rows.pool)
+    by_order = {order: in_any_order.in_order(order) for order in ORDERS}
+    measured = {order: _measured(order, gains, MEASURES) for order in dict.fromkeys(by_order.values())}
     # Means over pools with tied scores in the worst and in the best order.
-    worst, best = (_pool_values(used.rows, gains, order, MEASURES) for order in ("worst", "best"))
+    worst, best = measured[by_order["worst"]], measured[by_order["best"]]
     ties = _ends({key: (worst[key], best[key]) for key in MEASURES}, used, n_groups)
     groups = distinct(used.pool_group).size
     qualities = {key: Qualities(groups, why, ties=ties[key], bounds=bounds.get(key)) for key in MEASURES}
-    run = partial(replicates, used.rows, n_groups, options=options, keys=MEASURES)
+    run = _means(measured[by_order[_ties(options)]], used, n_groups)
     left = {NO_SUPPORT: int((~answerable).sum()), SUPPORT_UNSCORED: int((answerable & ~ranked & ~missing).sum())}
     return outcome(
         *(judgements, used.rows, answerable & missing, run, qualities, n_groups, resampling),
         excluded=left,
         warnings=_foregone(used),
-        influence=partial(influence, used.rows, n_groups, options, MEASURES),
+        influence=partial(jackknifed, run, used.pool_group, n_groups, lambda _: (0.0, 1.0)),
     )
 
 
@@ -88,7 +92,14 @@ def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
 
 
 def _answerable(rows: Judgements) -> _Candidates:
-    return _candidates(rows, np.isin(rows.pool, rows.pool[rows.gold >= 1]))
+    return _candidates(rows, _with_one(rows.pool, rows.gold >= 1))
+
+
+def _with_one(pool: Ints, wanted: Bools) -> Bools:
+    """Whether the pool of each row, (n,), has a wanted row."""
+    has = np.zeros(pool.max(initial=-1) + 1, dtype=np.bool_)
+    has[pool[wanted]] = True
+    return np.asarray(has[pool])
 
 
 def replicates(
@@ -96,12 +107,18 @@ def replicates(
 ) -> Replicates:
     """The means over pools with a supporting row under every weighting; every row must have a score."""
     candidates = _answerable(rows)
-    orders: Mapping[str, Order] = {"worst": "worst", "best": "best"}
-    ties = orders.get(options.get("ties", ""), "expected")
-    values = _pool_values(candidates.rows, _gains(options), ties, keys)
-    stacked = np.stack([values[key] for key in keys])
-    means = replicate(pools.pool_mean(stacked, candidates.pool_group, n_groups), draws)
-    return dict(zip(keys, means, strict=True))
+    values = _pool_values(candidates.rows, _gains(options), _ties(options), keys)
+    return _means(values, candidates, n_groups)(draws)
+
+
+def _means(values: Mapping[str, Floats], candidates: _Candidates, n_groups: int) -> Callable[[Draws], Replicates]:
+    """Prepare the function from weightings to the means over pools, from the values (P,) of each measure."""
+    prepared = pools.pool_mean(np.stack([*values.values()]), candidates.pool_group, n_groups)
+    return lambda draws: dict(zip(values, replicate(prepared, draws), strict=True))
+
+
+def _ties(options: Mapping[str, str]) -> Order:
+    return next((order for order in ORDERS if order == options.get("ties")), "expected")
 
 
 def _gains(options: Mapping[str, str]) -> pools.Gains:
@@ -119,7 +136,7 @@ def _blind(judgements: Judgements, support: bool = False, most: int = 0) -> str:
 
     support: only whether a candidate supports counts, not its level. most: so many candidates are seen in any order.
     """
-    answerable = judgements.rows(np.isin(judgements.pool, judgements.pool[judgements.gold >= 1]))
+    answerable = judgements.rows(_with_one(judgements.pool, judgements.gold >= 1))
     value = np.minimum(answerable.gold, 1.0) if support else answerable.gold
     lowest, highest, sizes = _range(value, answerable.pool)
     if not sizes.size:
@@ -145,11 +162,12 @@ def _foregone(used: _Candidates) -> tuple[str, ...]:
 
 def _candidates(judgements: Judgements, keep: Bools) -> _Candidates:
     rows = judgements.rows(keep)
-    codes, first, index = np.unique(rows.pool, return_index=True, return_inverse=True)
-    pool_group = rows.group[first]
+    index, n_pools = numbered(rows.pool)
+    pool_group = np.empty(n_pools, dtype=rows.group.dtype)
+    pool_group[index[::-1]] = rows.group[::-1]
     astray = np.flatnonzero(pool_group[index] != rows.group)
     if astray.size:
-        raise ValueError(f"A pool must lie within one group, but pool {codes[index[astray[0]]]} has rows in two.")
+        raise ValueError(f"A pool must lie within one group, but pool {rows.pool[astray[0]]} has rows in two.")
     return _Candidates(rows, pool_group)
 
 
@@ -158,7 +176,10 @@ def _pool_values(rows: Judgements, gains: pools.Gains, ties: Order, keys: Collec
     if ties == "expected" and all(key in CUTOFFS for key in keys):
         cutoffs = tuple(CUTOFFS[key] for key in keys)
         return dict(zip(keys, pools.ndcg_at(rows.score, rows.gold, rows.pool, cutoffs, gains), strict=True))
-    ranked = pools.rank_pools(rows.score, rows.gold, rows.pool, ties)
+    return _measured(pools.rank_pools(rows.score, rows.gold, rows.pool, ties), gains, keys)
+
+
+def _measured(ranked: pools.RankedPools, gains: pools.Gains, keys: Collection[str]) -> dict[str, Floats]:
     return {key: pools.ndcg(ranked, CUTOFFS[key], gains) if key in CUTOFFS else BINARY[key](ranked) for key in keys}
 
 
@@ -168,7 +189,8 @@ def _bounds(whole: _Candidates, n_groups: int, gains: pools.Gains) -> dict[str, 
     if not np.isnan(rows.score).any():
         return {}
     worst, best = extreme_ranks(rows.score, rows.gold >= 1)
-    ranges = {key: pools.ndcg_range(rows.score, rows.gold, rows.pool, k, gains) for key, k in CUTOFFS.items()}
+    of_ndcg = pools.ndcg_ranges(rows.score, rows.gold, rows.pool, tuple(CUTOFFS.values()), gains)
+    ranges = dict(zip(CUTOFFS, of_ndcg, strict=True))
     low, high = (pools.rank_pools(ranks, rows.gold, rows.pool) for ranks in (worst, best))
     ranges |= {key: (measure(low), measure(high)) for key, measure in BINARY.items()}
     return _ends(ranges, whole, n_groups)
@@ -178,10 +200,9 @@ def _ends(
     ranges: Mapping[str, tuple[Floats, Floats]], candidates: _Candidates, n_groups: int
 ) -> dict[str, tuple[float, float] | None]:
     """The mean over pools at both ends of each measure's range."""
-    return {
-        key: pair_of_bounds(*(value(pools.pool_mean(end, candidates.pool_group, n_groups), n_groups) for end in ends))
-        for key, ends in ranges.items()
-    }
+    means = pools.pool_mean(np.concatenate([*zip(*ranges.values(), strict=True)]), candidates.pool_group, n_groups)
+    worst, best = means.evaluate(np.ones((n_groups, 1), dtype=np.uint8)).reshape(2, -1)
+    return {key: pair_of_bounds(*ends) for key, *ends in zip(ranges, worst, best, strict=True)}
 
 
 _supports = partial(Measure, blind=partial(_blind, support=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -66,3 +67,8 @@ def test_a_text_is_looked_at_once() -> None:
     seen: list[str] = []
     found = Cells.of(["a", "b", None, "a", "b"]).which(lambda text: not seen.append(text) and text == "a")
     assert (found.tolist(), seen) == ([True, False, False, True, False], ["a", "b"])
+
+
+def test_numbers_are_written_as_python_writes_them() -> None:
+    numbers = [0.0, -0.0, 1.0, -2.5, 0.1 + 0.2, 1e-4, 9.9e-5, 5e-324, 1e15 + 0.3, 1e16, -1.7e308, math.nan, 1 / 3]
+    assert cells.numerals(np.array(numbers)) == [json.dumps(number).replace("NaN", "null") for number in numbers]

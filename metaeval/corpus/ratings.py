@@ -6,16 +6,16 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.cells import Coded, Texts, blocks, text_array, values_of
+from metaeval.cells import Coded, Texts, interleaved, numerals, row_blocks, text_array, values_of
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError
-from metaeval.files import canonical_json
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -203,8 +203,8 @@ class ScoreColumn(Mapping[str, "float | None"]):
     def fingerprint(self) -> str:
         """SHA-256 over the ids and scores of the rows that have one."""
         order = self.rows.order[~np.isnan(self.score[self.rows.order])]
-        parts = blocks(self.rows.id, self.score, rows=order)
-        return _sha256("{}", (canonical_json(dict(zip(ids, scores, strict=True))) for ids, scores in parts))
+        parts = ((self.rows.id[some].tolist(), numerals(self.score[some])) for some in row_blocks(order))
+        return _sha256("{}", (interleaved(",", map(encode_basestring, ids), ":", scores) for ids, scores in parts))
 
 
 @dataclass(frozen=True)
@@ -260,8 +260,17 @@ class Ratings:
         Scores and votes are not hashed.
         """
         rows = self.columns
-        parts = blocks(rows.id, rows.group, rows.gold, rows.system, rows.text, rows.pair, rows=rows.order)
-        return _sha256("[]", (canonical_json([_hashed(*row) for row in zip(*part, strict=True)]) for part in parts))
+        group, system = rows.group.mapped(encode_basestring), rows.system.mapped(encode_basestring)
+        pair = rows.pair.mapped(lambda name: name and f",{encode_basestring(name)}")
+        parts = (
+            interleaved(
+                *(",[", map(encode_basestring, rows.id[some].tolist()), ",", group[some].tolist(), ","),
+                *(numerals(rows.gold[some]), ",", system[some].tolist(), ","),
+                *(map(encode_basestring, rows.text[some].tolist()), pair[some].tolist(), "]"),
+            )
+            for some in row_blocks(rows.order)
+        )
+        return _sha256("[]", parts)
 
     def level_counts(self, most: int = 10) -> dict[str, int]:
         """Number of texts at each gold value, highest first; empty where there are more than `most` values."""
@@ -272,17 +281,12 @@ class Ratings:
         return {} if len(found) > most else {f"{gold:g}": count for gold, count in found.items()}
 
 
-def _hashed(*row: Any) -> list[Any]:
-    """What is hashed of a row: its pair, which stands last, only where it has one."""
-    return list(row if row[-1] else row[:-1])
-
-
 def _sha256(brackets: str, parts: Iterable[str]) -> str:
-    """SHA-256 of the canonical JSON of a list or an object, of which each part holds some rows."""
-    digest, comma = hashlib.sha256(brackets[:1].encode()), ""
+    """SHA-256 of the canonical JSON of a list or an object, of which each part holds some rows, a comma before each."""
+    digest, begun = hashlib.sha256(brackets[:1].encode()), False
     for part in parts:
-        digest.update(f"{comma}{part[1:-1]}".encode("utf-8", "surrogatepass"))
-        comma = ","
+        digest.update(part[not begun :].encode("utf-8", "surrogatepass"))
+        begun = True
     digest.update(brackets[1:].encode())
     return digest.hexdigest()
 

@@ -134,7 +134,8 @@ def evaluate(
     """
     resampling = resampling_of(config)
     unscored = frame.judgements(np.full(frame.gold.size, np.nan))
-    blind = {measure.key: why for measure in protocol.measures if (why := measure.blind(unscored))}
+    reasons = protocol.blind_measures(unscored, [measure.key for measure in protocol.measures])
+    blind = {key: why for key, why in reasons.items() if why}
     judged = {column: frame.judgements(column.score[frame.numbers]) for column in columns}
     outcomes = {
         column: _expected(protocol, judged[column], resampling, options, blind)

@@ -8,13 +8,13 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import lru_cache
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from itertools import islice
+from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from metaeval.cells import BLOCK, blocks
+from metaeval.cells import Coded, interleaved, numerals, row_blocks
 from metaeval.config import RunConfig
 from metaeval.corpus.pairs import PAIRS_SCHEMA
+from metaeval.corpus.ratings import RatingColumns
 from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
 from metaeval.files import atomic_write, safe_name, sha256_file, sha256_json, write_text
@@ -272,30 +273,23 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[AlignedColumn], path: 
     if isinstance(source, Job):
         head["job"] = {key: str(value) for key, value in source.fields.items()}
         order = np.array(sorted(range(len(source.rows)), key=lambda row: source.rows[row].id), dtype=np.intp)
-        rows = (_ENCODER.encode(_judged_row(source, row))[:-1] for row in order)
+        front: Callable[[NDArray[np.intp]], list[Iterable[str]]] = partial(_judged_rows, source)
     else:
         head["job"] = {key: source.fields[key] for key in ("data", "unit")}
         ratings, order = source.ratings.columns, source.ratings.columns.order
-        parts = blocks(ratings.id, ratings.group, ratings.system, ratings.gold, rows=order)
-        rows = (_rated_row(*row) for part in parts for row in zip(*part, strict=True))
+        group, system = ratings.group.mapped(encode_basestring), ratings.system.mapped(encode_basestring)
+        front = partial(_rated_rows, ratings, group, system)
     incomplete = np.any([np.isnan(column.score) for column in columns], axis=0)
     incomplete[[row for column in columns for row in column.cut]] = True
     with atomic_write(path) as file:
         file.write(_encoded(f"{_ENCODER.encode(head)}\n"))
-        for at in range(0, order.size, BLOCK):
-            numbers = order[at : at + BLOCK]
-            scores = zip(*(_numerals(column.score[numbers]) for column in columns), strict=True)
-            remarks = (_remarks(columns, row) if incomplete[row] else "" for row in numbers.tolist())
-            whole = zip(islice(rows, numbers.size), scores, remarks, strict=True)
-            lines = (f'{row}, "scores": [{", ".join(known)}]{more}}}\n' for row, known, more in whole)
-            file.write(_encoded("".join(lines)))
-
-
-def _numerals(score: NDArray[np.float64]) -> list[str]:
-    """Convert scores to JSON numerals, null for NaN and 0.0 for -0.0. Each distinct score is converted once."""
-    distinct, place = np.unique(score + 0.0, return_inverse=True)
-    texts = [repr(value) if value == value else "null" for value in distinct.tolist()]
-    return [texts[number] for number in place.tolist()]
+        for numbers in row_blocks(order):
+            scores = [text for column in columns for text in (", ", numerals(column.score[numbers] + 0.0))]
+            remarks = [""] * numbers.size
+            for place in np.flatnonzero(incomplete[numbers]).tolist():
+                remarks[place] = _remarks(columns, int(numbers[place]))
+            parts = [*front(numbers), ', "scores": [', *scores[1:], "]", remarks, "}\n"]
+            file.write(_encoded(interleaved(*parts)))
 
 
 def _remarks(columns: Sequence[AlignedColumn], number: int) -> str:
@@ -316,11 +310,17 @@ def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any
     return head, lines
 
 
-def _rated_row(rating_id: str, group: str, system: str, gold: float) -> str:
-    """Return the line of a rating without its end; encoding field by field is faster."""
-    return (
-        f'{{"id": {_ENCODER.encode(rating_id)}, "group": {_text(group)}, "system": {_text(system)}, "rating": {gold!r}'
-    )
+def _rated_rows(
+    ratings: RatingColumns, group: Coded[str], system: Coded[str], numbers: NDArray[np.intp]
+) -> list[Iterable[str]]:
+    """The lines of ratings without their ends: fields of one kind are encoded together, which is faster."""
+    ids, gold = map(encode_basestring, ratings.id[numbers].tolist()), numerals(ratings.gold[numbers])
+    known = group[numbers].tolist(), system[numbers].tolist()
+    return ['{"id": ', ids, ', "group": ', known[0], ', "system": ', known[1], ', "rating": ', gold]
+
+
+def _judged_rows(job: Job, numbers: NDArray[np.intp]) -> list[Iterable[str]]:
+    return [[_ENCODER.encode(_judged_row(job, number))[:-1] for number in numbers.tolist()]]
 
 
 def _judged_row(job: Job, number: int) -> dict[str, object]:
@@ -340,7 +340,6 @@ def _encoded(text: str) -> bytes:
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-_text = lru_cache(maxsize=BLOCK)(_ENCODER.encode)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,9 @@ def ratio(numerator: Floats | Ints, denominator: Floats | Ints) -> Floats:
 
 def scaled(values: Floats) -> Floats:
     """Scale by a power of two to at most 1, which is exact, so that no square overflows or vanishes."""
-    return np.asarray(np.ldexp(values, -int(np.frexp(np.abs(values).max(initial=0.0))[1])))
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    exponent = -int(np.frexp(largest)[1])
+    return np.asarray(values * 2.0**exponent if abs(exponent) < 1000 else np.ldexp(values, exponent))
 
 
 def strips(width: int, height: int) -> list[slice]:

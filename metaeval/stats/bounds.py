@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from metaeval.stats.arrays import Bools, Floats, Ints, check_finite, check_lengths, scaled
-from metaeval.stats.ties import midranks, run_starts, tie_blocks
+from metaeval.stats.ties import run_starts, tie_blocks
 
 
 def attainable(score: Floats, gold: Floats) -> dict[str, float]:
@@ -34,7 +34,7 @@ def attainable(score: Floats, gold: Floats) -> dict[str, float]:
     concordant = pairs - score_ties - gold_ties + both
     return {
         "pearson": _pearson(x, y, np.ones(x.size)),
-        "spearman": _pearson(midranks(x), midranks(y), np.ones(x.size)),
+        "spearman": _pearson(_sorted_midranks(x), _sorted_midranks(y), np.ones(x.size)),
         "kendall": float(concordant / np.sqrt(pairs - score_ties) / np.sqrt(pairs - gold_ties)),
     }
 
@@ -86,6 +86,11 @@ def _pairs(sizes: Floats | Ints) -> float:
     """Pairs of rows inside blocks of these sizes."""
     sizes = np.asarray(sizes, dtype=np.float64)
     return float(np.sum(sizes * (sizes - 1) / 2))
+
+
+def _sorted_midranks(values: Floats) -> Floats:
+    sizes = _runs(run_starts(values))
+    return np.repeat(np.cumsum(sizes) - (sizes - 1) / 2, sizes)
 
 
 def _runs(starts: Bools) -> Ints:

@@ -38,17 +38,17 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
     x, y = _centred(score), _centred(gold)
     columns = (np.ones_like(x), x, y, x * x, y * y, x * y)
     moments = np.stack([arrays.group_totals(values, group, n_groups) for values in columns], axis=1)
-    ends = [arrays.group_ends(values, group, n_groups) for values in (score, gold)]
+    ends = cache(lambda: [arrays.group_ends(values, group, n_groups) for values in (score, gold)])
 
     def evaluate(tile: Tile) -> Floats:
         sums = [total[None] for total in arrays.weighted_sums(moments, tile)]
         return _of_moments(
-            sums, lambda some: np.logical_and(*(arrays.varies(pair, tile[:, some] > 0) for pair in ends))
+            sums, lambda some: np.logical_and(*(arrays.varies(pair, tile[:, some] > 0) for pair in ends()))
         )
 
     def left_out() -> Floats:
         sums = [total[None] for total in arrays.left_out_sums(moments)]
-        return _of_moments(sums, lambda some: np.logical_and(*map(arrays.varies_without, ends))[some])
+        return _of_moments(sums, lambda some: np.logical_and(*map(arrays.varies_without, ends()))[some])
 
     return Prepared(evaluate, arrays.distinct(group).size, left_out)
 

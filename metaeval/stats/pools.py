@@ -14,7 +14,7 @@ count nothing, so that at most k of either need placing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -30,13 +30,14 @@ from metaeval.stats.ties import run_starts
 Ties = Literal["expected", "worst", "best"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RankedPools:
     """Rows (n,) sorted by pool, then from the highest score down.
 
     pool: index of the row's pool, 0 .. n_pools - 1, in ascending order of the codes given.
     gold: the row's level. rank: its position in the pool, from 1.
     first, last: the first and last rank of its tie block; equal to rank where nothing is tied.
+    best_first: the levels of each pool from the highest down.
     """
 
     pool: Ints
@@ -44,12 +45,34 @@ class RankedPools:
     rank: Ints
     first: Ints
     last: Ints
+    best_first: Floats
     n_pools: int
 
     @cached_property
-    def by_gold(self) -> Ints:
-        """The rows by pool, and in each from the highest gold down, (n,)."""
-        return np.lexsort((-self.gold, self.pool))
+    def relevant(self) -> Bools:
+        """Whether each row is relevant, (n,)."""
+        return self.gold >= 1
+
+    @cached_property
+    def n_relevant(self) -> Floats:
+        """Relevant rows of each pool, (n_pools,)."""
+        return self.total(self.relevant.astype(np.float64))
+
+    @cached_property
+    def blocks(self) -> tuple[Ints, Ints, Ints]:
+        """Of each row's tie block: rows, relevant rows, and relevant rows ranked above it in the pool; (n,) each."""
+        counted = np.concatenate(([0], np.cumsum(self.relevant)))
+        pool_start = np.arange(self.rank.size) - self.rank + 1
+        above, up_to = counted[pool_start + self.first - 1], counted[pool_start + self.last]
+        return self.last - self.first + 1, up_to - above, above - counted[pool_start]
+
+    def in_order(self, ties: Ties) -> RankedPools:
+        """As `rank_pools` with these ties, of pools that it ranked with ties "expected"."""
+        if ties == "expected" or np.array_equal(self.first, self.last):
+            return self
+        mirrored = np.arange(self.rank.size) + self.first + self.last - 2 * self.rank
+        gold = self.gold if ties == "worst" else self.gold[mirrored]
+        return replace(self, gold=gold, first=self.rank, last=self.rank)
 
     def total(self, values: Floats) -> Floats:
         """Sum of `values` (n,), one per ranked row, over each pool; (n_pools,)."""
@@ -64,19 +87,17 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
     Raises ValueError on NaN, infinity, a negative level or columns of unlike length.
     """
     check_pools(score, gold, pool)
-    order = _order(score, -gold if ties == "best" else gold, pool)
-    index, n_pools = arrays.numbered(pool[order])
-    position = np.arange(order.size)
-    new_pool = run_starts(index)
-    new_block = new_pool | run_starts(score[order])
-    if ties != "expected":
-        new_block[:] = True
-    pool_start = np.maximum.accumulate(np.where(new_pool, position, 0))
-    block_start = np.maximum.accumulate(np.where(new_block, position, 0))
+    by_pool, start = pool_starts(pool)
+    order, perfect = (_order(values, gold, pool, by_pool, start) for values in (score, gold))
+    size = np.diff(start)
+    index = np.repeat(np.arange(size.size), size)
+    rank = np.arange(1, order.size + 1) - start[index]
+    new_block = run_starts(score[order]) | (rank == 1)
+    opening = np.flatnonzero(new_block)
     block = np.cumsum(new_block) - 1
-    size = np.bincount(block)[block] if block.size else block
-    first = block_start - pool_start + 1
-    return RankedPools(index, gold[order], position - pool_start + 1, first, first + size - 1, n_pools)
+    first = rank[opening][block]
+    last = first + np.diff(np.append(opening, order.size))[block] - 1
+    return RankedPools(index, gold[order], rank, first, last, gold[perfect], size.size).in_order(ties)
 
 
 def check_pools(score: Floats, gold: Floats, pool: Ints) -> None:
@@ -94,12 +115,12 @@ def pool_starts(pool: Ints) -> tuple[Ints, Ints]:
     return order, np.append(np.flatnonzero(run_starts(pool[order])), pool.size)
 
 
-def _order(score: Floats, gold: Floats, pool: Ints) -> Ints:
-    """Rows sorted by pool, then falling score, then rising gold."""
+def _order(score: Floats, gold: Floats, pool: Ints, by_pool: Ints, start: Ints) -> Ints:
+    """Rows sorted by pool, then falling score, then rising gold. by_pool, start: the `pool_starts`."""
     loops = arrays.compiled(score.size * 20)
     if loops is None:
         return np.lexsort((gold, -score, pool))
-    order, start = pool_starts(pool)
+    order = by_pool.copy()
     loops.order_pools(np.ascontiguousarray(score), np.ascontiguousarray(gold), start, order)
     return order
 
@@ -130,28 +151,20 @@ def pool_mean(values: Floats, group: Ints, n_groups: int) -> Prepared:
     )
 
 
-def _blocks(ranked: RankedPools, relevant: Bools) -> tuple[Ints, Ints, Ints]:
-    """Of each row's tie block: rows, relevant rows, and relevant rows ranked above it in the pool; (n,) each."""
-    counted = np.concatenate(([0], np.cumsum(relevant)))
-    position = np.arange(ranked.rank.size)
-    pool_start = position - ranked.rank + 1
-    start, stop = pool_start + ranked.first - 1, pool_start + ranked.last
-    return ranked.last - ranked.first + 1, counted[stop] - counted[start], counted[start] - counted[pool_start]
-
-
 def reciprocal_rank(ranked: RankedPools) -> Floats:
     """Expected 1 / rank of the first relevant row of each pool, (n_pools,); NaN without a relevant row.
 
     The first of r relevant rows among t shuffled ones is the j-th with chance C(t - j, r - 1) / C(t, r).
     """
-    relevant = ranked.gold >= 1
-    rows, hits, above = _blocks(ranked, relevant)
+    rows, hits, above = ranked.blocks
     place = ranked.rank - ranked.first + 1
-    reached = (above == 0) & (hits > 0) & (place <= rows - hits + 1)
+    reached = np.flatnonzero((above == 0) & (hits > 0) & (place <= rows - hits + 1))
     t, r, j = rows[reached], hits[reached], place[reached]
-    terms = np.zeros(ranked.rank.size)
-    terms[reached] = np.exp(_log_choose(t - j, r - 1) - _log_choose(t, r)) / ranked.rank[reached]
-    return _defined(ranked, relevant, ranked.total(terms))
+    log_factorial = gammaln(np.arange(1, t.max(initial=0) + 2))
+    log_ways = log_factorial[t - j] - log_factorial[r - 1] - log_factorial[t - j - r + 1]
+    terms = np.exp(log_ways - (log_factorial[t] - log_factorial[r] - log_factorial[t - r])) / ranked.rank[reached]
+    found = np.bincount(ranked.pool[reached], weights=terms, minlength=ranked.n_pools)
+    return np.where(ranked.n_relevant > 0, found, np.nan)
 
 
 def average_precision_of_pools(ranked: RankedPools) -> Floats:
@@ -160,39 +173,24 @@ def average_precision_of_pools(ranked: RankedPools) -> Floats:
     A relevant row on rank p of its block stands below `above` relevant rows, itself, and of the p - a block rows in
     front of it (r - 1) / (t - 1) each.
     """
-    relevant = ranked.gold >= 1
-    rows, hits, above = _blocks(ranked, relevant)
+    rows, hits, above = ranked.blocks
     in_front = (ranked.rank - ranked.first) * (hits - 1) / np.maximum(rows - 1, 1)
     precision = (above + 1 + in_front) / ranked.rank
-    return _per_relevant(ranked, relevant, hits / rows * precision)
+    return arrays.ratio(ranked.total(hits / rows * precision), ranked.n_relevant)
 
 
 def precision_at_1(ranked: RankedPools) -> Floats:
     """Chance that the first row of each pool is relevant, (n_pools,); NaN without a relevant row."""
-    relevant = ranked.gold >= 1
-    rows, hits, _ = _blocks(ranked, relevant)
-    return _defined(ranked, relevant, ranked.total(np.where(ranked.rank == 1, hits / rows, 0.0)))
+    (rows, hits, _), top = ranked.blocks, ranked.rank == 1
+    return np.where(ranked.n_relevant > 0, hits[top] / rows[top], np.nan)
 
 
 def recall_at(ranked: RankedPools, k: int) -> Floats:
     """Expected share of each pool's relevant rows on ranks 1 .. k, (n_pools,); NaN without one. ValueError if k < 1."""
     if k < 1:
         raise ValueError(f"the cut-off k must be at least 1, got {k}")
-    relevant = ranked.gold >= 1
-    rows, hits, _ = _blocks(ranked, relevant)
-    return _per_relevant(ranked, relevant, np.where(ranked.rank <= k, hits / rows, 0.0))
-
-
-def _per_relevant(ranked: RankedPools, relevant: Bools, terms: Floats) -> Floats:
-    return arrays.ratio(ranked.total(terms), ranked.total(relevant.astype(np.float64)))
-
-
-def _defined(ranked: RankedPools, relevant: Bools, values: Floats) -> Floats:
-    return np.where(ranked.total(relevant.astype(np.float64)) > 0, values, np.nan)
-
-
-def _log_choose(n: Ints, k: Ints) -> Floats:
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+    rows, hits, _ = ranked.blocks
+    return arrays.ratio(ranked.total(np.where(ranked.rank <= k, hits / rows, 0.0)), ranked.n_relevant)
 
 
 Gains = Literal["linear", "exponential"]
@@ -210,7 +208,7 @@ def ndcg(ranked: RankedPools, k: int, gains: Gains = "linear") -> Floats:
     up_to = discounts_up_to(k)
     last, before = np.minimum(ranked.last, k), np.minimum(ranked.first - 1, k)
     mean_discount = (up_to[last] - up_to[before]) / (ranked.last - ranked.first + 1)
-    ideal = ideal_dcg(gain[ranked.by_gold], ranked.pool, ranked.rank, ranked.n_pools, k)
+    ideal = ideal_dcg(level_gains(ranked.best_first, gains), ranked.pool, ranked.rank, ranked.n_pools, k)
     return arrays.ratio(ranked.total(gain * mean_discount), ideal)
 
 
@@ -255,33 +253,39 @@ def ideal_dcg(best_first: Floats, pool: Ints, rank: Ints, n_pools: int, k: int) 
     return np.asarray(np.bincount(pool, weights=best_first * discount, minlength=n_pools), dtype=np.float64)
 
 
-def ndcg_range(score: Floats, gold: Floats, pool: Ints, k: int, gains: Gains = "linear") -> tuple[Floats, Floats]:
-    """Worst and best NDCG@k of each pool over all scores that its missing rows (NaN) could have; (n_pools,) each.
+def ndcg_ranges(
+    score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], gains: Gains = "linear"
+) -> list[tuple[Floats, Floats]]:
+    """Worst and best NDCG of each pool over all scores that its missing rows (NaN) could have, by cut-off.
 
-    score, gold, pool: (n,). The ideal order is that of the whole pool. A missing row tied with a block of observed
-    ones gives a value between those of standing before and behind the block, so ties need no case of their own. NaN
-    for pools without a gain. Raises ValueError as `rank_pools` and `ndcg` do.
+    score, gold, pool: (n,); both values are (n_pools,). The ideal order is that of the whole pool. A missing row tied
+    with a block of observed ones gives a value between those of standing before and behind the block, so ties need no
+    case of their own. NaN for pools without a gain. Raises ValueError as `rank_pools` and `ndcg` do.
     """
-    missing = np.isnan(score)
-    everything = rank_pools(np.where(missing, 0.0, score), gold, pool)
-    gain = level_gains(gold, gains)
-    ideal = ideal_dcg(gain[np.lexsort((-gain, pool))], everything.pool, everything.rank, everything.n_pools, k)
-    codes, index = np.unique(pool, return_inverse=True)
-    worst = _least_dcg(score, gain, index, codes.size, k)
-    # The highest DCG is the least one of the negated gains.
-    best = -_least_dcg(score, -gain, index, codes.size, k)
-    return arrays.ratio(worst, ideal), arrays.ratio(best, ideal)
-
-
-def _least_dcg(score: Floats, gain: Floats, pool: Ints, n_pools: int, k: int) -> Floats:
-    missing = np.isnan(score)
-    block_gain, block_size = _observed_blocks(score[~missing], gain[~missing], pool[~missing], n_pools, k)
+    missing, most = np.isnan(score), max(cutoffs)
+    perfect, gain = rank_pools(gold, gold, pool), level_gains(gold, gains)
+    index, n_pools = arrays.numbered(pool)
+    block_gain, sizes = _observed_blocks(score[~missing], gain[~missing], index[~missing], n_pools, most)
     # Among missing rows the lowest gain goes first: exchanging two of them the other way can only add to the DCG.
-    free_gain, n_free = _first_by_gain(gain[missing], pool[missing], n_pools, k)
+    lowest, highest = (_lowest(sign * gain[missing], index[missing], n_pools, most) for sign in (1, -1))
+    n_free = np.bincount(index[missing], minlength=n_pools)
+    found = []
+    for k in cutoffs:
+        ideal = ideal_dcg(level_gains(perfect.gold, gains), perfect.pool, perfect.rank, n_pools, k)
+        worst = _least_dcg(block_gain, sizes, lowest, n_free, k)
+        # The highest DCG is the least one of the negated gains.
+        best = -_least_dcg(-block_gain, sizes, highest, n_free, k)
+        found.append((arrays.ratio(worst, ideal), arrays.ratio(best, ideal)))
+    return found
+
+
+def _least_dcg(block_gain: Floats, block_size: Ints, free_gain: Floats, n_free: Ints, k: int) -> Floats:
+    """The lowest DCG@k of each pool, (n_pools,), from its first tie blocks and the lowest gains of its free rows."""
+    block_gain, free_gain = block_gain[:, :k], free_gain[:, :k]
     up_to = np.concatenate((discounts_up_to(k), np.full(k, discounts_up_to(k)[-1])))
-    least = np.full((n_pools, free_gain.shape[1] + 1), np.inf)
+    least = np.full((len(free_gain), free_gain.shape[1] + 1), np.inf)
     least[:, 0] = 0
-    placed = np.zeros(n_pools, dtype=np.int64)
+    placed = np.zeros(len(free_gain), dtype=np.int64)
     for stage in range(block_gain.shape[1] + 1):
         for j in range(free_gain.shape[1]):
             ahead = np.minimum(placed + j, k)
@@ -292,7 +296,7 @@ def _least_dcg(score: Floats, gain: Floats, pool: Ints, n_pools: int, k: int) ->
             after = np.minimum(starts + block_size[:, stage, None], k)
             least += block_gain[:, stage, None] * (up_to[after] - up_to[np.minimum(starts, k)])
             placed += block_size[:, stage]
-    return np.asarray(least[np.arange(n_pools), n_free])
+    return np.asarray(least[np.arange(len(least)), np.minimum(n_free, k)])
 
 
 def _observed_blocks(score: Floats, gain: Floats, pool: Ints, n_pools: int, k: int) -> tuple[Floats, Ints]:
@@ -306,10 +310,10 @@ def _observed_blocks(score: Floats, gain: Floats, pool: Ints, n_pools: int, k: i
     return _first(mean_gain, pool[new], n_pools, k), _first(size, pool[new], n_pools, k)
 
 
-def _first_by_gain(gain: Floats, pool: Ints, n_pools: int, k: int) -> tuple[Floats, Ints]:
-    """The k lowest gains of each pool in ascending order, padded with 0, and how many there are."""
+def _lowest(gain: Floats, pool: Ints, n_pools: int, k: int) -> Floats:
+    """The k lowest gains of each pool in ascending order, padded with 0."""
     order = np.lexsort((gain, pool))
-    return _first(gain[order], pool[order], n_pools, k), np.minimum(np.bincount(pool, minlength=n_pools), k)
+    return _first(gain[order], pool[order], n_pools, k)
 
 
 def _first(values: NDArray[Any], pool: Ints, n_pools: int, k: int) -> NDArray[Any]:

@@ -137,15 +137,18 @@ def swaps(n_groups: int, permutations: int, seed: int) -> Draws:
         return np.packbits(generator.integers(2, size=(TILE // 2, n_groups)).T, axis=1)
 
     def make(number: int) -> Tile:
-        from_other = np.unpackbits(drawn(number), axis=1)
+        bits = _TWICE[drawn(number)].reshape(n_groups, TILE // 8)
+        counts = np.unpackbits(np.concatenate((bits, ~bits)), axis=1)
         if number == 0:
-            from_other[:, 0] = 0
-        counts = np.empty((2, n_groups, TILE // 2, 2), dtype=np.uint8)
-        counts[0, :, :, 0] = counts[1, :, :, 1] = 1 - from_other
-        counts[1, :, :, 0] = counts[0, :, :, 1] = from_other
-        return _tile(counts.reshape(2 * n_groups, TILE), number, 2 * (permutations + 1))
+            counts[:n_groups, :2], counts[n_groups:, :2] = (1, 0), (0, 1)
+        return _tile(counts, number, 2 * (permutations + 1))
 
     return Draws(2 * (permutations + 1), 2 * n_groups, make)
+
+
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+_TWICE = np.packbits(np.stack([1 - _BITS, _BITS], axis=2).reshape(256, 16), axis=1)
+"""Of each byte of exchanges the two bytes with 1 - bit and bit in turn."""
 
 
 def _tile(counts: NDArray[np.integer], number: int, n: int, first: int | None = None) -> Tile:

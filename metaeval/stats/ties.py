@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from metaeval.stats.arrays import Bools, Floats, Ints, column_sum, group_totals, in_strips, weighted_sums
@@ -29,7 +31,7 @@ def midranks(values: Floats) -> Floats:
     return ranks
 
 
-def run_starts(values: Floats | Ints) -> Bools:
+def run_starts(values: NDArray[Any]) -> Bools:
     """True where a value differs from the one before it in `values` (n,), and at the first; (n,)."""
     starts = np.ones(values.size, dtype=np.bool_)
     starts[1:] = values[1:] != values[:-1]
@@ -170,5 +172,6 @@ def float32_collapse(score: Floats) -> tuple[int, int]:
     """
     distinct = np.unique(score)
     with np.errstate(over="ignore", under="ignore"):
-        stored, counts = np.unique(distinct.astype(np.float32), return_counts=True)
-    return int(counts[counts > 1].sum()) if stored.size else 0, int(distinct.size)
+        new = run_starts(distinct.astype(np.float32))
+    counts = np.diff(np.append(np.flatnonzero(new), new.size))
+    return int(counts[counts > 1].sum()), int(distinct.size)

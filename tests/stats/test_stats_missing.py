@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from metaeval.stats.bounds import extreme_ranks, extreme_scores
-from metaeval.stats.pools import Gains, ndcg, ndcg_range, rank_pools
+from metaeval.stats.pools import Gains, ndcg, ndcg_ranges, rank_pools
 from metaeval.stats.ties import float32_collapse
 
 rows_of_a_pool = st.lists(
@@ -23,12 +23,12 @@ rows_of_a_pool = st.lists(
 
 @settings(max_examples=80, deadline=None)
 @given(rows=rows_of_a_pool, k=st.integers(1, 6), gains=st.sampled_from(["linear", "exponential"]))
-def test_ndcg_range_is_what_all_refills_give(rows: list[tuple[float, int]], k: int, gains: Gains) -> None:
+def test_ndcg_ranges_is_what_all_refills_give(rows: list[tuple[float, int]], k: int, gains: Gains) -> None:
     # Around and between the observed scores 0, 1, 2 there is room for three missing rows in any order, tied or not.
     score, gold = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
     pool, missing = np.zeros(score.size, dtype=int), np.flatnonzero(np.isnan(score))
     assume(missing.size <= 3)
-    low, high = ndcg_range(score, gold, pool, k, gains)
+    ((low, high),) = ndcg_ranges(score, gold, pool, (k,), gains)
     candidates = [region + offset for region in (-0.6, 0.4, 1.4, 2.4) for offset in (0, 0.1, 0.2)] + [0.0, 1.0, 2.0]
     refills = []
     for values in itertools.product(candidates, repeat=missing.size):
@@ -41,12 +41,12 @@ def test_ndcg_range_is_what_all_refills_give(rows: list[tuple[float, int]], k: i
     assert high[0] == pytest.approx(reached.max(), abs=1e-12)
 
 
-def test_ndcg_range_of_many_pools_at_once() -> None:
+def test_ndcg_ranges_of_many_pools_at_once() -> None:
     rng = np.random.default_rng(0)
     pool = np.repeat(np.arange(30), rng.integers(2, 40, 30))
     gold = rng.choice([0.0, 1, 2], pool.size)
     score = np.where(rng.random(pool.size) < 0.2, np.nan, np.round(gold + rng.normal(size=pool.size)))
-    low, high = ndcg_range(score, gold, pool, 5)
+    ((low, high),) = ndcg_ranges(score, gold, pool, (5,))
     assert (low < high).any()
     for _ in range(20):
         refill = np.where(np.isnan(score), rng.normal(size=pool.size) * 3, score)
