@@ -86,9 +86,9 @@ def test_options_are_those_of_the_command(cite):
         (ROWS, {"pipeline": "citeeval"}, "A chat model judges, and none is named"),
         (ROWS, {"pipeline": "scifi", "grup": "joint"}, "Did you mean 'group'?"),
         ([{"txt": "Long."}], {"pipeline": "alce"}, "answers line 1: no field 'txt'"),
-        ([*ROWS, "answers.jsonl"], {"pipeline": "alce"}, "this is a list of both"),
+        ([*ROWS, "answers.jsonl"], {"pipeline": "alce"}, "this list has both"),
         ("gone.jsonl", {"pipeline": "alce"}, "gone.jsonl"),
-        ([], {"pipeline": "alce"}, "No file of answers is given"),
+        ([], {"pipeline": "alce"}, "No file of answers is named"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(cite, answers, given, says):

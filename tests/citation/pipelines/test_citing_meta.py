@@ -386,7 +386,7 @@ def test_the_correlations_are_called_those_with_ratings_and_the_rules_say_what_i
         ({"pipelines": ("acle",)}, (), "Did you mean 'alce'"),
         ({"nli": ("overlpa",)}, (), "Did you mean 'overlap'"),
         ({"scenario": "ful"}, (), "Did you mean 'full'"),
-        ({"pipelines": ("autoais",), "threshold": "soft"}, (), "AutoAIS is made of decisions"),
+        ({"pipelines": ("autoais",), "threshold": "soft"}, (), "AutoAIS needs decisions"),
         ({"pipelines": ("scifi",), "threshold": "soft"}, ("entailment=binary",), "binary decides at a threshold"),
         ({"pipelines": ("citeeval",)}, (), "A chat model judges, and none is named"),
         ({"model": "tiny"}, (), "No pipeline here asks a chat model"),
