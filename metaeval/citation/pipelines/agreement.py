@@ -11,17 +11,9 @@ from pydantic import Field
 from metaeval.citation.alce.labels import Labelled, Labels, agreement, fleiss, gather_labels, read_labels
 from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
+from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import (
-    JudgedByMetrics,
-    Judges,
-    Layout,
-    MakeBackends,
-    Pipeline,
-    PipelineMeasure,
-    Run,
-    Splitter,
-)
+from metaeval.citation.pipelines.pipeline import JudgedByMetrics, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance, data_of, uncertainty
 from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.declared import Flag
@@ -44,11 +36,11 @@ class AgreementCommand(JudgedByMetrics):
     file: Annotated[Path, Flag("FILE", argument=True)] = Field(
         description="Human labels, in the format of ALCE's human_eval_citations_completed.json."
     )
-    nli: Judges = Field(default=(), description="Metrics to compare with the labels. Repeatable.")
-    splitter: Splitter = "auto"
+    nli: pipeline.Judges = Field(default=(), description="Metrics to compare with the labels. Repeatable.")
+    splitter: pipeline.Splitter = "auto"
 
 
-def _judge(read: tuple[Run, list[Labelled]], backends: MakeBackends) -> Layout:
+def _judge(read: tuple[Run, list[Labelled]], backends: pipeline.MakeBackends) -> pipeline.Layout:
     """Compare every rater with the human labels, sentences above citations."""
     run, labelled = read
     judges = list(backends())
@@ -78,7 +70,7 @@ def _judge(read: tuple[Run, list[Labelled]], backends: MakeBackends) -> Layout:
             all_raters.append((unit, f"{together:.2f}"))
     headings = ("rater", "accuracy", "kappa", "human %", "rater %", "units", "missing")
     around = _provenance(run, [row.answer for row in labelled], judges, labels, all_raters)
-    return Layout([around.lines("agreement", "Agreement with human labels", headings, table)])
+    return pipeline.Layout([around.lines("agreement", "Agreement with human labels", headings, table)])
 
 
 def _provenance(
@@ -110,10 +102,10 @@ AGREEMENT = Pipeline(
     name="agreement",
     title="Agreement",
     paper="Gao et al. 2023 (ALCE, arXiv 2305.14627), human evaluation",
-    help="""Compare automatic verdicts with human labels of sentences and citations.
+    help="""Compare automatic verdicts with human labels.
 
-    Reports accuracy and Cohen's kappa of the automatic verdicts in the file,
-    and of any metric. To choose a threshold from human levels of support, use
+    Reports accuracy and Cohen's kappa, for sentences and for citations, of the
+    automatic verdicts in the file and of any metric. To choose a threshold from human levels of support, use
     'metaeval thresholds --learn'.
 
     \b
@@ -124,8 +116,8 @@ AGREEMENT = Pipeline(
     """,
     options=AgreementCommand,
     measures=(
-        PipelineMeasure("accuracy", "accuracy", "share of units on which a rater and the people agree", digits=2),
-        PipelineMeasure("kappa", "kappa", "Cohen's kappa with the people", digits=2),
+        pipeline.PipelineMeasure("accuracy", "accuracy", "share of units where rater and people agree", digits=2),
+        pipeline.PipelineMeasure("kappa", "kappa", "Cohen's kappa with the people", digits=2),
     ),
     backends="optional",
     decides="Agreement needs decisions",

@@ -12,32 +12,17 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from metaeval.citation.chat import Chat, ChatOptions, Spent, cost_of, estimate_for, reply_texts, spent_on, why_unread
+from metaeval.citation.citeeval import evaluate as evaluation
 from metaeval.citation.citeeval.baselines import BASELINES, Baseline
 from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint, read_coefficients
-from metaeval.citation.citeeval.evaluate import (
-    SCENARIOS,
-    ResponseValues,
-    bounds,
-    counts,
-    estimates,
-    evaluate,
-    questions,
-    unread_marks,
-)
+from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues
 from metaeval.citation.citeeval.evaluate import Measure as Key
 from metaeval.citation.citeeval.judge import PROMPTS, Asking, asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions, baseline_options, citeeval_options
 from metaeval.citation.model import Answer, answer_cells
-from metaeval.citation.pipelines.citeeval_baselines import (
-    CiteEvalJudge,
-    CiteEvalReading,
-    RatedAnswers,
-    ScoredBaseline,
-    baseline_questions,
-    baseline_sheets,
-    judge_baselines,
-)
+from metaeval.citation.pipelines import citeeval_baselines
+from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge, RatedAnswers, ScoredBaseline
 from metaeval.citation.pipelines.generating import MONEY, amount, taken
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import (
@@ -132,12 +117,12 @@ def check_edited(
         raise UserError(f"{refusal}: of {len(replies):,} requests about their citations {why}.")
 
 
-def read_citeeval(run: Run) -> CiteEvalReading:
+def read_citeeval(run: Run) -> citeeval_baselines.CiteEvalReading:
     """Cut the answers into statements; `UserError` for a wrong option, baseline, or file of coefficients."""
     judge = read_judge(run)
     by_model, labellers = _baselines(run)
     file = run.options.coefficients
-    return CiteEvalReading(
+    return citeeval_baselines.CiteEvalReading(
         run=run,
         judge=judge,
         splits=[split_response(answer, judge.options, run.splitter) for answer in run.answers],
@@ -148,18 +133,18 @@ def read_citeeval(run: Run) -> CiteEvalReading:
     )
 
 
-def estimate_citeeval(reading: CiteEvalReading) -> str:
+def estimate_citeeval(reading: citeeval_baselines.CiteEvalReading) -> str:
     """State in one line what asking would still cost."""
     judge = reading.judge
-    open_questions = questions(
+    open_questions = evaluation.questions(
         reading.run.answers, reading.splits, judge.asking, reading.by_model, reading.baseline_options
     )
     return str(estimate_for([question.request for question in open_questions], judge.chat))
 
 
-def ask_citeeval(reading: CiteEvalReading, chat: Chat) -> RatedAnswers:
+def ask_citeeval(reading: citeeval_baselines.CiteEvalReading, chat: Chat) -> RatedAnswers:
     """Ask the chat model, and rate the answers."""
-    evaluated = evaluate(
+    evaluated = evaluation.evaluate(
         reading.run.answers,
         reading.splits,
         chat.ask,
@@ -226,7 +211,7 @@ def around(
 
 
 def _judge(rated: RatedAnswers, backends: MakeBackends) -> Layout:
-    reading, scored = rated.reading, judge_baselines(rated, backends)
+    reading, scored = rated.reading, citeeval_baselines.judge_baselines(rated, backends)
     scenario_fields = {"scenario": reading.scenario, "splitter": reading.run.splitter.name}
     whole = around(reading.run, reading.judge, reading.splits, scenario_fields, ())
     coefficients = reading.coefficients
@@ -252,7 +237,7 @@ def _judge(rated: RatedAnswers, backends: MakeBackends) -> Layout:
         [
             _scores(rated, of_judge, notes),
             _judging(rated, of_judge, notes),
-            *baseline_sheets(rated, scored, whole, by_model),
+            *citeeval_baselines.baseline_sheets(rated, scored, whole, by_model),
         ],
         [
             RowTable("answers", answer_rows(rated, scored)),
@@ -278,10 +263,10 @@ def _scores(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note]) 
     for place, system in enumerate(run.panel.systems):
         numbers = run.panel.rows(place)
         answers, results = [run.answers[n] for n in numbers], [rated.evaluated.results[n] for n in numbers]
-        values = estimates(answers, results, scenario, resampling_of(run.config))
+        values = evaluation.estimates(answers, results, scenario, resampling_of(run.config))
         cells, ends = [], []
         for key, measure in MEASURES.items():
-            value, (least, most), column = values[key], bounds(results, key, scenario), measure.column
+            value, (least, most), column = values[key], evaluation.bounds(results, key, scenario), measure.column
             cells.append(interval_cell((value.value, value.low, value.high), column))
             known = least is not None and most is not None
             ends.append(f"{numeral(least, column)} to {numeral(most, column)}" if known else UNDEFINED)
@@ -309,10 +294,11 @@ def _judging(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note])
     for place, system in enumerate(panel.systems):
         numbers = panel.rows(place).tolist()
         results, costs = [rated.evaluated.results[n] for n in numbers], [cost_of(rated.spent(n), chat) for n in numbers]
+        wrong = Counter(mark.why for mark in evaluation.unread_marks(results))
         every[system] = {
-            **counts(results),
-            **{f"marks: {why}": times for why, times in sorted(Counter(m.why for m in unread_marks(results)).items())},
-            **baseline_questions(rated, numbers),
+            **evaluation.counts(results),
+            **{f"marks: {why}": times for why, times in sorted(wrong.items())},
+            **citeeval_baselines.baseline_questions(rated, numbers),
             **taken(spent_on(chain(*(rated.evaluated.replies[n] for n in numbers))), chat),
             # Prices or counts of tokens can be unknown.
             MONEY: None if None in costs else sum(cost for cost in costs if cost is not None),
@@ -338,7 +324,7 @@ def _notes(rated: RatedAnswers, prompts: str) -> list[Note]:
     if _incomplete(rated):
         reading += f"; {_BOUNDS}: the mean over all answers, were no judgement missing (the mean above is of what was "
         reading += "judged, and can lie outside)"
-    marks = unread_marks(rated.evaluated.results)
+    marks = evaluation.unread_marks(rated.evaluated.results)
     wrong = counted(Counter(mark.why for mark in marks))
     first = "; ".join(f"{plain(mark.answer)}, offset {mark.start}" for mark in marks[:_EXAMPLES])
     return [

@@ -289,7 +289,7 @@ ALCE = Pipeline(
     title=_TITLES["alce"],
     paper="Gao et al. 2023, Enabling Large Language Models to Generate Text with Citations",
     options=AlceCommand,
-    help="""Measure citation recall and precision of whole sentences (ALCE).
+    help="""Measure citation recall and precision of sentences (ALCE).
 
     Recall is the share of sentences that their citations support; precision
     is the share of citations that support their sentence and are needed.
@@ -316,7 +316,7 @@ ALIICE = replace(
     options=AliiceCommand,
     signed=(Profile,),
     tree=sentence_tree,
-    help="""Measure citation recall and precision of claims within sentences (ALiiCE).
+    help="""Measure citation recall and precision of claims (ALiiCE).
 
     Each sentence is cut into one claim per group of citations, by the
     positions of the citations in its dependency tree.

@@ -12,17 +12,8 @@ from typing import Annotated
 from pydantic import Field
 
 from metaeval.citation.chat import Chat, ChatOptions, Spent, cost_of, estimate_for, spent_on, why_unread
-from metaeval.citation.generation.generate import (
-    PROMPTS,
-    STAGES,
-    Generated,
-    GenerationOptions,
-    counts_of,
-    first_requests,
-    generate,
-    largest_requests,
-    load_prompts,
-)
+from metaeval.citation.generation import generate as generation
+from metaeval.citation.generation.generate import Generated, GenerationOptions
 from metaeval.citation.model import Answer
 from metaeval.citation.pipelines.layout import TableLines, lines_grid
 from metaeval.citation.pipelines.pipeline import AnswerFormat, AsksChat, Layout, Pipeline, Run
@@ -82,12 +73,13 @@ class _Written:
     @property
     def fields(self) -> dict[str, str]:
         """The settings that the answers depend on."""
+        prompts = generation.load_prompts(self.options)
         asking = {name: value for name, value in self.run.chat.identity().items() if name != "model"}
         return {
             "model": self.run.chat.model,
             "strategy": self.options.strategy,
             "shown": written_out(self.options.in_use),
-            "prompts": ",".join(f"{name}@{prompt.fingerprint}" for name, prompt in load_prompts(self.options).items()),
+            "prompts": ",".join(f"{name}@{prompt.fingerprint}" for name, prompt in prompts.items()),
             "asking": written_out(asking),
             "answered_as": ", ".join(self.models) or self.run.chat.model,
         }
@@ -107,24 +99,25 @@ def _read(run: Run) -> _Written:
     command: GenerateCommand = run.options
     named = {} if command.strategy is None else {"strategy": command.strategy}
     options = GenerationOptions(**{**run.set_options["generation"], **named})
-    load_prompts(options)
+    generation.load_prompts(options)
     return _Written(run, options, read_questions(command.file, command.format))
 
 
 def _estimate(read: _Written) -> str:
     """Estimate the cost; requests of a later stage depend on replies, and are estimated at their largest."""
     questions, options, chat = read.questions, read.options, read.run.chat
-    stages = STAGES[options.strategy]
+    stages = generation.STAGES[options.strategy]
     lines = [f"{len(questions):,} questions, strategy {options.strategy}"]
-    lines.append(f"{stages[0]}: {estimate_for(first_requests(questions, options, chat), chat)}")
+    lines.append(f"{stages[0]}: {estimate_for(generation.first_requests(questions, options, chat), chat)}")
     if len(stages) > 1:
-        lines.append(f"then {stages[1]}, at most: {estimate_for(largest_requests(questions, options, chat), chat)}")
+        largest = generation.largest_requests(questions, options, chat)
+        lines.append(f"then {stages[1]}, at most: {estimate_for(largest, chat)}")
     return "\n".join(lines)
 
 
 def _ask(read: _Written, chat: Chat) -> _Written:
     """Ask for all answers; `UserError` where there is none at all."""
-    results = generate(read.questions, chat.ask, read.options, read.run.chat, read.system)
+    results = generation.generate(read.questions, chat.ask, read.options, read.run.chat, read.system)
     run, spent = replace(read.run, chat=chat.settled(read.run.chat)), spent_on([*chat.heard, *chat.besides])
     written = replace(read, run=run, results=results, spent=spent, models=chat.models)
     if not written.answers:
@@ -158,7 +151,7 @@ def _lay_out(written: _Written) -> Layout:
 
 
 def _sheet(written: _Written) -> Table:
-    strategy, fields, blocks = written.options.strategy, written.fields, counts_of(written.results)
+    strategy, fields, blocks = written.options.strategy, written.fields, generation.counts_of(written.results)
     blocks["what it took"] = taken(written.spent, written.run.chat)
     marks = int(blocks["marks"]["marks"] or 0)
     data = data_of(written.run.name, strategy, written.questions, len(written.answers), marks)
@@ -236,7 +229,7 @@ GENERATE = Pipeline(
     chat="always",
     purpose="writes the answers",
     owners={"generation": GenerationOptions, "chat": ChatOptions},
-    prompts={name: (asks, PROMPTS / f"{name}.txt") for name, asks in _ASKS.items()},
+    prompts={name: (asks, generation.PROMPTS / f"{name}.txt") for name, asks in _ASKS.items()},
     read=_read,
     estimate=_estimate,
     ask=_ask,

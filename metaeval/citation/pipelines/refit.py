@@ -204,7 +204,7 @@ REFIT = Pipeline(
     name="refit",
     title="CiteEval",
     paper="Xu et al. 2025, CiteEval: Principle-Driven Citation Evaluation for Source Attribution",
-    help="""Fit the coefficients of CiteEval's edit distance to another judge.
+    help="""Fit CiteEval's edit distance to another judge.
 
     The published coefficients are fitted to the edits of one judge. Here a
     chat model edits answers with human ratings, and least squares estimates

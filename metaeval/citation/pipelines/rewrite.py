@@ -9,39 +9,19 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from metaeval.citation.aliice import rewriting
 from metaeval.citation.aliice.claims import AnswerClaims, aliice_lines, read_answers
 from metaeval.citation.aliice.profile import Profile as AliiceProfile
 from metaeval.citation.aliice.profile import aliice_profile
-from metaeval.citation.aliice.rewriting import (
-    PROMPT,
-    Fragment,
-    Rejudged,
-    RewriteOptions,
-    Rewriting,
-    estimated,
-    fragments,
-    prompt_of,
-    rewrite,
-    with_rewritings,
-)
+from metaeval.citation.aliice.rewriting import Rejudged, RewriteOptions, Rewriting
 from metaeval.citation.chat import Chat
 from metaeval.citation.judging import headlines
 from metaeval.citation.measures import Statistic, interval_by, replicates
 from metaeval.citation.parsers.parse import find_parser
+from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.claims_tables import MEASURES
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import (
-    AsksChat,
-    JudgedByMetrics,
-    Judges,
-    Layout,
-    MakeBackends,
-    ParserName,
-    Pipeline,
-    ProfileName,
-    ReadsAnswers,
-    Run,
-)
+from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance, data_of, listed, uncertainty, written_out
 from metaeval.citation.pipelines.result import RowTable
 from metaeval.citation.pipelines.verdicts import Backend
@@ -59,16 +39,16 @@ _PERCENT = Column(key="", label="", scale=100, digits=1)
 _TWO = Column(key="", label="", digits=2)
 
 
-class RewriteCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
+class RewriteCommand(pipeline.ReadsAnswers, JudgedByMetrics, AsksChat):
     """Options of `cite rewrite`."""
 
     untyped = frozenset({"calibration", "format", "parser", "profile", "threshold", "whole"})
 
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that rewrites the claims.")
-    nli: Judges = Field(default=(), description="Metric that gives the verdicts (default: minilm-bertscore).")
+    nli: pipeline.Judges = Field(default=(), description="Metric that gives the verdicts (default: minilm-bertscore).")
     whole: bool = Field(default=False, description="Also rewrite claims that are whole sentences.")
-    profile: ProfileName = "paper"
-    parser: ParserName = "small"
+    profile: pipeline.ProfileName = "paper"
+    parser: pipeline.ParserName = "small"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +61,7 @@ class _Rewritten:
     run: Run
     profile: AliiceProfile
     read: Sequence[AnswerClaims]
-    cut: Sequence[Fragment]
+    cut: Sequence[rewriting.Fragment]
     fields: Mapping[str, Scalar]
     rewritings: Sequence[Rewriting] = ()
 
@@ -91,7 +71,7 @@ def _read(run: Run) -> _Rewritten:
     profile = aliice_profile(run.options.profile)
     parser = find_parser(run.options.parser, profile.one_root)
     read = read_answers(run.answers, parser, profile, run.splitter)
-    cut = fragments(read, run.options.whole)
+    cut = rewriting.fragments(read, run.options.whole)
     if not cut:
         raise UserError(f"No claim in {run.name} is part of a sentence, so that there is nothing to rewrite.")
     fields = {
@@ -107,28 +87,28 @@ def _read(run: Run) -> _Rewritten:
 def _rewritten(read: _Rewritten, chat: Chat) -> _Rewritten:
     """Add the model's rewritings, and how it was asked."""
     options: RewriteOptions = read.run.chat
-    rewritings = rewrite(read.cut, chat.ask, prompt_of(options), options)
+    rewritings = rewriting.rewrite(read.cut, chat.ask, rewriting.prompt_of(options), options)
     fields = {**read.fields, "rewrite": written_out(chat.settled(options).identity())}
     return replace(read, rewritings=rewritings, fields=fields)
 
 
-def _judge(heard: _Rewritten, backends: MakeBackends) -> Layout:
+def _judge(heard: _Rewritten, backends: pipeline.MakeBackends) -> pipeline.Layout:
     """Judge all claims before and after the rewriting, and compare wordings, verdicts and scores."""
     (backend,) = backends()
     before, after = (
         aliice_lines(read, backend.entails, heard.profile)
-        for read in (heard.read, with_rewritings(heard.read, heard.rewritings))
+        for read in (heard.read, rewriting.with_rewritings(heard.read, heard.rewritings))
     )
     rejudged = Rejudged(heard.read, heard.rewritings, before, after, heard.profile.precision == "groups")
     around = _provenance(heard, rejudged, backend)
-    rows = [rejudged.row(rewriting) for rewriting in heard.rewritings]
+    rows = [rejudged.row(new) for new in heard.rewritings]
     changed = [row for row in rows if {row["joint_before"], row["joint_after"]} == {True, False}]
     name = safe_name(backend.name)
     tables = [
         RowTable("rewritings", rows, f"rewritings-{name}"),
         RowTable("changed", changed, f"changed-{name}"),
     ]
-    return Layout([_claims(heard, rejudged, around), _scores(heard, rejudged, around)], tables)
+    return pipeline.Layout([_claims(heard, rejudged, around), _scores(heard, rejudged, around)], tables)
 
 
 def _claims(heard: _Rewritten, rejudged: Rejudged, around: Provenance) -> Table:
@@ -206,7 +186,7 @@ REWRITE = Pipeline(
     options=RewriteCommand,
     measures=MEASURES,
     owners={"chat": RewriteOptions},
-    prompts={"prompt": ("for a claim as a whole sentence", PROMPT)},
+    prompts={"prompt": ("for a claim as a whole sentence", rewriting.PROMPT)},
     prefix="rewrite.",
     backends="one",
     decides="The comparison needs decisions",
@@ -215,7 +195,7 @@ REWRITE = Pipeline(
     purpose="rewrites the claims",
     chat_options=RewriteOptions,
     read=_read,
-    estimate=lambda read: f"{len(read.cut):,} claims to rewrite: {estimated(read.cut, read.run.chat)}",
+    estimate=lambda read: f"{len(read.cut):,} claims to rewrite: {rewriting.estimated(read.cut, read.run.chat)}",
     ask=_rewritten,
     judge=_judge,
 )

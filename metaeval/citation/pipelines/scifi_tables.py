@@ -16,33 +16,16 @@ from metaeval.citation.measures import bounds, macro, micro
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import Rankings, values_of
 from metaeval.citation.parsers.parse import Parser, find_parser
-from metaeval.citation.pipelines import provenance
+from metaeval.citation.pipelines import pipeline, provenance
 from metaeval.citation.pipelines.layout import Entry, entry_records, scores_grid, shown_columns
-from metaeval.citation.pipelines.pipeline import (
-    AsksChat,
-    JudgedByMetrics,
-    Layout,
-    Pipeline,
-    PipelineMeasure,
-    ReadsAnswers,
-    Run,
-    SetOptions,
-)
+from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineMeasure, Run
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.rankings import ranking_sheets
 from metaeval.citation.pipelines.result import RowTable
 from metaeval.citation.pipelines.verdicts import Backend
+from metaeval.citation.scifi import facts as fact_making
 from metaeval.citation.scifi import shares
 from metaeval.citation.scifi.entailment import counter
-from metaeval.citation.scifi.facts import (
-    PROFILE,
-    PROMPTS,
-    fact_prompts,
-    facts_signature,
-    read_with_model,
-    read_with_parser,
-    requests_for,
-)
 from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, FactLine, ScifiOptions, read_sentences
 from metaeval.citation.scifi.shares import Scored
 from metaeval.citation.table import find_place
@@ -83,7 +66,7 @@ _DECIDED = "a fact's value is 1 from {} on ({}), else 0"
 _PERCENT = Column(key="", label="", scale=100, digits=1)
 
 
-class ScifiCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
+class ScifiCommand(pipeline.ReadsAnswers, JudgedByMetrics, AsksChat):
     """Options of `cite scifi`."""
 
     untyped = frozenset({"format"})
@@ -127,12 +110,12 @@ class Assessed:
         return any(answer.reference is not None for answer in self.read)
 
 
-def options_of(set_options: SetOptions) -> ScifiOptions:
+def options_of(set_options: pipeline.SetOptions) -> ScifiOptions:
     """Return the options of SCiFi that --set gives."""
     return ScifiOptions(**set_options.get("options", {}))
 
 
-def asks_model(choice: AsksChat, set_options: SetOptions) -> bool:
+def asks_model(choice: AsksChat, set_options: pipeline.SetOptions) -> bool:
     """Return whether a chat model makes the facts; `UserError` for parser and model, and for unused model settings."""
     facts, chat = set_options["options"].get("facts"), set_options["chat"]
     named = choice.names_model or "model" in chat
@@ -154,7 +137,7 @@ def fact_cutoff(
     metric: Metric,
     thresholds: Mapping[str, float | None],
     calibrations: Sequence[Path],
-    set_options: SetOptions,
+    set_options: pipeline.SetOptions,
 ) -> Cutoff:
     """Return the cut-off of a backend: soft where scores are the values of facts, else a threshold."""
     entailment, card = options_of(set_options).entailment, metric.card
@@ -180,8 +163,8 @@ def read_run(run: Run) -> Assessed:
         {"options": {**run.set_options["options"], "facts": "parser" if run.chat is None else "model"}}
     )
     # Missing prompts and tokenizers are errors here.
-    fact_prompts(options), counter(options.window_unit)
-    parser = find_parser(run.options.parser, PROFILE.one_root) if run.chat is None else None
+    fact_making.fact_prompts(options), counter(options.window_unit)
+    parser = find_parser(run.options.parser, fact_making.PROFILE.one_root) if run.chat is None else None
     return Assessed(run, options, parser)
 
 
@@ -199,7 +182,7 @@ def estimate_facts(
     answers: Sequence[Answer], options: ScifiOptions, chat: ChatOptions, splitter: SentenceSplitter
 ) -> str:
     """State what asking a chat model for the facts would still cost."""
-    requests = requests_for(answers, options, chat, splitter)
+    requests = fact_making.requests_for(answers, options, chat, splitter)
     read = [read_sentences(answer, options, splitter) for answer in answers]
     # The citation of their facts depends on where the model says that they are stated.
     several = sum(options.map_all or len(sentence.groups) > 1 for sentences in read for sentence in sentences)
@@ -217,8 +200,8 @@ def make_facts(source: Assessed, chat: Any) -> Assessed:
     """Make the facts of every answer with the chat model or the parser."""
     run, options = source.run, source.options
     if source.parser is not None:
-        return replace(source, read=read_with_parser(run.answers, options, source.parser, run.splitter))
-    read = read_with_model(run.answers, options, chat.ask, run.chat, run.splitter)
+        return replace(source, read=fact_making.read_with_parser(run.answers, options, source.parser, run.splitter))
+    read = fact_making.read_with_model(run.answers, options, chat.ask, run.chat, run.splitter)
     return replace(source, run=replace(run, chat=chat.settled(run.chat)), read=read, models=chat.models)
 
 
@@ -306,7 +289,7 @@ def provenance_of(assessed: Assessed) -> Provenance:
     facts = sum(len(answer.facts) for answer in read)
     marks = sum(len(group.marks) for answer in read for sentence in answer.sentences for group in sentence.groups)
     data = provenance.data_of(run.name, "scifi", run.answers, facts, marks)
-    facts_made, models = facts_signature(options, assessed.parser, run.chat), ", ".join(assessed.models)
+    facts_made, models = fact_making.facts_signature(options, assessed.parser, run.chat), ", ".join(assessed.models)
     fields: dict[str, Scalar] = {"pipeline": "scifi", "options": options.signature, "splitter": run.splitter.name}
     fields |= {"facts": facts_made, **({"answered_as": models} if models else {})}
     sentences = sum(len(answer.sentences) for answer in read)
@@ -456,8 +439,8 @@ SCIFI = Pipeline(
     ),
     owners={"options": ScifiOptions, "chat": ChatOptions},
     prompts={
-        "decomposition": ("which facts a sentence states", PROMPTS / "decomposition.txt"),
-        "mapping": ("where in a sentence a fact stands", PROMPTS / "mapping.txt"),
+        "decomposition": ("which facts a sentence states", fact_making.PROMPTS / "decomposition.txt"),
+        "mapping": ("where in a sentence a fact stands", fact_making.PROMPTS / "mapping.txt"),
     },
     backends="many",
     chat="optional",
@@ -468,5 +451,5 @@ SCIFI = Pipeline(
     estimate=estimate,
     ask=make_facts,
     judge=lambda facts, backends: value_facts(facts, backends()),
-    lay_out=lambda assessed: Layout(scifi_sheets(assessed), row_tables(assessed)),
+    lay_out=lambda assessed: pipeline.Layout(scifi_sheets(assessed), row_tables(assessed)),
 )

@@ -88,7 +88,7 @@ def test_options_are_those_of_the_command(cite):
         ([{"txt": "Long."}], {"pipeline": "alce"}, "answers line 1: no field 'txt'"),
         ([*ROWS, "answers.jsonl"], {"pipeline": "alce"}, "this list has both"),
         ("gone.jsonl", {"pipeline": "alce"}, "gone.jsonl"),
-        ([], {"pipeline": "alce"}, "No file of answers is named"),
+        ([], {"pipeline": "alce"}, "No file of answers is given"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(cite, answers, given, says):

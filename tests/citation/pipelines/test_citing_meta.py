@@ -387,7 +387,7 @@ def test_the_correlations_are_called_those_with_ratings_and_the_rules_say_what_i
         ({"nli": ("overlpa",)}, (), "Did you mean 'overlap'"),
         ({"scenario": "ful"}, (), "Did you mean 'full'"),
         ({"pipelines": ("autoais",), "threshold": "soft"}, (), "AutoAIS needs decisions"),
-        ({"pipelines": ("scifi",), "threshold": "soft"}, ("entailment=binary",), "binary decides at a threshold"),
+        ({"pipelines": ("scifi",), "threshold": "soft"}, ("entailment=binary",), "binary needs a threshold"),
         ({"pipelines": ("citeeval",)}, (), "A chat model judges, and none is named"),
         ({"model": "tiny"}, (), "No pipeline here asks a chat model"),
         ({"pipelines": ("scifi",)}, ("facts=model", "own_group=true"), "own_group=true keeps the citation groups"),

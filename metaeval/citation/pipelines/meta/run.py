@@ -13,16 +13,8 @@ from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.citeeval.values import CiteEvalOptions, changed_options, citeeval_options
-from metaeval.citation.human.model import (
-    GIVEN,
-    Alignment,
-    AnswerValues,
-    Level,
-    MetaOptions,
-    cited_alone,
-    rated_levels,
-    score_of,
-)
+from metaeval.citation.human import model as human_model
+from metaeval.citation.human.model import Alignment, AnswerValues, Level, MetaOptions
 from metaeval.citation.human.readers import read_given, read_human_set
 from metaeval.citation.human.values import citeeval_values, claim_values, fact_values, given_values, triple_values
 from metaeval.citation.judging import Reading, read_claims
@@ -85,7 +77,7 @@ def _read(run: Run) -> ToMeasure:
     as_facts = partial(fact_cutoff, set_options={"options": run.set_options["scifi"]})
     graded = find_cutoffs(*by_metric, find=as_facts) if "scifi" in names else {}
     human = read_human_set(command.files, command.format, command.human)
-    human = cited_alone(human) if command.scenario == "cited" else human
+    human = human_model.cited_alone(human) if command.scenario == "cited" else human
     answers = [rated.answer for rated in human.answers]
     if names and not any(answer.passages for answer in answers):
         raise UserError(f"No answer of {run.name} has passages, so that its citations refer to nothing.")
@@ -216,7 +208,7 @@ def _judge(heard: _Heard, make: MakeBackends) -> MetaEvaluation:
 def _rated(
     read: ToMeasure, measured: Sequence[Measurement]
 ) -> tuple[Alignment, Sequence[Level], Sequence[tuple[str, str]]]:
-    return rated_levels(
+    return human_model.rated_levels(
         read.run.name, read.human, {measurement.name: measurement.values for measurement in measured}, read.options
     )
 
@@ -227,7 +219,7 @@ def _results(read: ToMeasure, level: Level, measured: Sequence[Measurement]) -> 
     columns = [
         column_of(
             measurement.name,
-            [score_of(value) for value in level.values[measurement.name]],
+            [human_model.score_of(value) for value in level.values[measurement.name]],
             measurement.fields,
             measurement.ledger,
         )
@@ -310,7 +302,7 @@ def read_measures(files: Sequence[Path], answers: Sequence[Answer]) -> list[Meas
                 raise UserError(f"Two files of scores name a measure {measure!r}: give it another name in one of them.")
             pinned = f"{path.name}@sha256:{sha256_file(path)[:12]}"
             fields = {"pipeline": "scores", "measure": measure, "file": pinned}
-            measurements[measure] = Measurement(f"{GIVEN}{measure}", fields, given_values(scores))
+            measurements[measure] = Measurement(f"{human_model.GIVEN}{measure}", fields, given_values(scores))
     return list(measurements.values())
 
 

@@ -9,15 +9,8 @@ from itertools import product
 
 from metaeval.citation.citeeval.evaluate import SCENARIOS, Measure
 from metaeval.citation.citeeval.values import Scenario
-from metaeval.citation.human.agreement import (
-    Agreement,
-    agreement,
-    agreement_of,
-    agreement_on_contexts,
-    alphas,
-    over_systems,
-    within_systems,
-)
+from metaeval.citation.human import agreement
+from metaeval.citation.human.agreement import Agreement
 from metaeval.citation.human.model import Level
 from metaeval.citation.measures import Interval
 from metaeval.citation.pipelines.layout import TableLines, brief_grid, interval_cell, lines_grid
@@ -161,7 +154,7 @@ def _measures(meta: MetaEvaluation, around: Provenance) -> Table:
 def _annotators(meta: MetaEvaluation, around: Provenance) -> Table | None:
     """Tabulate Krippendorff's alpha among the annotators; None for a single annotator."""
     table = TableLines()
-    for name, (interval, number) in alphas(meta.read.human, meta.resampling).items():
+    for name, (interval, number) in agreement.alphas(meta.read.human, meta.resampling).items():
         alpha = interval_cell(interval.ends, THREE, signed=True)
         table.add("", name, [alpha, f"{number:,}"], {"what": name, **interval.named("alpha"), "units": number})
     title = "Agreement between annotators (Krippendorff's alpha)"
@@ -183,7 +176,7 @@ def _open(meta: MetaEvaluation, around: Provenance) -> Table | None:
 def _within(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
     """Tabulate the correlations with people within each system."""
     table = TableLines()
-    for row in within_systems(level, meta.resampling):
+    for row in agreement.within_systems(level, meta.resampling):
         cells = [interval_cell(interval.ends, RANKS_DIGITS, signed=True) for interval in row.found.values()]
         record: dict[str, Scalar] = {"system": row.system, "measure": row.measure, "rows": row.rows, "of": row.of}
         for name, interval in row.found.items():
@@ -196,7 +189,7 @@ def _within(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
 
 def _systems(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
     """Tabulate mean ratings and mean values of the systems, and the agreement of their rankings."""
-    rankings, systems, table = over_systems(level, meta.resampling), level.systems, TableLines()
+    rankings, systems, table = agreement.over_systems(level, meta.resampling), level.systems, TableLines()
     for name, (means, tau) in {_PEOPLE: (rankings.people, None), **rankings.measures}.items():
         agreed = "" if tau is None else interval_cell(tau.ends, RANKS_DIGITS, signed=True)
         record = {"measure": name, **dict(zip(systems, means, strict=True)), **(tau or Interval(None)).named("tau")}
@@ -248,18 +241,18 @@ def _found(meta: MetaEvaluation, measurement: Measurement, scenario: Scenario) -
     read, how = meta.read, (scenario, meta.resampling)
     people, splits = read.human.people, [read.human.splits[answer.id].statements for answer in read.answers]
     if measurement.name in _JUDGED:
-        return agreement(read.answers, meta.rated, people, _JUDGED[measurement.name], *how)
+        return agreement.agreement(read.answers, meta.rated, people, _JUDGED[measurement.name], *how)
     values = [meta.aligned[measurement.name][answer.id].values for answer in read.answers]
     known = [[value.value for value in values] for values in values]
     missing = [[value.state == "missing" for value in values] for values in values]
     cited = [[bool(statement.citations) for statement in statements] for statements in splits]
-    return agreement_of(read.answers, known, missing, cited, people, *how)
+    return agreement.agreement_of(read.answers, known, missing, cited, people, *how)
 
 
 def _contexts(meta: MetaEvaluation, around: Provenance) -> Table:
     table = TableLines()
     for forced, name in ((True, "statements with citations need them, as published"), (False, "as the judge says")):
-        scores = agreement_on_contexts(meta.rated, meta.read.human.people, forced)
+        scores = agreement.agreement_on_contexts(meta.rated, meta.read.human.people, forced)
         shares = [cell(scores[key]) for key in ("precision", "recall", "f1")]
         table.add("", name, [*shares, f"{scores['statements'] or 0:,.0f}"], {"forced": forced, **scores})
     title = "Does a statement need a citation? The judge against most people"
