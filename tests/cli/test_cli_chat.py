@@ -57,7 +57,7 @@ def test_what_no_chat_model_can_be_asked_with_is_one_sentence(refused_with, comm
     [("cite generate", "writes the answers"), ("cite improve", "judges"), ("cite citeeval", "judges")],
 )
 def test_a_chat_model_has_to_be_named(refused_with, command, does):
-    assert f"A chat model {does}, and none is named: type --model NAME" in refused_with(command, ())
+    assert f"A chat model {does}, and none is named: give --model NAME" in refused_with(command, ())
 
 
 @pytest.mark.parametrize("command", ["cite improve", "cite citeeval"])

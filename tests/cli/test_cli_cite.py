@@ -184,7 +184,7 @@ def test_the_tables_fit_the_terminal(cli, write, monkeypatch, width):
         (ITEMS, ("--nli", "overlap", "--format", "alec"), "Did you mean 'alce'"),
         (ITEMS, ("--nli", "overlap", "--set", "metric_options.roug.stem=true"), "metric_options"),
         ([{"question": "Q", "output": "A [1]."}], ("--nli", "overlap"), "looks like alce and lacks the field docs"),
-        ([{**ITEMS[0], "docs": []}], ("--nli", "overlap"), "comes with passages"),
+        ([{**ITEMS[0], "docs": []}], ("--nli", "overlap"), "has passages"),
         ([{**ITEMS[0], "docs": [{"title": "T"}]}], ("--nli", "overlap"), "text"),
         ([], ("--nli", "overlap"), "holds no answers"),
         ("{broken", ("--nli", "overlap"), "answers.json"),
@@ -223,7 +223,7 @@ def test_the_papers_tables(cli, write, tmp_path):
     ("options", "says"),
     [
         (("-c", "alice"), "Did you mean 'aliice'"),
-        (("--nli", "rouge,overlap"), "have one judge, and nli names 2"),
+        (("--nli", "rouge,overlap"), "take one metric, and nli names 2"),
         (("--nli", "rouge", "--profile", "papre"), "Did you mean 'paper'"),
     ],
 )
@@ -270,7 +270,7 @@ def test_agreement_with_people(cli, write, tmp_path):
     ("value", "options", "says"),
     [
         (ITEMS, (), "should be data set, model, id and item"),
-        (HUMAN, ("--nli", "overlap", "--threshold", "soft"), "Agreement is between decisions"),
+        (HUMAN, ("--nli", "overlap", "--threshold", "soft"), "Agreement needs decisions"),
         (HUMAN, ("--nli", "overlpa"), "Did you mean 'overlap'"),
     ],
 )

@@ -175,7 +175,7 @@ def test_rated_answers_go_to_the_other_commands_as_they_are(cli, rated, tmp_path
         (("-s", "format=expertqq"), "Did you mean 'expertqa'"),
         (("--human", "h.json"), "--human goes with CiteBench's statements"),
         (("--scores", "none.jsonl"), "none.jsonl"),
-        (("--pipelines", "citeeval"), "A chat model judges, and none is named: type --model NAME"),
+        (("--pipelines", "citeeval"), "A chat model judges, and none is named: give --model NAME"),
         (("--model", "tiny"), "No pipeline here asks a chat model: add citeeval to --pipelines"),
         (("--nli", "overlpa"), "Did you mean 'overlap'"),
         (("--scenario", "citde"), "Did you mean 'cited'"),

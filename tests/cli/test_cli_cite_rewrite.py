@@ -121,7 +121,7 @@ def test_a_second_run_asks_nothing_needs_no_server_and_writes_the_same_bytes(
     with fake.ChatServer(answer=by_rule) as server:
         command = ("cite", "rewrite", answers, "--base-url", server.url, "--model", "tiny", *QUICK)
         first = cli(*command, "--dry-run")
-        assert first.out.startswith("7 claims to write again: 7 requests to ask, 0 replies already stored")
+        assert first.out.startswith("7 claims to rewrite: 7 requests to ask, 0 replies already stored")
         assert not server.attempts
         assert not (tmp_path / "results").exists()
         cli(*command)
@@ -183,8 +183,8 @@ GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
         ((), "needs a key, and the environment variable OPENAI_API_KEY is not set"),
         (GONE, "Cannot reach http://127.0.0.1:9/v1"),
         ((*GONE, "--budget", "1"), "set price_in and price_out"),
-        ((*GONE, "-s", "threshold=soft"), "'overlap' is asked for soft scores: give a threshold"),
-        ((*GONE, "--nli", "overlap,rouge"), "One metric judges here, and 2 are named"),
+        ((*GONE, "-s", "threshold=soft"), "'overlap' has soft scores: give a threshold"),
+        ((*GONE, "--nli", "overlap,rouge"), "This pipeline takes one metric, and 2 are named"),
         ((*GONE, "-s", "profile=own"), "Unknown profile 'own'"),
         ((*GONE, "-s", "splitter=own"), "Unknown splitter 'own'"),
         (("--base-url", "localhost"), "'localhost' is not an address"),
@@ -203,7 +203,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(refused, answers, given, sa
 def test_answers_of_which_no_claim_was_cut_are_refused_before_anything_is_asked(refused, tmp_path):
     path = tmp_path / "plain.json"
     path.write_text(json.dumps([{**ITEMS[1], "output": "Cups can be made of glass [1]."}]))
-    assert "No claim in plain was cut out of its sentence" in refused("cite", "rewrite", path, *QUICK)
+    assert "No claim in plain is part of a sentence" in refused("cite", "rewrite", path, *QUICK)
 
 
 def test_replies_out_of_form_are_asked_for_again_where_that_is_asked(cli, answers, fake, tmp_path, caplog):

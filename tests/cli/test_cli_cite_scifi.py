@@ -144,7 +144,7 @@ def test_a_dry_run_says_what_the_facts_cost_and_asks_nothing(cli, fake, write, t
     assert ended.out.startswith("7 sentences to decompose: 7 requests to ask, 0 replies already stored; about ")
     # 7 replies of at most 1,024 tokens at 2 USD a million are 0.0143 USD; what is read comes to it.
     assert "at most 7,168 out; at most about $0.01" in ended.out
-    assert ended.out.endswith("each fact of 1 sentence with several citations, which the first replies will tell.\n")
+    assert ended.out.endswith("each fact of 1 sentence with several citations; the first replies determine how many.\n")
     one_each = cli("cite", "scifi", write(), *asked, *QUICK)
     assert one_each.out.startswith("7 sentences to decompose: ")
     assert "one request more" not in one_each.out  # no sentence has several citations

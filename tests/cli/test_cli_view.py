@@ -326,7 +326,7 @@ def test_answers_are_coloured_by_each_backends_verdicts(open_page, cli, tmp_path
     (tmp_path / "answers.jsonl").unlink()
     ended = cli("view")
     assert ended.code == 2
-    assert "answers.jsonl, whose answers were judged, is not here: give the file with --data." in ended.err
+    assert "answers.jsonl, is missing: give the file with --data." in ended.err
 
 
 def test_facts_and_rated_statements_are_coloured_with_what_the_judge_replied(

@@ -1,4 +1,4 @@
-"""The pipeline `agreement`: automatic verdicts on sentences and on citations, held against human labels."""
+"""The pipeline `agreement`: compare automatic verdicts on sentences and citations with human labels."""
 
 from __future__ import annotations
 
@@ -11,17 +11,9 @@ from pydantic import Field
 from metaeval.citation.alce.labels import Labelled, Labels, agreement, fleiss, gather_labels, read_labels
 from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
+from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import (
-    JudgedByMetrics,
-    Judges,
-    Layout,
-    MakeBackends,
-    Measure,
-    Pipeline,
-    Run,
-    Splitter,
-)
+from metaeval.citation.pipelines.pipeline import JudgedByMetrics, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance, data_of, uncertainty
 from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.declared import Flag
@@ -42,45 +34,43 @@ class AgreementCommand(JudgedByMetrics):
     untyped = frozenset({"calibration", "splitter"})
 
     file: Annotated[Path, Flag("FILE", argument=True)] = Field(
-        description="Labels as ALCE's human_eval_citations_completed.json."
+        description="Human labels, in the format of ALCE's human_eval_citations_completed.json."
     )
-    nli: Judges = Field(default=(), description="Metric that judges the same answers. Repeatable.")
-    splitter: Splitter = "auto"
+    nli: pipeline.Judges = Field(default=(), description="Metrics to compare with the labels. Repeatable.")
+    splitter: pipeline.Splitter = "auto"
 
 
-def _judge(read: tuple[Run, list[Labelled]], backends: MakeBackends) -> Layout:
-    """Every rater against the people, sentences above citations."""
+def _judge(read: tuple[Run, list[Labelled]], backends: pipeline.MakeBackends) -> pipeline.Layout:
+    """Compare every rater with the human labels, sentences above citations."""
     run, labelled = read
-    made = list(backends())
-    labels = gather_labels(labelled, {one.name: one.entails for one in made}, run.splitter)
+    judges = list(backends())
+    labels = gather_labels(labelled, {judge.name: judge.entails for judge in judges}, run.splitter)
     if not labels["sentence"].raters:
-        raise UserError(
-            f"{run.options.file} holds no automatic verdicts to hold against its labels: name a backend with --nli."
-        )
+        raise UserError(f"{run.options.file} has no automatic verdicts: name a metric to compare with --nli.")
     table, all_raters = TableLines(), []
-    n_groups = group_codes([one.answer for one in labelled])[1]
+    n_groups = group_codes([row.answer for row in labelled])[1]
     for unit, title in UNITS.items():
-        for one in agreement(labels[unit], n_groups, resampling_of(run.config)):
-            accuracy = interval_cell(one.accuracy.ends, _TWO)
-            kappa = interval_cell(one.kappa.ends, _TWO, signed=(one.kappa.low or 0) < 0)
-            supported = [cell(share, column=_PERCENT) for share in one.supported]
-            numbers = {"units": one.units, "missing": one.missing}
+        for rater in agreement(labels[unit], n_groups, resampling_of(run.config)):
+            accuracy = interval_cell(rater.accuracy.ends, _TWO)
+            kappa = interval_cell(rater.kappa.ends, _TWO, signed=(rater.kappa.low or 0) < 0)
+            supported = [cell(share, column=_PERCENT) for share in rater.supported]
+            numbers = {"units": rater.units, "missing": rater.missing}
             table.add(
                 title,
-                one.rater,
+                rater.rater,
                 [accuracy, kappa, *supported, *(f"{number:,}" for number in numbers.values())],
                 {
-                    **{"unit": unit, "rater": one.rater, **numbers},
-                    **one.accuracy.named("accuracy"),
-                    **one.kappa.named("kappa"),
-                    **dict(zip(("human_supported", "rater_supported"), one.supported, strict=True)),
+                    **{"unit": unit, "rater": rater.rater, **numbers},
+                    **rater.accuracy.named("accuracy"),
+                    **rater.kappa.named("kappa"),
+                    **dict(zip(("human_supported", "rater_supported"), rater.supported, strict=True)),
                 },
             )
         if (together := fleiss(labels[unit])) is not None:
             all_raters.append((unit, f"{together:.2f}"))
     headings = ("rater", "accuracy", "kappa", "human %", "rater %", "units", "missing")
-    around = _provenance(run, [one.answer for one in labelled], made, labels, all_raters)
-    return Layout([around.lines("agreement", "Agreement with human labels", headings, table)])
+    around = _provenance(run, [row.answer for row in labelled], judges, labels, all_raters)
+    return pipeline.Layout([around.lines("agreement", "Agreement with human labels", headings, table)])
 
 
 def _provenance(
@@ -91,11 +81,15 @@ def _provenance(
     all_raters: Sequence[tuple[str, str]],
 ) -> Provenance:
     data = data_of(run.name, "human labels", answers, labels["sentence"].human.size, labels["citation"].human.size)
-    systems = {one.system for one in answers}
-    cutoffs = [(plain(one.name), one.cutoff) for one in backends if one.cutoff.value is not None]
+    systems = {answer.system for answer in answers}
+    cutoffs = [(plain(backend.name), backend.cutoff) for backend in backends if backend.cutoff.value is not None]
     notes = (
         Note("data", f"{count(len(answers), 'labelled answer')} of {count(len(systems), 'system')}"),
-        Note("verdicts", "", tuple((name, f"supported from {own.value:g} on ({own.source})") for name, own in cutoffs)),
+        Note(
+            "verdicts",
+            "",
+            tuple((name, f"supported from {cutoff.value:g} on ({cutoff.source})") for name, cutoff in cutoffs),
+        ),
         Note("Fleiss' kappa", "of the people and all raters together" if all_raters else "", tuple(all_raters)),
         Note("reading", "kappa: Cohen's, with the people; missing: units that the rater did not judge"),
         uncertainty(run.config.interval, data.groups),
@@ -108,10 +102,11 @@ AGREEMENT = Pipeline(
     name="agreement",
     title="Agreement",
     paper="Gao et al. 2023 (ALCE, arXiv 2305.14627), human evaluation",
-    help="""Compare verdicts with human labels of sentences and citations.
+    help="""Compare automatic verdicts with human labels.
 
-    Accuracy and kappa of the automatic verdicts in the file, and of any
-    metric. Claims with human levels of support: 'metaeval thresholds --learn'.
+    Reports accuracy and Cohen's kappa, for sentences and for citations, of the
+    automatic verdicts in the file and of any metric. To choose a threshold from human levels of support, use
+    'metaeval thresholds --learn'.
 
     \b
     Examples:
@@ -121,11 +116,11 @@ AGREEMENT = Pipeline(
     """,
     options=AgreementCommand,
     measures=(
-        Measure("accuracy", "accuracy", "share of the units that a rater and the people decide alike", digits=2),
-        Measure("kappa", "kappa", "Cohen's kappa with the people", digits=2),
+        pipeline.PipelineMeasure("accuracy", "accuracy", "share of units where rater and people agree", digits=2),
+        pipeline.PipelineMeasure("kappa", "kappa", "Cohen's kappa with the people", digits=2),
     ),
     backends="optional",
-    decides="Agreement is between decisions",
+    decides="Agreement needs decisions",
     read=lambda run: (run, read_labels(run.options.file)),
     judge=_judge,
 )

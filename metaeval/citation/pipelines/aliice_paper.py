@@ -1,4 +1,4 @@
-"""The pipeline `tables`: the ALiiCE paper's Table 1 (every system's scores) and Table 3 (ALiiCE beside ALCE)."""
+"""The pipeline `tables`: Table 1 (scores of every system) and Table 3 (ALiiCE beside ALCE) of the ALiiCE paper."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from metaeval.citation.judging import WITHIN, PipelineReading, read_claims
 from metaeval.citation.pipelines.claims_tables import MEASURES, RECALL, CitedAnswers, judge, provenance_of
-from metaeval.citation.pipelines.layout import Ends, TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import JudgedByMetrics, Layout, MakeBackends, Names, Pipeline, Run
+from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
+from metaeval.citation.pipelines.pipeline import JudgedByMetrics, Layout, MakeBackends, NameList, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.readers.answers import gather
 from metaeval.config import TrustConfig
@@ -32,15 +32,15 @@ _OVERALL: Mapping[str, tuple[tuple[str, ...], Column]] = {
     "Correct.": (("str_em", "rougeLsum"), RECALL),
     "Length": (("length",), Column(key="", label="", digits=1)),
 }
-"""Keys of the measures that Table 1 shows, under its headings, and how they are printed."""
+"""Keys and columns of the measures in Table 1, by heading."""
 
 
 class PaperConfig(BaseModel):
-    """A file in configs/citation: how the paper's tables are made. nli: one metric, the judge of both pipelines."""
+    """A file in configs/citation: the settings of the paper's tables. nli: the one metric of both pipelines."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    nli: Names = ("minilm-bertscore",)
+    nli: NameList = ("minilm-bertscore",)
     profile: str = "paper"
     parser: str = "small"
     splitter: str = "auto"
@@ -48,56 +48,56 @@ class PaperConfig(BaseModel):
     format: str = "auto"
 
 
-def read_paper(path: Path | None, given: Mapping[str, Any]) -> PaperConfig:
-    """The settings of a file, or of a shipped one by its name, and over them those given that are not None."""
-    typed = {key: value for key, value in given.items() if value is not None}
+def read_paper(path: Path | None, settings: Mapping[str, Any]) -> PaperConfig:
+    """Return the settings of a file (or an included one, by name), overridden by `settings` that are not None."""
+    typed = {key: value for key, value in settings.items() if value is not None}
     values = read_experiment(path, typed, "citation") if path else {}
     values |= {key: value for key, value in typed.items() if key != "trust_config"}
     config = validated(PaperConfig, values, str(path or "the settings"))
     if len(config.nli) != 1:
-        raise UserError(f"The paper's tables have one judge, and nli names {len(config.nli)}: name one metric.")
+        raise UserError(f"The paper's tables take one metric, and nli names {len(config.nli)}: name one.")
     return config
 
 
 def read_files(texts: Sequence[str]) -> dict[str, list[Path]]:
-    """Files by data set from NAME=FILE,FILE; a file without a name is of the data set without a name."""
-    found: dict[str, list[Path]] = {}
+    """Return files by data set from NAME=FILE,FILE; files without a name belong to the data set "" (no name)."""
+    paths_by_name: dict[str, list[Path]] = {}
     for text in texts:
         name, equals, files = text.partition("=")
         if not equals or Path(text).is_file():
             name, files = "", text
-        found.setdefault(name, []).extend(Path(file) for file in files.split(",") if file)
-    if not found:
-        raise UserError("No file of answers is given: name at least one, as FILE or DATASET=FILE,FILE.")
-    return found
+        paths_by_name.setdefault(name, []).extend(Path(file) for file in files.split(",") if file)
+    if not paths_by_name:
+        raise UserError("No file of answers is named: name at least one, as FILE or DATASET=FILE,FILE.")
+    return paths_by_name
 
 
 class TablesCommand(JudgedByMetrics):
-    """Options of `cite tables`; those that are not given are the file's, and the defaults of `PaperConfig`."""
+    """Options of `cite tables`; options that are not set come from the file, or from `PaperConfig`."""
 
     untyped = frozenset({"calibration", "format", "splitter", "threshold"})
 
     files: Annotated[tuple[str, ...], Flag("FILE", multiple=True, argument=True)] = Field(
-        description="FILE, or DATASET=FILE,FILE: one file a system."
+        description="Files of answers, one per system: FILE, or DATASET=FILE,FILE."
     )
     config: Annotated[Path | None, Flag("FILE", "-c")] = Field(
-        default=None, description="A YAML file, or aliice (shipped)."
+        default=None, description="YAML file of settings, or aliice (included)."
     )
     trust_config: TrustConfig = False
-    profile: Annotated[str | None, Flag("NAME")] = Field(default=None, description="paper or released.")
-    parser: Annotated[str | None, Flag("NAME")] = Field(default=None, description="As for 'cite aliice'.")
-    splitter: Annotated[str | None, Flag("NAME")] = Field(default=None, description="auto, nltk or rules.")
-    format: Annotated[str | None, Flag("NAME", "-f")] = Field(default=None, description="As for 'cite aliice'.")
+    profile: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Definition: paper or released.")
+    parser: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Parser, as for 'cite aliice'.")
+    splitter: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Splitter: auto, nltk, rules.")
+    format: Annotated[str | None, Flag("NAME", "-f")] = Field(default=None, description="Format, as for 'cite alce'.")
 
     @model_validator(mode="before")
     @classmethod
     def _with_the_file(cls, values: dict[str, Any]) -> dict[str, Any]:
-        given = {name: values.get(name) or None for name in (*PaperConfig.model_fields, "trust_config")}
-        return {**values, **read_paper(values.get("config"), given).model_dump()}
+        settings = {name: values.get(name) or None for name in (*PaperConfig.model_fields, "trust_config")}
+        return {**values, **read_paper(values.get("config"), settings).model_dump()}
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """None: every data set has a folder of its own."""
+        """No file, since every data set has its own folder."""
         return ()
 
     @property
@@ -110,7 +110,7 @@ _Answers = dict[str, tuple[PipelineReading, PipelineReading]]
 
 
 def _read(run: Run) -> tuple[Run, _Answers]:
-    """The answers of every data set, as ALiiCE and as ALCE read them."""
+    """Read the answers of every data set, for ALiiCE and for ALCE."""
     options = run.options
     read: _Answers = {}
     for name, paths in read_files(options.files).items():
@@ -124,11 +124,11 @@ def _read(run: Run) -> tuple[Run, _Answers]:
 
 
 def _judge(read: tuple[Run, _Answers], backends: MakeBackends) -> Layout:
-    """Table 1 and Table 3 of every data set, in its folder."""
+    """Make Table 1 and Table 3 of every data set, in its folder."""
     run, answers = read
     tables = {}
     for name, readings in answers.items():
-        aliice, alce = (judge(one, backends(), run.config) for one in readings)
+        aliice, alce = (judge(reading, backends(), run.config) for reading in readings)
         where = f"{plain(name)}, profile {plain(str(aliice.reading.fields['profile']))}"
         around = replace(provenance_of(aliice, name), kind="aliice", subtitle=where)
         folder = safe_name(name)
@@ -137,7 +137,7 @@ def _judge(read: tuple[Run, _Answers], backends: MakeBackends) -> Layout:
     return Layout(tables)
 
 
-def _records(system: str, answers: int | None, values: Mapping[str, Ends]) -> list[Record]:
+def _records(system: str, answers: int | None, values: Mapping[str, IntervalEnds]) -> list[Record]:
     return [
         {"system": system, "answers": answers, "measure": key, "value": value, "low": low, "high": high}
         for key, (value, low, high) in values.items()
@@ -145,7 +145,7 @@ def _records(system: str, answers: int | None, values: Mapping[str, Ends]) -> li
 
 
 def _overall(cited: CitedAnswers, around: Provenance) -> Table:
-    """Table 1: citation quality, CVCP, correctness and length of every system."""
+    """Make Table 1: citation quality, CVCP, correctness and length of every system."""
     known = {**cited.judged[0].statistics, **cited.reading.statistics}
     shown = {key: known[key] for keys, _ in _OVERALL.values() for key in keys if key in known}
     table = TableLines()
@@ -153,9 +153,9 @@ def _overall(cited: CitedAnswers, around: Provenance) -> Table:
         values = cited.panel.ends(shown, number)
         cells = []
         for keys, column in _OVERALL.values():
-            # Of the two measures of correctness, the first that an answer set has.
-            own = [values[key] for key in keys if key in values and values[key][0] is not None]
-            cells.append(interval_cell(next(iter(own), None), column))
+            # The first of the two measures of correctness that the answers have.
+            defined = [values[key] for key in keys if key in values and values[key][0] is not None]
+            cells.append(interval_cell(next(iter(defined), None), column))
         table.add("", system, cells, *_records(system, None, values))
     reading = Note(
         "reading",
@@ -166,18 +166,18 @@ def _overall(cited: CitedAnswers, around: Provenance) -> Table:
 
 
 def _side_by_side(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance) -> Table:
-    """Table 3: recall and precision of both pipelines on the answers with a citation within a sentence."""
+    """Make Table 3: recall and precision of both pipelines on answers with a citation within a sentence."""
     within = np.array(aliice.reading.values[WITHIN], dtype=np.float64) == 1
     table = TableLines()
     for number, system in enumerate(aliice.panel.systems):
-        own = np.flatnonzero(within & (aliice.panel.system == number))
+        rows = np.flatnonzero(within & (aliice.panel.system == number))
         values = {
-            f"{cited.reading.name}_{key}": cited.panel.interval_over(cited.judged[0].statistics[key], own).ends
+            f"{cited.reading.name}_{key}": cited.panel.interval_over(cited.judged[0].statistics[key], rows).ends
             for cited in (aliice, alce)
             for key in ("recall", "precision")
         }
         cells = [interval_cell(ends, RECALL) for ends in values.values()]
-        table.add("", system, [*cells, f"{own.size:,}"], *_records(system, int(own.size), values))
+        table.add("", system, [*cells, f"{rows.size:,}"], *_records(system, int(rows.size), values))
     reading = Note(
         "reading", "as Tables 3 and 4 of the ALiiCE paper: answers with a citation between the words of a sentence"
     )
@@ -191,10 +191,10 @@ TABLES = Pipeline(
     name="tables",
     title="ALiiCE",
     paper="Xu et al. 2024, ALiiCE (arXiv 2406.13375), Tables 1, 3 and 4",
-    help="""The ALiiCE paper's Tables 1 and 3, from your files.
+    help="""Make Tables 1 and 3 of the ALiiCE paper from your files.
 
-    Table 1: citation quality, correctness and length of every system. Table 3:
-    ALiiCE beside ALCE on the answers that cite within a sentence.
+    Table 1 has citation quality, correctness and length of every system.
+    Table 3 compares ALiiCE with ALCE on answers that cite within a sentence.
 
     \b
     Examples:

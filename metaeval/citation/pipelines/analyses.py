@@ -1,4 +1,4 @@
-"""Citation pipelines as analyses: one declaration of each registered pipeline, of this package or of another."""
+"""Declare every registered citation pipeline as an analysis."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class CitingOptions(BudgetSettings, ResultsSettings, DeclaredOptions):
-    """What every pipeline takes beside its own options; further settings by name are its owners', or those of a run."""
+    """Options of every pipeline beside its own; further settings by name belong to its owners or to the run."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -56,7 +56,7 @@ class _AsksChat(Strict):
 
 
 def analysis_of(pipeline: Pipeline) -> Analysis:
-    """The analysis that a pipeline declares: `metaeval cite NAME`, and `metaeval.cite.NAME` in Python."""
+    """Return the analysis of a pipeline: `metaeval cite NAME`, and `metaeval.cite.NAME` in Python."""
     summary, about, examples = _help(pipeline.help)
     return Analysis(
         name=f"cite {pipeline.name}",
@@ -72,9 +72,9 @@ def analysis_of(pipeline: Pipeline) -> Analysis:
 
 
 def options_of(pipeline: Pipeline) -> type[DeclaredOptions]:
-    """A pipeline's own options, and what a run of it needs: scoring where metrics judge, a plan where a model is asked.
+    """Return a pipeline's options with those of its run: of scoring with metrics, and of estimates with a chat model.
 
-    Every own field is an option, but for those that the pipeline's options name as untyped.
+    Every field of the pipeline is an option, except its untyped ones.
     """
     from metaeval.citation.pipelines.pipeline import untyped_of
 
@@ -87,19 +87,19 @@ def options_of(pipeline: Pipeline) -> type[DeclaredOptions]:
     else:
         groups = [_JudgesAlone, *groups] if pipeline.backends != "none" else groups
         untyped |= {"budget"}
-    own = pipeline.options
-    read_first = sorted(own.model_fields.items(), key=lambda item: not flag_of(item[1]).argument)
+    kind = pipeline.options
+    read_first = sorted(kind.model_fields.items(), key=lambda item: not flag_of(item[1]).argument)
     fields: Any = {name: _field(field) for name, field in read_first}
-    made: Any = create_model(
-        own.__name__, __base__=tuple(groups), __module__=own.__module__, __doc__=own.__doc__, **fields
+    model: Any = create_model(
+        kind.__name__, __base__=tuple(groups), __module__=kind.__module__, __doc__=kind.__doc__, **fields
     )
-    made.untyped = untyped & made.model_fields.keys()
-    options: type[DeclaredOptions] = made
+    model.untyped = untyped & model.model_fields.keys()
+    options: type[DeclaredOptions] = model
     return options
 
 
 def _field(field: FieldInfo) -> tuple[Any, Any]:
-    """A field of a pipeline's options; where it names the files to read, it also takes answers as objects."""
+    """Return a field of a pipeline's options; one that names the files to read also takes answers as objects."""
     kind: Any = field.annotation
     known = [part for part in field.metadata if not isinstance(part, Flag)]
     if flag_of(field).argument and Path in kinds_of(kind):
@@ -110,17 +110,18 @@ def _field(field: FieldInfo) -> tuple[Any, Any]:
 
 
 def _read_from(value: Any) -> Any:
-    """Files as paths, and answers as objects, in one row: a list among them stands for what is in it."""
+    """Return paths and objects in one sequence, with the elements of any lists among them."""
     if isinstance(value, str | Path | Mapping) or not isinstance(value, Iterable):
         return (Path(value) if isinstance(value, str) else value,)
     parts = [
-        one if isinstance(one, Iterable) and not isinstance(one, str | Path | Mapping) else (one,) for one in value
+        entry if isinstance(entry, Iterable) and not isinstance(entry, str | Path | Mapping) else (entry,)
+        for entry in value
     ]
-    return tuple(Path(one) if isinstance(one, str) else one for part in parts for one in part)
+    return tuple(Path(entry) if isinstance(entry, str) else entry for part in parts for entry in part)
 
 
 def _help(text: str) -> tuple[str, str, list[str]]:
-    """The summary, the further paragraphs, and the example commands of a help text."""
+    """Return the summary, the further paragraphs, and the example commands of a help text."""
     summary, *more = inspect.cleandoc(text).split("\n\n")
     shown = [part for part in more if part.lstrip().startswith("\b")]
     lines = "\n".join(shown).replace("\\\n", " ").splitlines()
@@ -140,14 +141,14 @@ def _run(pipeline: Pipeline, options: DeclaredOptions, progress: MetricProgress 
     from metaeval.citation.pipelines.run import estimate_pipeline, prepare, run_pipeline
     from metaeval.report.notebook import NotebookText
 
-    fields, given = pipeline.options.model_fields, options.model_fields_set
-    own = {name: getattr(options, name) for name in fields if name in given}
+    fields, names = pipeline.options.model_fields, options.model_fields_set
+    values = {name: getattr(options, name) for name in fields if name in names}
     of_run = ("results", "store", "executor", "budget", "trust_config", "batch")
-    settings = {name: getattr(options, name) for name in of_run if name in given and name not in fields}
+    settings = {name: getattr(options, name) for name in of_run if name in names and name not in fields}
     requests = None if "requests" in fields else getattr(options, "requests", None)
-    with _as_files(own) as (read, made_here):
-        made = validated(pipeline.options, read, f"the options of {pipeline.name}")
-        run = prepare(pipeline, made, settings, _overrides(pipeline, options.model_extra or {}), progress, requests)
+    with _as_files(values) as (read, made_here):
+        checked = validated(pipeline.options, read, f"the options of {pipeline.name}")
+        run = prepare(pipeline, checked, settings, _overrides(pipeline, options.model_extra or {}), progress, requests)
         if getattr(options, "dry_run", False):
             text = estimate_pipeline(run)
             return Done(config=run.config, shown=(), verdict=text.splitlines(), value=NotebookText(text))
@@ -156,11 +157,11 @@ def _run(pipeline: Pipeline, options: DeclaredOptions, progress: MetricProgress 
         except RequestsWritten as told:
             return Done(config=run.config, shown=(), verdict=[str(told)], value=NotebookText(str(told)))
         name = f"cite {pipeline.name}"
-        result = replace(result, recipe={} if made_here else recipe_of(name, options, made.sources))
+        result = replace(result, recipe={} if made_here else recipe_of(name, options, checked.sources))
     return Done(
         config=result.config,
         job=partial(_write, result),
-        read=made.sources,
+        read=checked.sources,
         outputs={
             path: partial(_write_text, text=text)
             for path, text in result.files.items()
@@ -183,13 +184,15 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _overrides(pipeline: Pipeline, settings: Mapping[str, Any]) -> list[str]:
-    """Further settings as --set takes them; those behind the pipeline's prefix stand for themselves."""
+    """Return further settings as --set takes them, without the pipeline's prefix."""
     from metaeval.analyses.words import yaml_text
     from metaeval.citation.pipelines.pipeline import AsksChat
 
-    asked = [] if issubclass(pipeline.options, AsksChat) else [key for key in AsksChat.model_fields if key in settings]
-    if asked:
-        raise UserError(f"{pipeline.name!r} asks no chat model: leave {', '.join(asked)} out.")
+    misplaced = (
+        [] if issubclass(pipeline.options, AsksChat) else [key for key in AsksChat.model_fields if key in settings]
+    )
+    if misplaced:
+        raise UserError(f"{pipeline.name!r} asks no chat model: leave {', '.join(misplaced)} out.")
     behind = settings.get(pipeline.prefix.removesuffix(".")) if pipeline.prefix else None
     if isinstance(behind, Mapping):
         settings = {**{name: value for name, value in settings.items() if value is not behind}, **behind}
@@ -197,29 +200,29 @@ def _overrides(pipeline: Pipeline, settings: Mapping[str, Any]) -> list[str]:
 
 
 @contextmanager
-def _as_files(own: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool]]:
-    """The options with files in the place of objects, which become lines of one; and whether there were objects."""
-    name = "file" if "file" in own else "files"
-    answers = own.get(name, ())
+def _as_files(options: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Yield the options with objects replaced by a file of them, and whether there were objects."""
+    name = "file" if "file" in options else "files"
+    answers = options.get(name, ())
     answers = (answers,) if isinstance(answers, Path | Mapping) else tuple(answers)
-    objects = [not isinstance(one, str | Path) for one in answers]
+    objects = [not isinstance(answer, str | Path) for answer in answers]
     if any(objects) and not all(objects):
-        raise UserError("Answers are files, or objects: this is a list of both.")
+        raise UserError("Answers are files or objects, and this list has both.")
     if not any(objects):
-        yield dict(own), False
+        yield dict(options), False
         return
     with TemporaryDirectory() as folder:
         path = Path(folder) / "answers"
-        path.write_text("".join(json.dumps(one) + "\n" for one in answers), encoding="utf-8")
+        path.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
         form = {"format": "jsonl"}
         try:
-            yield {**own, **form, name: path if name == "file" else (path,)}, True
+            yield {**options, **form, name: path if name == "file" else (path,)}, True
         except UserError as error:
             raise UserError(str(error).replace(f"{folder}/", "")) from error
 
 
 def _with_kept_replies(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The options of a completed job, with the replies that it recorded in the place of the model."""
+    """Return the options of a completed job, with its recorded replies in place of the model."""
     kept = options.get("record")
     if kept is None or not Path(kept).is_file():
         return options
@@ -228,12 +231,12 @@ def _with_kept_replies(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def cite(pipeline: Any, answers: Any = None, nli: Any = (), **settings: Any) -> Any:
-    """Judge the citations in answers by the pipeline of a name: `cite("alce", ...)` is `cite.alce(...)`.
+    """Judge the citations in answers with a pipeline: `cite("alce", ...)` is `cite.alce(...)`.
 
-    pipeline: alce, aliice, scifi, citeeval, or any other that is registered; answers alone are ALCE's. answers: files,
-    or objects with the fields of the JSONL format: text with marks [1], and passages. nli: metrics that judge, by
-    default minilm-bertscore (citeeval: none, AutoAIS is left out). settings: options of the command by name, and what
-    --set takes.
+    pipeline: alce, aliice, scifi, citeeval, or any other registered name; without it, ALCE judges. answers: files, or
+    objects with the fields of the JSONL format: text with marks such as [1], and passages. nli: metrics that give the
+    verdicts, by default minilm-bertscore (citeeval: none, which leaves AutoAIS out). settings: options of the command
+    by name, and those of --set.
     """
     named = isinstance(pipeline, str) and (answers is not None or pipeline in registry.names("pipeline"))
     name, read = (pipeline, answers) if named else (USUAL["cite"], pipeline)

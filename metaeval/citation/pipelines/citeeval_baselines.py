@@ -1,7 +1,4 @@
-"""What CiteEval's judge makes of answers, and its baselines in tables and rows.
-
-AutoAIS, LQAC and AttrScore are of the same statements.
-"""
+"""Answers as CiteEval's judge rates them, and its baselines AutoAIS, LQAC and AttrScore in tables and rows."""
 
 from __future__ import annotations
 
@@ -49,7 +46,7 @@ from metaeval.runs.evaluation import resampling_of
 from metaeval.runs.metrics import LoadedMetrics, plug_in
 
 _Bounds = tuple[float | None, float | None]
-"""The least and the most that a value could be."""
+"""The lower and upper bound of a value."""
 
 _PAIRS = 1024  # pairs between two reports of progress
 _TRIPLE = (RECALL, PRECISION, F1)
@@ -59,10 +56,10 @@ AGGREGATIONS: Mapping[LqacAggregation, tuple[str, str]] = {
     "statements": ("of statements", "each the mean over statements, as CiteEval has it"),
     "response": ("as LongCite", "precision over all citations of an answer, F1 from its precision and recall"),
 }
-"""Both ways in which LQAC's values of statements become a response's: name in the table, and what it means."""
+"""The two aggregations of LQAC's statement values to a response: name in the table, and meaning."""
 
 _NAMES = {"autoais": ("AutoAIS", "backend"), "lqac": ("LQAC", "aggregation"), "attrscore": ("AttrScore", "judge")}
-"""Of each baseline its title, and the heading of its judges."""
+"""Title of each baseline, and heading of its judges."""
 
 _FULL = {
     "autoais": "all statements count",
@@ -75,14 +72,14 @@ _CITED = (
 )
 _UNCITED = "a statement without citations is 0 in both, and "
 _COULD_BE = (
-    "the means over all answers, were every missing word against them, or for them; the means above take what is "
-    "missing to be as what is known of its kind in the same system"
+    "the means over all answers with every missing judgement against them, and for them; the means above assume that "
+    "missing values are as the known ones of their kind in the same system"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class CiteEvalJudge:
-    """CiteEval's judge: what is asked of which model, and how its words become numbers."""
+    """CiteEval's judge: the model, its questions, and how its replies become numbers."""
 
     profile: str
     options: CiteEvalOptions
@@ -91,15 +88,15 @@ class CiteEvalJudge:
 
     @property
     def changed(self) -> str:
-        """Options of the profile, only where they were changed."""
+        """The options that differ from the profile's."""
         return changed_options(self.profile, self.options)
 
 
 @dataclass(frozen=True, eq=False)
 class CiteEvalReading:
-    """The answers cut into statements, and the baselines that were asked for.
+    """The answers cut into statements, and the baselines of the run.
 
-    by_model: the baselines that the chat model judges. labellers: the metrics that give AttrScore's labels.
+    by_model: baselines that the chat model judges. labellers: metrics that give AttrScore's labels.
     """
 
     run: Run
@@ -119,33 +116,33 @@ class CiteEvalReading:
 
 @dataclass(frozen=True, eq=False)
 class RatedAnswers:
-    """Answers as the judge rated them. models: the names that the replies came under."""
+    """Answers as the judge rated them. models: model names in the replies."""
 
     reading: CiteEvalReading
-    found: CiteEvalResults
+    evaluated: CiteEvalResults
     models: Sequence[str]
 
     @property
     def answered_as(self) -> str:
-        """The model as the replies name it, and as it was asked where no reply came."""
+        """The model as the replies name it, or as requested where there is no reply."""
         return ", ".join(self.models) or self.reading.judge.asking.model
 
     def cited(self, number: int) -> list[bool]:
-        """Which statements of an answer have citations."""
-        return [bool(one.citations) for one in self.reading.splits[number].statements]
+        """Return whether each statement of an answer has citations."""
+        return [bool(statement.citations) for statement in self.reading.splits[number].statements]
 
     def spent(self, number: int) -> Spent:
-        """What the replies about an answer took."""
-        return spent_on(self.found.replies[number])
+        """Return tokens and cost of the replies about an answer."""
+        return spent_on(self.evaluated.replies[number])
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredBaseline:
-    """A baseline by one judge, or in one way. name: the judge, or the way. fields: of its signature.
+    """A baseline with one judge or aggregation, whose name is `name`. fields: fields of its signature.
 
-    answers: the values of each answer, by the key of a column; statements: those of each of its statements (empty: the
-    rows have none), with further cells of the row before them in `words`. said: who judged, and how; unread: what it
-    did not read. prefix, ending: of the columns of rows; bounded: the values whose bounds stand in the rows too.
+    answers: the values of each answer, by column key. statements: those of each of its statements (empty: not in the
+    rows). words: further cells of a statement's row. judged_by: how it was judged. unread: what its judge did not read.
+    prefix, ending: those of its columns in rows. bounded: the values whose bounds are in the rows too.
     """
 
     baseline: str
@@ -153,7 +150,7 @@ class ScoredBaseline:
     columns: Sequence[Column]
     answers: Sequence[Mapping[str, Open]]
     fields: Mapping[str, object]
-    said: str
+    judged_by: str
     prefix: str
     ending: str
     bounded: Collection[str]
@@ -162,12 +159,12 @@ class ScoredBaseline:
     unread: Sequence[tuple[str, str]] = ()
 
     def of_statement(self, number: int, place: int) -> Record:
-        """The cells of a statement's row; of citations in their order, a question mark where a word is missing."""
+        """Return the cells of a statement's row; citations are in their order, with "?" for a missing judgement."""
         words = self.words[number][place] if self.words else {}
         return {**words, **self.cells(self.statements[number][place])} if self.statements else {}
 
     def cells(self, values: Mapping[str, Open]) -> Record:
-        """Values of an answer or a statement as the cells of its row."""
+        """Return the values of an answer or a statement as cells of its row."""
         row: dict[str, Scalar] = {}
         for column in self.columns:
             name, value = f"{self.prefix}{column.key}", values[column.key]
@@ -178,39 +175,43 @@ class ScoredBaseline:
 
 
 def judge_baselines(rated: RatedAnswers, backends: MakeBackends) -> list[ScoredBaseline]:
-    """The values of every baseline that was asked for, by each of its judges.
+    """Return the values of every baseline of the run, with each of its judges.
 
-    AutoAIS is judged by the decisions of metrics, LQAC by the chat model, AttrScore by the chat model or by a metric
-    that gives probabilities of three classes.
+    Metrics judge AutoAIS by decisions, the chat model judges LQAC, and the chat model or a metric with three classes
+    judges AttrScore.
     """
-    reading, found = rated.reading, rated.found
+    reading, evaluated = rated.reading, rated.evaluated
     labelled = [_by_metric(rated, name) for name in reading.labellers.names]
     scored = [_autoais(rated, backend) for backend in backends()]
-    if found.lqac is not None:
-        scored += [_lqac(rated, found.lqac, aggregation) for aggregation in AGGREGATIONS]
-    if found.attrscore is not None:
+    if evaluated.lqac is not None:
+        scored += [_lqac(rated, evaluated.lqac, aggregation) for aggregation in AGGREGATIONS]
+    if evaluated.attrscore is not None:
         otherwise = reading.baseline_options.otherwise
         fields = {**_asked(rated, [LABEL]), "otherwise": otherwise}
-        said = f"as the chat model says; a reply with none of the three: {otherwise}"
-        scored.append(_attrscore(rated, reading.judge.asking.model, found.attrscore, fields, said))
+        judged_by = f"as the chat model says; a reply with none of the three: {otherwise}"
+        scored.append(_attrscore(rated, reading.judge.asking.model, evaluated.attrscore, fields, judged_by))
     return [*scored, *labelled]
 
 
 def baseline_questions(rated: RatedAnswers, numbers: Sequence[int]) -> dict[str, int]:
-    """What became of the questions that the baselines asked about some answers, by baseline and state."""
-    found: Counter[str] = Counter()
-    for name, answers in (("lqac", rated.found.lqac), ("attrscore", rated.found.attrscore)):
-        for statement in (one for n in numbers for one in (answers[n] if answers is not None else ())):
-            found.update({f"{name} questions: {state}": times for state, times in statement.states.items()})
-    return dict(sorted(found.items()))
+    """Count the baselines' questions about some answers, by baseline and state."""
+    totals: Counter[str] = Counter()
+    for name, answers in (("lqac", rated.evaluated.lqac), ("attrscore", rated.evaluated.attrscore)):
+        if answers is not None:
+            states = sum((statement.states for n in numbers for statement in answers[n]), Counter[str]())
+            totals.update({f"{name} questions: {state}": times for state, times in states.items()})
+    return dict(sorted(totals.items()))
 
 
 def baseline_sheets(
     rated: RatedAnswers, scored: Sequence[ScoredBaseline], around: Provenance, judge_note: Mapping[str, Note]
 ) -> list[Table]:
-    """A sheet for each baseline that was asked for. judge_note: of those that the chat model judged."""
-    names = dict.fromkeys(one.baseline for one in scored)
-    return [_sheet(rated, [one for one in scored if one.baseline == name], around, judge_note) for name in names]
+    """Return a table for each baseline of the run. judge_note: the note on the chat model, by baseline."""
+    names = dict.fromkeys(baseline.baseline for baseline in scored)
+    return [
+        _sheet(rated, [baseline for baseline in scored if baseline.baseline == name], around, judge_note)
+        for name in names
+    ]
 
 
 def _autoais(rated: RatedAnswers, backend: Backend) -> ScoredBaseline:
@@ -220,9 +221,9 @@ def _autoais(rated: RatedAnswers, backend: Backend) -> ScoredBaseline:
         baseline="autoais",
         name=backend.name,
         columns=_TRIPLE,
-        answers=[response_triple(own, rated.cited(n), reading.scenario) for n, own in enumerate(triples)],
+        answers=[response_triple(values, rated.cited(n), reading.scenario) for n, values in enumerate(triples)],
         fields=backend.fields,
-        said=f"supported from {backend.cutoff.value} on ({backend.cutoff.source})",
+        judged_by=f"supported from {backend.cutoff.value} on ({backend.cutoff.source})",
         prefix="autoais_",
         ending=f"_{backend.name}",
         bounded=("f1",),
@@ -232,7 +233,7 @@ def _autoais(rated: RatedAnswers, backend: Backend) -> ScoredBaseline:
 
 
 def _asked(rated: RatedAnswers, kinds: Sequence[QuestionKind]) -> Mapping[str, Scalar]:
-    """Fields of a baseline that the chat model judges."""
+    """Return the signature fields of a baseline that the chat model judges."""
     prompts = [f"{kind.name}@{kind.prompt().fingerprint}" for kind in kinds]
     limit = rated.reading.baseline_options.baseline_max_tokens
     return asked_fields(rated.reading.judge.asking, rated.models, prompts, max_tokens=limit)
@@ -241,8 +242,8 @@ def _asked(rated: RatedAnswers, kinds: Sequence[QuestionKind]) -> Mapping[str, S
 def _lqac(
     rated: RatedAnswers, answers: Sequence[Sequence[LqacStatement]], aggregation: LqacAggregation
 ) -> ScoredBaseline:
-    reading, (name, said) = rated.reading, AGGREGATIONS[aggregation]
-    # A statement has the same values in both ways: they stand under the first.
+    name, meaning = AGGREGATIONS[aggregation]
+    # Both aggregations have the same statement values, which are shown with the first.
     first = aggregation == "statements"
     own_rows = answers if first else ()
     return ScoredBaseline(
@@ -250,21 +251,22 @@ def _lqac(
         name=name,
         columns=_TRIPLE,
         answers=[
-            lqac_response(own, rated.cited(number), reading.scenario, aggregation) for number, own in enumerate(answers)
+            lqac_response(answer, rated.cited(number), rated.reading.scenario, aggregation)
+            for number, answer in enumerate(answers)
         ],
         fields={**_asked(rated, KINDS), "aggregation": aggregation},
-        said=said,
+        judged_by=meaning,
         prefix="lqac_" if first else "lqac_longcite_",
         ending="",
         bounded=("f1",),
-        statements=[[one.values for one in own] for own in own_rows],
-        words=[[_lqac_words(one) for one in own] for own in own_rows],
+        statements=[[statement.values for statement in answer] for answer in own_rows],
+        words=[[_lqac_words(statement) for statement in answer] for answer in own_rows],
     )
 
 
-def _lqac_words(one: LqacStatement) -> Record:
-    relevant = ("?" if said is None else str(int(said)) for said in one.relevant)
-    return {"lqac_said": one.verdict, "lqac_relevant": " ".join(relevant)}
+def _lqac_words(statement: LqacStatement) -> Record:
+    relevant = ("?" if verdict is None else str(int(verdict)) for verdict in statement.relevant)
+    return {"lqac_said": statement.verdict, "lqac_relevant": " ".join(relevant)}
 
 
 def _attrscore(
@@ -272,15 +274,16 @@ def _attrscore(
     name: str,
     judged: Sequence[Sequence[AttrStatement]],
     fields: Mapping[str, object],
-    said: str,
+    judged_by: str,
     unread: Sequence[tuple[str, str]] = (),
 ) -> ScoredBaseline:
     otherwise = rated.reading.baseline_options.otherwise
-    labels = Counter(label for own in judged for one in own for label in one.labels)
+    labels = Counter(label for answer in judged for statement in answer for label in statement.labels)
     reasons = {None: "got no label", UNREAD: "got none of the three", NO_PASSAGE: "of no passage with text"}
     unlabelled = [f"{count(labels[label], 'citation')} {why}" for label, why in reasons.items() if labels[label]]
     statements = _supposed(
-        rated, [[{mode: one.value(mode, otherwise) for mode in MODES} for one in own] for own in judged]
+        rated,
+        [[{mode: statement.value(mode, otherwise) for mode in MODES} for statement in answer] for answer in judged],
     )
     return ScoredBaseline(
         baseline="attrscore",
@@ -288,62 +291,70 @@ def _attrscore(
         columns=_MODES,
         answers=[
             {
-                mode: response_value([one[mode] for one in own], rated.cited(number), rated.reading.scenario)
+                mode: response_value(
+                    [statement[mode] for statement in answer], rated.cited(number), rated.reading.scenario
+                )
                 for mode in MODES
             }
-            for number, own in enumerate(statements)
+            for number, answer in enumerate(statements)
         ],
         fields=fields,
-        said="; ".join([said, *unlabelled]),
+        judged_by="; ".join([judged_by, *unlabelled]),
         prefix="attrscore_",
         ending=f"_{name}",
         bounded=MODES,
         statements=statements,
         words=[
-            [{f"attrscore_labels_{name}": "; ".join(label or "?" for label in one.labels)} for one in own]
-            for own in judged
+            [
+                {f"attrscore_labels_{name}": "; ".join(label or "?" for label in statement.labels)}
+                for statement in answer
+            ]
+            for answer in judged
         ],
         unread=unread,
     )
 
 
 def _supposed(rated: RatedAnswers, statements: Sequence[Sequence[Mapping[str, Open]]]) -> list[list[dict[str, Open]]]:
-    """The values of statements; of what is missing, as the cited ones of the same system suggest."""
+    """Return the values of statements, with estimates of missing ones from those of their kind in the same system."""
     answers = rated.reading.run.answers
     kinds = [[(answer.system, has) for has in rated.cited(number)] for number, answer in enumerate(answers)]
-    names = next((list(one) for own in statements for one in own), [])
-    points = {name: supposed([[one[name] for one in own] for own in statements], kinds) for name in names}
+    names = next((list(values) for row in statements for values in row), [])
+    points = {name: supposed([[values[name] for values in row] for row in statements], kinds) for name in names}
     return [
-        [{name: points[name][number][place] for name in names} for place in range(len(own))]
-        for number, own in enumerate(statements)
+        [{name: points[name][number][place] for name in names} for place in range(len(row))]
+        for number, row in enumerate(statements)
     ]
 
 
 def _by_metric(rated: RatedAnswers, name: str) -> ScoredBaseline:
-    """AttrScore with a metric's labels: the most_probable_label of its three classes, a citation at a time."""
+    """Return AttrScore with a metric's labels: the most probable of its three classes, citation by citation."""
     run = rated.reading.run
     metric = judge_of(name, rated.reading.labellers)
 
     def label(pairs: Sequence[NliPair]) -> list[str | None]:
         metric.prepare(*([*dict.fromkeys(texts)] for texts in zip(*pairs, strict=True)))
-        found: list[str | None] = []
+        labels: list[str | None] = []
         for start in range(0, len(pairs), _PAIRS):
             sources, claims = zip(*pairs[start : start + _PAIRS], strict=True)
-            found += [most_probable_label(ways) for ways in metric.entail(sources, claims)]
+            labels += [most_probable_label(ways) for ways in metric.entail(sources, claims)]
             if run.progress:
-                run.progress(name, len(found), len(pairs))
-        return found
+                run.progress(name, len(labels), len(pairs))
+        return labels
 
     with plug_in(name):
         options = metric.identity()["options"]
-        said = written_out(options)
-        fields = {"backend": f"{name}@v{metric.card.version}" + (f"({said})" if said else ""), **metric.provenance()}
+        options_text = written_out(options)
+        fields = {
+            "backend": f"{name}@v{metric.card.version}" + (f"({options_text})" if options_text else ""),
+            **metric.provenance(),
+        }
         limit = options.get("max_tokens") or metric.card.input_limit
         judged = attrscore_by_metric(run.answers, rated.reading.splits, label)
-    # A metric that labels gives its classes without a word on what it cut.
+    # Class probabilities come without counts of truncated tokens.
     cut = f"pairs of more than {limit or 0:,} tokens may be cut; a metric that gives classes does not say how many were"
     unread = [] if limit is None else [(plain(name), cut)]
-    return _attrscore(rated, name, judged, fields, "the most_probable_label of its three classes", unread)
+    return _attrscore(rated, name, judged, fields, "the most probable of its three classes", unread)
 
 
 def _sheet(
@@ -353,39 +364,41 @@ def _sheet(
     title, stub = _NAMES[name]
     entries, answers, open_ = [], [], []
     records: list[Record] = []
-    for one in scored:
+    for result in scored:
         for place, system in enumerate(panel.systems):
             numbers = panel.rows(place).tolist()
-            own = {c: _mean(rated, [one.answers[n][c.key] for n in numbers], numbers) for c in columns}
-            ends = {column.key: (mean.value, mean.low, mean.high) for column, (mean, _) in own.items()}
-            entries.append(Entry(system, one.name, ends))
-            known = sorted({mean.answers for mean, _ in own.values()})
+            by_column = {c: _mean(rated, [result.answers[n][c.key] for n in numbers], numbers) for c in columns}
+            ends = {column.key: (mean.value, mean.low, mean.high) for column, (mean, _) in by_column.items()}
+            entries.append(Entry(system, result.name, ends))
+            known = sorted({mean.answers for mean, _ in by_column.values()})
             answers.append(
                 f"{' to '.join(f'{number:,}' for number in (known[0], *known[1:][-1:]))} of {len(numbers):,}"
             )
-            # What the values could be, where a word is missing.
-            missing = {column: (mean, *ends) for column, (mean, ends) in own.items() if ends[0] != ends[1]}
+            # The bounds of the values, where a judgement is missing.
+            missing = {column: (mean, *ends) for column, (mean, ends) in by_column.items() if ends[0] != ends[1]}
             if missing:
-                said = [f"{c.label} {numeral(low, c)} to {numeral(high, c)}" for c, (_, low, high) in missing.items()]
+                ranges = [f"{c.label} {numeral(low, c)} to {numeral(high, c)}" for c, (_, low, high) in missing.items()]
                 in_part = max(mean.undefined for mean, *_ in missing.values())
-                of = f"(words are missing of up to {in_part:,} of {count(len(numbers), 'answer')})"
-                open_.append((plain(f"{system}, {one.name}"), f"{', '.join(said)} {of}"))
+                of = f"(judgements are missing in up to {in_part:,} of {count(len(numbers), 'answer')})"
+                open_.append((plain(f"{system}, {result.name}"), f"{', '.join(ranges)} {of}"))
             records += [
-                {"system": system, stub: one.name, "measure": column.key, **asdict(mean)}
+                {"system": system, stub: result.name, "measure": column.key, **asdict(mean)}
                 | {"least": least, "most": most}
-                for column, (mean, (least, most)) in own.items()
+                for column, (mean, (least, most)) in by_column.items()
             ]
     notes = [
         judge_note.get(name, Note("judge", "")),
-        Note("judged", "", tuple((plain(one.name), one.said) for one in scored)),
-        Note("truncation", "", tuple(item for one in scored for item in one.unread)),
+        Note("judged", "", tuple((plain(result.name), result.judged_by) for result in scored)),
+        Note("truncation", "", tuple(item for result in scored for item in result.unread)),
         Note("could be", _COULD_BE if open_ else "", tuple(open_)),
         Note("reading", _reading(rated, name)),
     ]
-    made = replace(around, fields={**around.fields, "baseline": name}, judges=[one.fields for one in scored])
+    provenance = replace(
+        around, fields={**around.fields, "baseline": name}, judges=[result.fields for result in scored]
+    )
 
     def layout(frame: Table) -> Table:
-        """With one more column: how many answers have a value, of each line."""
+        """Add a column with the number of answers that have a value."""
         grid = scores_grid(frame, columns, entries, kept={column.key for column in columns})
         lines = iter(answers)
         blocks = [
@@ -394,35 +407,35 @@ def _sheet(
         ]
         return replace(grid, headings=(*grid.headings, "answers"), blocks=tuple(blocks))
 
-    return made.sheet(name, f"{title} of the same statements (%)", records, layout, notes)
+    return provenance.sheet(name, f"{title} of the same statements (%)", records, layout, notes)
 
 
 def _reading(rated: RatedAnswers, name: str) -> str:
     full = rated.reading.scenario == "full"
-    refusals = sum(result.no_answer for result in rated.found.results)
-    said = _FULL[name] if full else _CITED
+    refusals = sum(result.no_answer for result in rated.evaluated.results)
+    text = _FULL[name] if full else _CITED
     if name == "autoais":
-        said = f"not ALCE's: {_UNCITED if full else ''}a response is the mean over its statements; {said}"
+        text = f"not ALCE's: {_UNCITED if full else ''}a response is the mean over its statements; {text}"
     if not refusals:
-        return said
+        return text
     without = "a statement without citations" + (", which needs none" if name == "lqac" else "")
-    return f"{said}; no answer was found in {count(refusals, 'answer')}: read as {without}"
+    return f"{text}; no answer was found in {count(refusals, 'answer')}: read as {without}"
 
 
 def _mean(rated: RatedAnswers, values: Sequence[Open], numbers: Sequence[int]) -> tuple[SystemEstimate, _Bounds]:
-    """The mean of a system's answers from all that is known of them, and the least and most that it can be.
+    """Return the mean over a system's answers, estimated from all known values, and its bounds.
 
-    The estimate counts the answers of which nothing is missing.
+    The estimate counts the answers without missing judgements.
     """
     run = rated.reading.run
     group, n_groups = group_codes([run.answers[number] for number in numbers])
-    ends = ([getattr(one, end) for one in values if getattr(one, end) is not None] for end in ("least", "most"))
-    least, most = (sum(own) / len(own) if own else None for own in ends)
-    # Nothing is said of a system of which nothing but the bounds is known in one answer or more.
-    settled = all(one.point is not None or one.least is None for one in values)
-    points = means([one.point if settled else None for one in values])
-    found = estimate(points, group, n_groups, resampling_of(run.config))
-    whole = sum(one.value is not None for one in values)
-    if found.value is not None and least is not None and most is not None:
-        found = replace(found, value=min(max(found.value, least), most))  # rounding apart, it is there already
-    return replace(found, answers=whole, undefined=len(values) - whole), (least, most)
+    ends = ([getattr(value, end) for value in values if getattr(value, end) is not None] for end in ("least", "most"))
+    least, most = (sum(limits) / len(limits) if limits else None for limits in ends)
+    # A system has no estimate where an answer is known only by its bounds.
+    settled = all(value.point is not None or value.least is None for value in values)
+    points = means([value.point if settled else None for value in values])
+    mean = estimate(points, group, n_groups, resampling_of(run.config))
+    whole = sum(value.value is not None for value in values)
+    if mean.value is not None and least is not None and most is not None:
+        mean = replace(mean, value=min(max(mean.value, least), most))  # it is out only by rounding
+    return replace(mean, answers=whole, undefined=len(values) - whole), (least, most)

@@ -1,7 +1,4 @@
-"""CiteEval as a pipeline: its options, the questions to the chat model, and how the model rates every answer.
-
-Then scores of systems with bounds, what could not be judged and what it cost, and rows.
-"""
+"""The pipeline `citeeval`: options, questions to the chat model, scores of systems with bounds, cost, and rows."""
 
 from __future__ import annotations
 
@@ -15,32 +12,17 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from metaeval.citation.chat import Chat, ChatOptions, Spent, cost_of, estimate_for, reply_texts, spent_on, why_unread
+from metaeval.citation.citeeval import evaluate as evaluation
 from metaeval.citation.citeeval.baselines import BASELINES, Baseline
 from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint, read_coefficients
-from metaeval.citation.citeeval.evaluate import (
-    SCENARIOS,
-    ResponseValues,
-    bounds,
-    counts,
-    estimates,
-    evaluate,
-    questions,
-    unread_marks,
-)
+from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues
 from metaeval.citation.citeeval.evaluate import CiteEvalMeasure as Key
 from metaeval.citation.citeeval.judge import PROMPTS, Asking, asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions, baseline_options, citeeval_options
 from metaeval.citation.model import Answer, answer_cells
-from metaeval.citation.pipelines.citeeval_baselines import (
-    CiteEvalJudge,
-    CiteEvalReading,
-    RatedAnswers,
-    ScoredBaseline,
-    baseline_questions,
-    baseline_sheets,
-    judge_baselines,
-)
+from metaeval.citation.pipelines import citeeval_baselines
+from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge, RatedAnswers, ScoredBaseline
 from metaeval.citation.pipelines.generating import MONEY, amount, taken
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import (
@@ -49,15 +31,15 @@ from metaeval.citation.pipelines.pipeline import (
     Judges,
     Layout,
     MakeBackends,
-    Measure,
-    Names,
+    NameList,
     Pipeline,
-    Profile,
+    PipelineMeasure,
+    ProfileName,
     ReadsAnswers,
     Run,
+    ScenarioName,
     one_of,
 )
-from metaeval.citation.pipelines.pipeline import Scenario as ScenarioName
 from metaeval.citation.pipelines.provenance import Provenance, counted, data_of, judged, listed, uncertainty, warning
 from metaeval.citation.pipelines.result import RowTable
 from metaeval.declared import Flag
@@ -67,12 +49,12 @@ from metaeval.runs.cutoffs import judge_of
 from metaeval.runs.evaluation import resampling_of
 from metaeval.runs.metrics import LoadedMetrics, load_metrics
 
-MEASURES: Mapping[Key, Measure] = {
-    "auto": Measure("auto", "CiteEval-Auto", "the mean of rating and edit distance"),
-    "rating": Measure("rating", "rating", "the judge's own rating of a statement's citations, from 0 to 1"),
-    "edits": Measure("edits", "edit distance", "the worth of the citations by the edits that the judge proposes"),
+MEASURES: Mapping[Key, PipelineMeasure] = {
+    "auto": PipelineMeasure("auto", "CiteEval-Auto", "weighted mean of rating and edit distance"),
+    "rating": PipelineMeasure("rating", "rating", "rating of a statement's citations by the judge, from 0 to 1"),
+    "edits": PipelineMeasure("edits", "edit distance", "worth of the citations by the edits that the judge proposes"),
 }
-"""The measures in the order of the tables."""
+"""The measures, in the order of the tables."""
 
 _BOUNDS = "least to most"
 _EXAMPLES = 3
@@ -83,7 +65,7 @@ OWNERS: Mapping[str, type] = {
     "baselines": BaselineOptions,
     "chat": ChatOptions,
 }
-"""The classes whose fields --set takes by name."""
+"""Classes whose fields --set takes."""
 
 
 class CiteEvalCommand(ReadsAnswers, AsksChat, JudgedByMetrics):
@@ -91,25 +73,26 @@ class CiteEvalCommand(ReadsAnswers, AsksChat, JudgedByMetrics):
 
     untyped = frozenset({"calibration", "format"})
 
-    nli: Judges = Field(default=(), description="Metrics for AutoAIS of the same statements. Repeatable.")
-    profile: Profile = "paper"
+    nli: Judges = Field(default=(), description="Metrics that also judge the statements by AutoAIS. Repeatable.")
+    profile: ProfileName = "paper"
     scenario: Annotated[ScenarioName, one_of("scenario", SCENARIOS)] = "full"
     coefficients: Annotated[Path | None, Flag("FILE")] = Field(
-        default=None, description="For the edit distance, from 'cite refit'."
+        default=None, description="Coefficients of the edit distance: fitted.json of 'cite refit'."
     )
-    baselines: Annotated[Names, Flag("NAMES", multiple=True)] = Field(
-        default=(), description="Of the same statements: lqac, attrscore (chat model), attrscore:METRIC."
+    baselines: Annotated[NameList, Flag("NAMES", multiple=True)] = Field(
+        default=(),
+        description="Baselines on the same statements: lqac, attrscore (by the chat model), attrscore:METRIC.",
     )
 
 
 def read_judge(run: Run, **defaults: Any) -> CiteEvalJudge:
-    """The judge of a run. defaults: of fields of `Asking`, where the pipeline has its own.
+    """Return the judge of a run. defaults: a pipeline's own defaults of fields of `Asking`.
 
     Raises `UserError` for a wrong option, and for a prompt file that cannot be used.
     """
-    options = citeeval_options(run.options.profile, **run.given["options"])
+    options = citeeval_options(run.options.profile, **run.set_options["options"])
     chat: Any = run.chat  # every pipeline of CiteEval asks a chat model
-    asking = Asking(**{**defaults, **run.given["asking"], "model": chat.model, "ask_again": chat.ask_again})
+    asking = Asking(**{**defaults, **run.set_options["asking"], "model": chat.model, "ask_again": chat.ask_again})
     load_prompts(asking)
     return CiteEvalJudge(run.options.profile, options, asking, chat)
 
@@ -122,42 +105,46 @@ def check_edited(
     results: Sequence[ResponseValues],
     refusal: str,
 ) -> None:
-    """Raise `UserError` where nothing that the judge said of the citations can be read. refusal: how it begins."""
+    """Raise `UserError` where no reply about citations can be parsed. refusal: beginning of the message."""
     if any(result.judged.edits for result in results):
         return
-    asked = questions_of(answers, splits, judge.asking)
-    said = [own for one, own in zip(asked, chat.heard, strict=True) if one.module == "editing"]
-    if said:
-        why = why_unread(said, judge.asking.max_tokens)
-        raise UserError(f"{refusal}: of {len(said):,} requests about their citations {why}.")
+    judge_questions = questions_of(answers, splits, judge.asking)
+    replies = [
+        reply for question, reply in zip(judge_questions, chat.heard, strict=True) if question.module == "editing"
+    ]
+    if replies:
+        why = why_unread(replies, judge.asking.max_tokens)
+        raise UserError(f"{refusal}: of {len(replies):,} requests about their citations {why}.")
 
 
-def read_citeeval(run: Run) -> CiteEvalReading:
-    """The answers cut into statements; `UserError` for a wrong option, baseline, or file of coefficients."""
+def read_citeeval(run: Run) -> citeeval_baselines.CiteEvalReading:
+    """Cut the answers into statements; `UserError` for a wrong option, baseline, or file of coefficients."""
     judge = read_judge(run)
     by_model, labellers = _baselines(run)
     file = run.options.coefficients
-    return CiteEvalReading(
+    return citeeval_baselines.CiteEvalReading(
         run=run,
         judge=judge,
         splits=[split_response(answer, judge.options, run.splitter) for answer in run.answers],
         coefficients=PUBLISHED if file is None else read_coefficients(file, judge.options.index_shift),
-        baseline_options=baseline_options(judge.profile, **run.given["baselines"]),
+        baseline_options=baseline_options(judge.profile, **run.set_options["baselines"]),
         by_model=by_model,
         labellers=labellers,
     )
 
 
-def estimate_citeeval(reading: CiteEvalReading) -> str:
-    """One line on what asking would still cost."""
+def estimate_citeeval(reading: citeeval_baselines.CiteEvalReading) -> str:
+    """State in one line what asking would still cost."""
     judge = reading.judge
-    asked = questions(reading.run.answers, reading.splits, judge.asking, reading.by_model, reading.baseline_options)
-    return str(estimate_for([one.request for one in asked], judge.chat))
+    open_questions = evaluation.questions(
+        reading.run.answers, reading.splits, judge.asking, reading.by_model, reading.baseline_options
+    )
+    return str(estimate_for([question.request for question in open_questions], judge.chat))
 
 
-def ask_citeeval(reading: CiteEvalReading, chat: Chat) -> RatedAnswers:
+def ask_citeeval(reading: citeeval_baselines.CiteEvalReading, chat: Chat) -> RatedAnswers:
     """Ask the chat model, and rate the answers."""
-    found = evaluate(
+    evaluated = evaluation.evaluate(
         reading.run.answers,
         reading.splits,
         chat.ask,
@@ -167,13 +154,13 @@ def ask_citeeval(reading: CiteEvalReading, chat: Chat) -> RatedAnswers:
         reading.baseline_options,
         reading.coefficients,
     )
-    return RatedAnswers(reading, found, chat.models)
+    return RatedAnswers(reading, evaluated, chat.models)
 
 
 def _baselines(run: Run) -> tuple[list[Baseline], LoadedMetrics]:
-    """The baselines by name: lqac and attrscore by the chat model, attrscore:METRIC by a metric.
+    """Return the baselines that the chat model judges, and the metrics of attrscore:METRIC.
 
-    Raises `UserError` for an unknown name, and for a metric that cannot be loaded or gives no three classes.
+    Raises `UserError` for an unknown name, and for a metric that cannot be loaded or has no three classes.
     """
     labellers: list[str] = []
     for name in run.options.baselines:
@@ -188,9 +175,9 @@ def _baselines(run: Run) -> tuple[list[Baseline], LoadedMetrics]:
         if not judge_of(metric, metrics).card.three_way:
             raise UserError(
                 f"AttrScore needs three classes, and {metric!r} gives one score: name a metric with three (attrscore, "
-                "nli), or leave the labels to the chat model (--baselines attrscore)."
+                "nli), or let the chat model label (--baselines attrscore)."
             )
-    return [one for one in BASELINES if one in run.options.baselines], metrics
+    return [baseline for baseline in BASELINES if baseline in run.options.baselines], metrics
 
 
 def around(
@@ -201,14 +188,16 @@ def around(
     notes: Sequence[Note],
     more: str = "",
 ) -> Provenance:
-    """What stands around the tables of answers that CiteEval's judge rates.
+    """Return what the tables of answers that CiteEval's judge rates share.
 
-    fields: what the numbers depend on, beside profile and options. notes: above those of a table. more: said of the
-    uncertainty.
+    fields: what the numbers depend on, beside profile and options. notes: notes above those of a table. more: text
+    after that on uncertainty.
     """
-    statements = [one for split in splits for one in split.statements]
-    data = data_of(run.name, "citeeval", run.answers, len(statements), sum(len(one.citations) for one in statements))
-    said = judged(run.panel, data, (data.statements, "statement"), (data.citations, "citation"))
+    statements = [statement for split in splits for statement in split.statements]
+    data = data_of(
+        run.name, "citeeval", run.answers, len(statements), sum(len(statement.citations) for statement in statements)
+    )
+    data_note = judged(run.panel, data, (data.statements, "statement"), (data.citations, "citation"))
     scenario = f"{run.options.scenario} scenario"
     return Provenance(
         data=data,
@@ -216,34 +205,40 @@ def around(
         subtitle=f"{plain(data.name)}, CiteEval, profile {plain(judge.profile)}, {scenario}",
         fields={"pipeline": "citeeval", "profile": judge.profile, "options": judge.changed, **fields},
         interval=run.config.interval,
-        before=(warning(run.panel), said, *notes),
+        before=(warning(run.panel), data_note, *notes),
         after=(uncertainty(run.config.interval, data.groups, more),),
     )
 
 
 def _judge(rated: RatedAnswers, backends: MakeBackends) -> Layout:
-    reading, scored = rated.reading, judge_baselines(rated, backends)
-    made = {"scenario": reading.scenario, "splitter": reading.run.splitter.name}
-    whole = around(reading.run, reading.judge, reading.splits, made, ())
+    reading, scored = rated.reading, citeeval_baselines.judge_baselines(rated, backends)
+    scenario_fields = {"scenario": reading.scenario, "splitter": reading.run.splitter.name}
+    whole = around(reading.run, reading.judge, reading.splits, scenario_fields, ())
     coefficients = reading.coefficients
-    # Whose coefficients the edit distance has, where they are not the published ones: no baseline depends on that.
+    # Refitted coefficients change the edit distance, and no baseline.
     refitted = {} if coefficients == PUBLISHED else {"coefficients": f"refitted@{fingerprint(coefficients)}"}
     shown = {**whole.fields, **refitted}
     fields = {**shown, **asked_fields(reading.judge.asking, rated.models)}
-    own = replace(whole, fields=fields, before=(*whole.before, _settings(shown)))
+    of_judge = replace(whole, fields=fields, before=(*whole.before, _settings(shown)))
     whole = replace(whole, before=(*whole.before, _settings(whole.fields)))
     notes = _notes(rated, str(fields["prompts"]))
-    # A baseline's first judge tells by which wordings the chat model was asked.
-    first = {one.baseline: one.fields for one in reversed(scored)}
-    by_model = {name: _judge_note(rated, str(asked["prompts"])) for name, asked in first.items() if "prompts" in asked}
-    # What the judge said of each answer, in the order of asking.
+    # The prompts of a baseline are in the fields of its first judge.
+    first = {baseline.baseline: baseline.fields for baseline in reversed(scored)}
+    by_model = {
+        name: _judge_note(rated, str(signed["prompts"])) for name, signed in first.items() if "prompts" in signed
+    }
+    # The replies about each answer, in the order of asking.
     replies = [
         {"answer": answer.id, "system": answer.system, "reply": text}
-        for answer, own_replies in zip(reading.run.answers, rated.found.replies, strict=True)
+        for answer, own_replies in zip(reading.run.answers, rated.evaluated.replies, strict=True)
         for text in reply_texts(own_replies)
     ]
     return Layout(
-        [_scores(rated, own, notes), _judging(rated, own, notes), *baseline_sheets(rated, scored, whole, by_model)],
+        [
+            _scores(rated, of_judge, notes),
+            _judging(rated, of_judge, notes),
+            *citeeval_baselines.baseline_sheets(rated, scored, whole, by_model),
+        ],
         [
             RowTable("answers", answer_rows(rated, scored)),
             RowTable("statements", statement_rows(rated, scored)),
@@ -257,21 +252,21 @@ def _settings(fields: Mapping[str, Scalar]) -> Note:
 
 
 def _judge_note(rated: RatedAnswers, prompts: str) -> Note:
-    """Which model judged, and by which wordings."""
+    """Name the model that judged, and its prompts."""
     wordings = prompts.replace(",", ", ")  # so that a line can end between them
     model = plain(rated.reading.judge.asking.model)
     return Note("judge", f"{model}, answered as {plain(rated.answered_as)}; {wordings}")
 
 
-def _scores(rated: RatedAnswers, made: Provenance, notes: Sequence[Note]) -> Table:
+def _scores(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note]) -> Table:
     run, scenario, table = rated.reading.run, rated.reading.scenario, TableLines()
     for place, system in enumerate(run.panel.systems):
         numbers = run.panel.rows(place)
-        answers, results = [run.answers[n] for n in numbers], [rated.found.results[n] for n in numbers]
-        values = estimates(answers, results, scenario, resampling_of(run.config))
+        answers, results = [run.answers[n] for n in numbers], [rated.evaluated.results[n] for n in numbers]
+        values = evaluation.estimates(answers, results, scenario, resampling_of(run.config))
         cells, ends = [], []
         for key, measure in MEASURES.items():
-            value, (least, most), column = values[key], bounds(results, key, scenario), measure.column
+            value, (least, most), column = values[key], evaluation.bounds(results, key, scenario), measure.column
             cells.append(interval_cell((value.value, value.low, value.high), column))
             known = least is not None and most is not None
             ends.append(f"{numeral(least, column)} to {numeral(most, column)}" if known else UNDEFINED)
@@ -282,39 +277,42 @@ def _scores(rated: RatedAnswers, made: Provenance, notes: Sequence[Note]) -> Tab
             table.add(_BOUNDS, system, [*ends, ""])
     headings = ["system", *(measure.label for measure in MEASURES.values()), "answers"]
     title = "CiteEval: citations as a chat model rates and edits them, from 0 to 1"
-    return made.lines("citeeval", title, headings, table, notes)
+    return provenance.lines("citeeval", title, headings, table, notes)
 
 
 def _incomplete(rated: RatedAnswers) -> bool:
-    """Whether a judgement is missing that could move a mean."""
-    return any(result.values[key, rated.reading.scenario].missing for result in rated.found.results for key in MEASURES)
+    """Return whether a missing judgement could change a mean."""
+    return any(
+        result.values[key, rated.reading.scenario].missing for result in rated.evaluated.results for key in MEASURES
+    )
 
 
-def _judging(rated: RatedAnswers, made: Provenance, notes: Sequence[Note]) -> Table:
-    """What became of the questions, what is wrong inside the replies, and what they took."""
+def _judging(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note]) -> Table:
+    """Tabulate the states of the questions, problems in the replies, and their cost."""
     every: dict[str, dict[str, float | None]] = {}
     panel, chat, table = rated.reading.run.panel, rated.reading.judge.chat, TableLines()
     for place, system in enumerate(panel.systems):
         numbers = panel.rows(place).tolist()
-        results, costs = [rated.found.results[n] for n in numbers], [cost_of(rated.spent(n), chat) for n in numbers]
+        results, costs = [rated.evaluated.results[n] for n in numbers], [cost_of(rated.spent(n), chat) for n in numbers]
+        wrong = Counter(mark.why for mark in evaluation.unread_marks(results))
         every[system] = {
-            **counts(results),
-            **{f"marks: {why}": times for why, times in sorted(Counter(m.why for m in unread_marks(results)).items())},
-            **baseline_questions(rated, numbers),
-            **taken(spent_on(chain(*(rated.found.replies[n] for n in numbers))), chat),
-            # Prices, or counts of tokens, may not be known.
+            **evaluation.counts(results),
+            **{f"marks: {why}": times for why, times in sorted(wrong.items())},
+            **citeeval_baselines.baseline_questions(rated, numbers),
+            **taken(spent_on(chain(*(rated.evaluated.replies[n] for n in numbers))), chat),
+            # Prices or counts of tokens can be unknown.
             MONEY: None if None in costs else sum(cost for cost in costs if cost is not None),
         }
-    # The counts that are not 0 of every system; what the replies took comes last.
-    names = {name for found in every.values() for name, value in found.items() if value != 0}
+    # Counts that are 0 for every system are left out; the cost of the replies comes last.
+    names = {name for row in every.values() for name, value in row.items() if value != 0}
     took = list(taken(Spent(), chat))
     shown = [*sorted(names.difference(took)), *(name for name in took if name in names)]
-    for system, found in every.items():
-        records = [{"system": system, "count": name, "value": value} for name, value in found.items()]
-        table.add("", system, [amount(name, found.get(name, 0)) for name in shown], *records)
+    for system, row in every.items():
+        records = [{"system": system, "count": name, "value": value} for name, value in row.items()]
+        table.add("", system, [amount(name, row.get(name, 0)) for name in shown], *records)
     paid = Note("money", "what the replies cost when they were asked for; kept ones cost nothing again")
     title = "What was asked, and what came of it"
-    return made.lines("judging", title, ["system", *shown], table, [paid, *notes])
+    return provenance.lines("judging", title, ["system", *shown], table, [paid, *notes])
 
 
 def _notes(rated: RatedAnswers, prompts: str) -> list[Note]:
@@ -326,7 +324,7 @@ def _notes(rated: RatedAnswers, prompts: str) -> list[Note]:
     if _incomplete(rated):
         reading += f"; {_BOUNDS}: the mean over all answers, were no judgement missing (the mean above is of what was "
         reading += "judged, and can lie outside)"
-    marks = unread_marks(rated.found.results)
+    marks = evaluation.unread_marks(rated.evaluated.results)
     wrong = counted(Counter(mark.why for mark in marks))
     first = "; ".join(f"{plain(mark.answer)}, offset {mark.start}" for mark in marks[:_EXAMPLES])
     return [
@@ -337,25 +335,25 @@ def _notes(rated: RatedAnswers, prompts: str) -> list[Note]:
 
 
 def answer_rows(rated: RatedAnswers, scored: Sequence[ScoredBaseline]) -> list[Record]:
-    """One row per answer: its values in the run's scenario, how far they are bounded, and what its replies took."""
+    """Return one row per answer: its values in the run's scenario with their bounds, and the tokens of its replies."""
     rows: list[Record] = []
-    for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.found.results, strict=True)):
+    for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.evaluated.results, strict=True)):
         spent = rated.spent(number)
         tokens = {"tokens_in": spent.tokens_in, "tokens_out": spent.tokens_out}
-        of_baselines = _merged([one.cells(one.answers[number]) for one in scored])
+        of_baselines = _merged([baseline.cells(baseline.answers[number]) for baseline in scored])
         rows.append({**answer_cells(answer), **result.row(rated.reading.scenario), **tokens, **of_baselines})
     return rows
 
 
 def statement_rows(rated: RatedAnswers, scored: Sequence[ScoredBaseline]) -> list[Record]:
-    """One row per statement: what it cites, what the judge said, and its values; the state says why one is missing."""
+    """Return one row per statement: its citations, judgements and values; the state says why a value is missing."""
     return [
         {
-            **{"answer": answer.id, "system": answer.system, **one.row},
-            **_merged([own.of_statement(number, place) for own in scored]),
+            **{"answer": answer.id, "system": answer.system, **statement.row},
+            **_merged([baseline.of_statement(number, place) for baseline in scored]),
         }
-        for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.found.results, strict=True))
-        for place, one in enumerate(result.statements)
+        for number, (answer, result) in enumerate(zip(rated.reading.run.answers, rated.evaluated.results, strict=True))
+        for place, statement in enumerate(result.statements)
     ]
 
 
@@ -377,7 +375,11 @@ CITEEVAL = Pipeline(
     name="citeeval",
     title="CiteEval",
     paper="Xu et al. 2025, CiteEval: Principle-Driven Citation Evaluation for Source Attribution",
-    help="""Citations as a chat model rates and edits them (CiteEval).
+    help="""Rate citations by a chat model's ratings and edits (CiteEval).
+
+    A chat model finds what each statement rests on, proposes edits of its
+    citations, and rates them. CiteEval-Auto combines rating and edits, from 0
+    (worst) to 1.
 
     \b
     Examples:
@@ -391,7 +393,7 @@ CITEEVAL = Pipeline(
     owners=OWNERS,
     backends="optional",
     chat="always",
-    decides="AutoAIS is made of decisions",
+    decides="AutoAIS needs decisions",
     prompts={name: (asks, PROMPTS / f"{name}.txt") for name, asks in _ASKS.items()},
     read=read_citeeval,
     estimate=estimate_citeeval,

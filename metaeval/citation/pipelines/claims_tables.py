@@ -1,4 +1,4 @@
-"""ALCE and ALiiCE as pipelines: their options, tables, notes and rows."""
+"""The pipelines `alce` and `aliice`: options, tables, notes and rows."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from metaeval.citation.judging import (
 from metaeval.citation.panel import Rankings, SystemPanel, panel_of, values_of
 from metaeval.citation.pipelines import provenance
 from metaeval.citation.pipelines.figures import sentence_tree
-from metaeval.citation.pipelines.layout import Ends, Entry
+from metaeval.citation.pipelines.layout import Entry, IntervalEnds
 from metaeval.citation.pipelines.pipeline import (
     JudgedByMetrics,
     Layout,
     MakeBackends,
-    Measure,
-    Names,
+    NameList,
     ParserName,
     Pipeline,
+    PipelineMeasure,
     ReadsAnswers,
     Run,
     one_of,
@@ -54,28 +54,34 @@ _TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
 _SOFT = "soft: recall is the mean score of claims, precision that of single citations"
 
 MEASURES = (
-    Measure("recall", "recall", "share of claims that their citations together support", 100, 1),
-    Measure("precision", "precision", "share of citations that support their claim and are needed", 100, 1),
-    Measure("f1", "F1", "harmonic mean of recall and precision", 100, 1),
+    PipelineMeasure("recall", "recall", "share of claims that their citations together support", 100, 1),
+    PipelineMeasure("precision", "precision", "share of citations that support their claim and are needed", 100, 1),
+    PipelineMeasure("f1", "F1", "harmonic mean of recall and precision", 100, 1),
 )
 HEADLINES = RECALL, PRECISION, F1 = tuple(measure.column for measure in MEASURES)
 
 _TEXT_MEASURES = (
-    Measure("str_em", "EM recall", "short answers of the reference that stand in the text", 100, 1),
-    Measure("str_hit", "hit", "answers in which every short answer stands", 100, 1),
-    Measure("rougeLsum", "ROUGE-Lsum", "longest common subsequence with the reference", 100, 1),
-    Measure(CLAIM_RECALL, "claim recall", "claims of the reference that the text entails", 100, 1),
-    Measure("num_preds", "items", "items of a list", 1, 1),
-    Measure("qampari_prec", "list precision", "items of the list that are right", 100, 1),
-    Measure("qampari_rec", "list recall", "right items that are in the list", 100, 1),
-    Measure("qampari_rec_top5", "list recall-5", "right items in the list, five being enough", 100, 1),
-    Measure("qampari_f1", "list F1", "harmonic mean of list precision and list recall", 100, 1),
-    Measure("qampari_f1_top5", "list F1-5", "harmonic mean of list precision and list recall-5", 100, 1),
-    Measure("length", "words", "words of the answer", 1, 1),
-    Measure("qa_em", "QA-EM", "short answers that a reader model finds word by word", 100, 1),
-    Measure("qa_f1", "QA-F1", "overlap of words between short answers and what a reader model finds", 100, 1),
-    Measure("qa_hit", "QA-hit", "answers of which a reader model finds every short answer", 100, 1),
-    Measure(MAUVE, "MAUVE", "how alike the answers and the references are as wholes", 100, 1),
+    PipelineMeasure("str_em", "EM recall", "share of the reference's short answers that occur in the text", 100, 1),
+    PipelineMeasure("str_hit", "hit", "share of answers in which every short answer occurs", 100, 1),
+    PipelineMeasure("rougeLsum", "ROUGE-Lsum", "longest common subsequence with the reference", 100, 1),
+    PipelineMeasure(CLAIM_RECALL, "claim recall", "share of the reference's claims that the text entails", 100, 1),
+    PipelineMeasure("num_preds", "items", "number of items of the list", 1, 1),
+    PipelineMeasure("qampari_prec", "list precision", "share of the list's items that are correct", 100, 1),
+    PipelineMeasure("qampari_rec", "list recall", "share of the correct items that are in the list", 100, 1),
+    PipelineMeasure(
+        "qampari_rec_top5", "list recall-5", "share of the correct items that are in the list; five are enough", 100, 1
+    ),
+    PipelineMeasure("qampari_f1", "list F1", "harmonic mean of list precision and list recall", 100, 1),
+    PipelineMeasure("qampari_f1_top5", "list F1-5", "harmonic mean of list precision and list recall-5", 100, 1),
+    PipelineMeasure("length", "words", "number of words of the answer", 1, 1),
+    PipelineMeasure("qa_em", "QA-EM", "share of short answers that a reader model extracts exactly", 100, 1),
+    PipelineMeasure(
+        "qa_f1", "QA-F1", "word overlap (F1) of short answers with those that a reader model extracts", 100, 1
+    ),
+    PipelineMeasure(
+        "qa_hit", "QA-hit", "share of answers from which a reader model extracts every short answer", 100, 1
+    ),
+    PipelineMeasure(MAUVE, "MAUVE", "similarity of the distributions of answers and references", 100, 1),
 )
 _READ = (
     Column(key="statements", label="sentences", digits=1),
@@ -94,19 +100,22 @@ class ClaimOptions(ReadsAnswers, JudgedByMetrics):
     untyped = frozenset({"premise", "reader", "mauve_model"})
 
     premise: Annotated[str, one_of("premise", get_args(Premise), chunks="max over chunks"), Flag("HOW")] = Field(
-        default="joint", description="joint: the passages as one text; chunks: their best chunk (--set chunk.size)."
+        default="joint",
+        description="How passages are read: joint (as one text) or chunks (the best chunk; --set chunk.size).",
     )
     profile: Annotated[str, Flag("NAME")] = Field(
-        default="paper", description="paper; released (as the published code computes); ALiiCE also expanded."
+        default="paper",
+        description="Definition: paper (as published), released (as the authors' code computes); ALiiCE: expanded.",
     )
-    measures: Annotated[Names, Flag("NAMES", multiple=True)] = Field(
-        default=(), description="Measures of the text, with commas: str_em, rougeLsum, length ..., qa_em, qa_f1, mauve."
+    measures: Annotated[NameList, Flag("NAMES", multiple=True)] = Field(
+        default=(),
+        description="Measures of the text: str_em, str_hit, rougeLsum, length, qa_em, qa_f1, mauve ... Repeatable.",
     )
     reader: Annotated[str, Flag("MODEL")] = Field(
-        default=READER, description="Model that answers for qa_em, qa_f1, qa_hit: hub id or folder."
+        default=READER, description="Reader model of qa_em, qa_f1 and qa_hit: hub id or folder."
     )
     mauve_model: Annotated[str, Flag("MODEL")] = Field(
-        default=MAUVE_MODEL, description="Model for mauve: id or folder."
+        default=MAUVE_MODEL, description="Model of mauve: hub id or folder."
     )
 
 
@@ -116,7 +125,8 @@ class AlceCommand(ClaimOptions):
     untyped = frozenset({"units"})
 
     units: Annotated[str, one_of("units", UNITS, list="list items"), Flag("UNITS")] = Field(
-        default="sentences", description="sentences, or list (items between commas, as of QAMPARI)."
+        default="sentences",
+        description="Units that need citations: sentences, or list (items between commas, as in QAMPARI).",
     )
 
 
@@ -128,7 +138,7 @@ class AliiceCommand(ClaimOptions):
 
 @dataclass(frozen=True, eq=False)
 class CitedAnswers:
-    """Answers of one or more systems, judged by one or more backends; `judged` is in the order of `backends`."""
+    """Answers of systems, and the judgements of each backend, in the order of `backends`."""
 
     reading: PipelineReading
     config: RunConfig
@@ -138,59 +148,61 @@ class CitedAnswers:
 
     @property
     def both(self) -> list[tuple[Backend, PipelineJudgement]]:
-        """Each backend with its judgement."""
+        """Pairs of a backend and its judgements."""
         return list(zip(self.backends, self.judged, strict=True))
 
 
 def judge(reading: PipelineReading, backends: Iterable[Backend], config: RunConfig) -> CitedAnswers:
     """Judge the answers with each backend in turn."""
-    found = [(backend, reading.judge(backend.entails, backend.soft)) for backend in backends]
+    judgements = [(backend, reading.judge(backend.entails, backend.soft)) for backend in backends]
     panel = panel_of(reading.answers, resampling_of(config))
-    return CitedAnswers(reading, config, panel, [backend for backend, _ in found], [judged for _, judged in found])
+    return CitedAnswers(
+        reading, config, panel, [backend for backend, _ in judgements], [judged for _, judged in judgements]
+    )
 
 
 def citation_sheets(cited: CitedAnswers, name: str) -> list[Table]:
-    """Every sheet of a run, in the order in which they are read. Rankings and flips need two backends and systems."""
-    around, found = provenance_of(cited, name), rankings(cited)
+    """Return every table of a run, in reading order. Rankings and flips need two backends and two systems."""
+    around, compared = provenance_of(cited, name), rankings(cited)
     entries = [
         Entry(system, backend.name, cited.panel.ends(judged.statistics, number))
         for backend, judged in cited.both
         for number, system in enumerate(cited.panel.systems)
     ]
     scores = around.scores("citation-scores", "Citation recall and precision (%)", _SCORED, entries)
-    ranked = ranking_sheets(found, around, "rankings", "ranking-agreement")
-    return [scores, _texts(cited, around), *ranked, *flip_sheets(found, around)]
+    ranked = ranking_sheets(compared, around, "rankings", "ranking-agreement")
+    return [scores, _texts(cited, around), *ranked, *flip_sheets(compared, around)]
 
 
 def rankings(cited: CitedAnswers) -> Rankings:
-    """The systems' values of recall, precision and F1 under every backend."""
+    """Return recall, precision and F1 of the systems with every backend."""
     return Rankings(
         panel=cited.panel,
         backends=[backend.name for backend in cited.backends],
         values={
-            column.key: values_of(cited.panel, [one.statistics[column.key] for one in cited.judged])
+            column.key: values_of(cited.panel, [judged.statistics[column.key] for judged in cited.judged])
             for column in HEADLINES
         },
         labels={column.key: column.label for column in HEADLINES},
-        shares={key: [getattr(one, key) for one in cited.judged] for key in ("recall", "precision")},
+        shares={key: [getattr(judged, key) for judged in cited.judged] for key in ("recall", "precision")},
     )
 
 
 def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
-    """What stands around the tables: data, settings, backends, what they did not read or could not judge, problems."""
+    """Return what the tables share: data, settings, verdicts, truncation, missing verdicts, and wrong marks."""
     reading, panel, lines = cited.reading, cited.panel, cited.judged[0].lines
     marks, kind = counts(lines), _TITLES[reading.name]
     data = provenance.data_of(name, reading.name, reading.answers, marks["claims"], marks["marks"])
-    unread, missing = [(backend, one) for backend, one in cited.both if unjudged(one.lines)], []
-    for backend, one in unread:
-        without, of = unjudged(one.lines), f"{len(one.lines):,} lines"
+    unread, missing = [(backend, judged) for backend, judged in cited.both if unjudged(judged.lines)], []
+    for backend, judged in unread:
+        without, of = unjudged(judged.lines), f"{len(judged.lines):,} lines"
         first = [(line.answer, f"sentence {line.sentence}", line.claim) for line in without]
         missing.append((backend, provenance.reasons(Counter(line.reason for line in without), of, first)))
-    # ALiiCE has nothing to cut where no citation stands within a sentence.
+    # ALiiCE cuts no sentence where no citation is within a sentence.
     within, whole_sentences = reading.values.get(WITHIN), []
     if within is not None and not any(within):
         whole_sentences = [
-            "no citation stands within a sentence: every claim is a whole sentence, and ALiiCE is sentence-level here"
+            "no citation is within a sentence: every claim is a whole sentence, and ALiiCE is sentence-level here"
         ]
     notes = (
         provenance.warning(panel, cited.backends, whole_sentences),
@@ -199,7 +211,7 @@ def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
         provenance.verdicts(cited.backends, _SOFT, "supported from {} on ({})"),
         provenance.truncation(cited.backends),
         provenance.by_backend("not judged", missing),
-        provenance.by_backend("could be", ((backend, _bounds(cited, one)) for backend, one in unread)),
+        provenance.by_backend("could be", ((backend, _bounds(cited, judged)) for backend, judged in unread)),
         Note("marks", _marks(lines)),
         provenance.uncertainty(cited.config.interval, data.groups),
     )
@@ -215,14 +227,14 @@ def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
 
 
 def row_tables(cited: CitedAnswers) -> list[RowTable]:
-    """The rows of every backend: of answers, of sentences, and the citation table."""
+    """Return the rows of every backend: answers, sentences, and citations."""
     return [
         table
-        for backend, one in cited.both
+        for backend, judged in cited.both
         for table in (
-            RowTable(f"answers:{backend.name}", answer_rows(cited.reading, one)),
-            RowTable(f"sentences:{backend.name}", sentence_rows(one.lines)),
-            RowTable(f"citations:{backend.name}", [asdict(line) for line in one.lines]),
+            RowTable(f"answers:{backend.name}", answer_rows(cited.reading, judged)),
+            RowTable(f"sentences:{backend.name}", sentence_rows(judged.lines)),
+            RowTable(f"citations:{backend.name}", [asdict(line) for line in judged.lines]),
         )
     ]
 
@@ -230,8 +242,8 @@ def row_tables(cited: CitedAnswers) -> list[RowTable]:
 def _texts(cited: CitedAnswers, around: Provenance) -> Table:
     panel, reading, entries = cited.panel, cited.reading, []
     for number, system in enumerate(panel.systems):
-        own = [reading.answers[row] for row in panel.rows(number)]
-        wholes: dict[str, Ends] = {key: (of(own), None, None) for key, of in reading.wholes.items()}
+        answers = [reading.answers[row] for row in panel.rows(number)]
+        wholes: dict[str, IntervalEnds] = {key: (of(answers), None, None) for key, of in reading.wholes.items()}
         entries.append(Entry(system, "", {**panel.ends(reading.statistics, number), **wholes}))
     statements, *others = _READ
     if reading.fields.get("units") == "list items":
@@ -240,29 +252,29 @@ def _texts(cited: CitedAnswers, around: Provenance) -> Table:
     return around.scores("answers", "The answers", columns, entries)
 
 
-def _bounds(cited: CitedAnswers, one: PipelineJudgement) -> str:
-    """What recall and precision of each system could be, were all missing verdicts against it, or for it."""
+def _bounds(cited: CitedAnswers, judged: PipelineJudgement) -> str:
+    """State recall and precision of each system with all missing verdicts against it, and for it."""
 
-    def said(system: int) -> list[str]:
-        ends = cited.reading.bounds(one, cited.panel, system).items()
+    def ranges(system: int) -> list[str]:
+        ends = cited.reading.bounds(judged, cited.panel, system).items()
         return [f"{key} {numeral(worst, RECALL)} to {numeral(best, RECALL)}" for key, (worst, best) in ends]
 
-    return provenance.by_system(cited.panel, said)
+    return provenance.by_system(cited.panel, ranges)
 
 
 def _marks(lines: Sequence[CitationLine]) -> str:
-    """Marks that take no part as they stand, by what became of them and by what is wrong with them."""
-    found = counts(lines)
+    """Count uncited claims, and the marks that are not judged as they are, by state and by problem."""
+    totals = counts(lines)
     states, problems = (
-        {key.removeprefix(kind): value for key, value in found.items() if key.startswith(kind)}
+        {key.removeprefix(kind): value for key, value in totals.items() if key.startswith(kind)}
         for kind in ("marks: ", "problem: ")
     )
     wrong, first = provenance.counted(problems), next((line for line in lines if line.problem), None)
     if first is not None:
         wrong += f" (first: {first.answer}, offset {first.start})"
-    uncited = found["claims uncited"]
+    uncited = totals["claims uncited"]
     parts = (
-        f"uncited {uncited:,} of {count(found['claims'], 'claim')}" if uncited else "",
+        f"uncited {uncited:,} of {count(totals['claims'], 'claim')}" if uncited else "",
         provenance.counted({key: value for key, value in states.items() if key not in ("judged", "unjudged")}),
         f"problems: {wrong}" if wrong else "",
     )
@@ -286,7 +298,10 @@ ALCE = Pipeline(
     title=_TITLES["alce"],
     paper="Gao et al. 2023, Enabling Large Language Models to Generate Text with Citations",
     options=AlceCommand,
-    help="""Citation recall and precision of whole sentences (ALCE).
+    help="""Measure citation recall and precision of sentences (ALCE).
+
+    Recall is the share of sentences that their citations support; precision
+    is the share of citations that support their sentence and are needed.
 
     \b
     Examples:
@@ -310,10 +325,10 @@ ALIICE = replace(
     options=AliiceCommand,
     signed=(Profile,),
     tree=sentence_tree,
-    help="""Citation recall and precision within sentences (ALiiCE).
+    help="""Measure citation recall and precision of claims (ALiiCE).
 
-    A sentence is cut into one claim for each of its citation groups, by the
-    place of the citations in its dependency tree.
+    Each sentence is cut into one claim per group of citations, by the
+    positions of the citations in its dependency tree.
 
     \b
     Examples:

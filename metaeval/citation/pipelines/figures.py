@@ -1,4 +1,4 @@
-"""Figures of citation pipelines: bars of their measures, and the dependency trees that ALiiCE cuts sentences by."""
+"""Figures of citation pipelines: bars of their measures, and the dependency trees of ALiiCE's claims."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from metaeval.citation.aliice.claims import draft, has_mark, read
 from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import find_parser
-from metaeval.citation.pipelines.pipeline import find_pipeline
+from metaeval.citation.pipelines.pipeline import PipelineMeasure, find_pipeline
 from metaeval.citation.readers.answers import gather
 from metaeval.citation.sentences import find_sentence_splitter, split, whole
 from metaeval.errors import UserError
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from metaeval.report.figures.bars import SystemBar
 
 _TREES = 6
-"""Sentences of a job whose trees are drawn, the first of those with several claims."""
+"""Number of sentences of a job whose trees are drawn."""
 
 
 def citation_figures(folders: Sequence[Path]) -> dict[str, Figure]:
-    """Bars of the pipelines' measures side by side, and trees of what `cite aliice` judged, by the names of files."""
+    """Draw bars of the pipelines' measures, and trees of jobs of `cite aliice`; return figures by file name."""
     from metaeval.citation.pipelines.tree_figure import claim_tree
     from metaeval.report.figures.bars import system_bars
 
@@ -44,7 +44,7 @@ def citation_figures(folders: Sequence[Path]) -> dict[str, Figure]:
 
 
 def bars_of(folders: Sequence[Path]) -> tuple[list[SystemBar], list[Column], float]:
-    """The measures that take verdicts, of every system under every pipeline and backend; and the intervals' level."""
+    """Return the measures of every system with every pipeline and backend, their columns, and the intervals' level."""
     from metaeval.report.figures.bars import SystemBar
 
     bars: list[SystemBar] = []
@@ -53,9 +53,10 @@ def bars_of(folders: Sequence[Path]) -> tuple[list[SystemBar], list[Column], flo
     for folder in folders:
         name = _pipeline(folder)
         pipeline = find_pipeline(name)
+        measures: Mapping[object, PipelineMeasure] = {measure.key: measure for measure in pipeline.measures}
         for sheet in _sheets(folder):
             for record in sheet.records:
-                measure = next((one for one in pipeline.measures if one.key == record.get("measure")), None)
+                measure = measures.get(record.get("measure"))
                 if measure is None or not record.get("backend") or record.get("value") is None:
                     continue
                 columns.setdefault(measure.key, measure.column)
@@ -67,39 +68,42 @@ def bars_of(folders: Sequence[Path]) -> tuple[list[SystemBar], list[Column], flo
 
 
 def trees_of(folder: Path) -> list[ClaimTree]:
-    """Trees of the first sentences of an ALiiCE job that have several claims, by the parser that it had."""
+    """Return the trees of the first sentences with several claims of an ALiiCE job, by its parser."""
     settings = next((sheet.settings for sheet in _sheets(folder)), {})
     parser, profile = str(settings.get("parser", "small")).partition(" (")[0], str(settings.get("profile", "paper"))
     answers, _ = judged_answers(folder, read_manifest(folder), None)
     splitter = find_sentence_splitter("auto")
     texts = (sentence.text for answer in answers for sentence in split(whole(answer.text), splitter))
     cited = [text for text in texts if has_mark(text)]
-    found: list[ClaimTree] = []
+    trees: list[ClaimTree] = []
     for sentence in cited:
         tree = tree_of(sentence, parser, profile)
         if len(tree.claims) > 1:
-            found.append(tree)
-        if len(found) == _TREES:
+            trees.append(tree)
+        if len(trees) == _TREES:
             break
-    return found
+    return trees
 
 
-def judged_answers(folder: Path, made: Mapping[str, Any], given: Path | None) -> tuple[list[Answer], list[str]]:
-    """The answers that were judged, and a sentence where their files have changed since."""
-    inputs = made.get("inputs") or {}
+def judged_answers(folder: Path, manifest: Mapping[str, Any], data: Path | None) -> tuple[list[Answer], list[str]]:
+    """Return the answers of a job, and a sentence for each file that has changed since.
+
+    manifest: that of the job. data: file to read instead of the manifest's. Raises `UserError` for missing files.
+    """
+    inputs = manifest.get("inputs") or {}
     named = {Path(name): str(digest) for name, digest in inputs.items()} if isinstance(inputs, dict) else {}
-    paths = [given] if given else list(named)
+    paths = [data] if data else list(named)
     if not paths:
-        raise UserError(f"{folder / NAME} does not name the files of answers: give the file with --data.")
+        raise UserError(f"{folder / NAME} names no files of answers: give the file with --data.")
     if gone := [path for path in paths if not path.is_file()]:
-        raise UserError(f"{gone[0]}, whose answers were judged, is not here: give the file with --data.")
+        raise UserError(f"The file of the job's answers, {gone[0]}, is missing: give the file with --data.")
     changed = [path for path in paths if sha256_file(path) not in named.values()] if named else []
     notes = [f"{path} has changed since it was judged: marks may stand in other places." for path in changed]
-    return gather(paths, str(made.get("format", "auto"))), notes
+    return gather(paths, str(manifest.get("format", "auto"))), notes
 
 
 def sentence_tree(sentence: str, parser: str) -> tuple[Figure, str, list[str]]:
-    """The tree of a sentence as a figure, who parsed it, and its claims as lines; `UserError` as `tree_of`."""
+    """Return the tree of a sentence as a figure, its parser, and its claims as lines; `UserError` as `tree_of`."""
     from metaeval.citation.pipelines.tree_figure import claim_tree
 
     tree = tree_of(sentence, parser)
@@ -111,9 +115,9 @@ def sentence_tree(sentence: str, parser: str) -> tuple[Figure, str, list[str]]:
 
 
 def tree_of(sentence: str, parser: str = "small", profile: str = "paper") -> ClaimTree:
-    """The dependency tree of a sentence with citations such as [1], and the claims that ALiiCE cuts it into.
+    """Return the dependency tree of a sentence with citations such as [1], and ALiiCE's claims.
 
-    Raises `UserError` for a sentence without a citation, and for a parser that is not here.
+    Raises `UserError` for a sentence without a citation, and for a parser that is not installed.
     """
     from metaeval.citation.pipelines.tree_figure import ClaimTree, Highlighted
 
@@ -122,16 +126,16 @@ def tree_of(sentence: str, parser: str = "small", profile: str = "paper") -> Cla
     ready = draft(sentence, chosen)
     if ready.text is None:
         why = "has no citation such as [1]" if not has_mark(sentence) else "is too long for the profile's rules"
-        raise UserError(f"The sentence {sentence!r} {why}: ALiiCE does not parse it, and there is no tree to draw.")
+        raise UserError(f"The sentence {sentence!r} {why}: ALiiCE does not parse it, so that it has no tree.")
     parse = parsing.parse([ready.text])[0]
-    found = read(ready, parse, chosen)
+    cut = read(ready, parse, chosen)
     claims = tuple(
         Highlighted(
-            "".join(f"[{number}]" for number in one.citations),
-            next((node for node, cited in found.nodes if cited == one.citations and node in one.places), None),
-            one.places,
+            "".join(f"[{number}]" for number in claim.citations),
+            next((node for node, cited in cut.nodes if cited == claim.citations and node in claim.places), None),
+            claim.places,
         )
-        for one in found.claims
+        for claim in cut.claims
     )
     return ClaimTree(parse.tokens, parse.labels, parse.heads, claims, f"{parsing.name}; ALiiCE, profile {profile}")
 

@@ -1,4 +1,4 @@
-"""Answers with citations that a chat model writes: the pipeline behind `metaeval cite generate`."""
+"""The pipeline `generate`: a chat model writes answers with citations."""
 
 from __future__ import annotations
 
@@ -12,20 +12,11 @@ from typing import Annotated
 from pydantic import Field
 
 from metaeval.citation.chat import Chat, ChatOptions, Spent, cost_of, estimate_for, spent_on, why_unread
-from metaeval.citation.generation.generate import (
-    PROMPTS,
-    STAGES,
-    Generated,
-    GenerationOptions,
-    counts_of,
-    first_requests,
-    generate,
-    largest_requests,
-    load_prompts,
-)
+from metaeval.citation.generation import generate as generation
+from metaeval.citation.generation.generate import Generated, GenerationOptions
 from metaeval.citation.model import Answer
 from metaeval.citation.pipelines.layout import TableLines, lines_grid
-from metaeval.citation.pipelines.pipeline import AsksChat, Form, Layout, Pipeline, Run
+from metaeval.citation.pipelines.pipeline import AnswerFormat, AsksChat, Layout, Pipeline, Run
 from metaeval.citation.pipelines.provenance import answers_at, data_of, listed, written_out
 from metaeval.citation.readers.answers import read_questions
 from metaeval.citation.readers.jsonl import own_lines
@@ -48,23 +39,23 @@ class GenerateCommand(AsksChat):
     untyped = frozenset({"format"})
 
     file: Annotated[Path, Flag("FILE", argument=True)] = Field(
-        description="Questions with documents, or any file of answers."
+        description="File of questions with documents, or any file of answers."
     )
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = Field(
         default=None, description="File for the answers (JSONL)."
     )
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that writes the answers.")
     strategy: Annotated[str | None, Flag("NAME")] = Field(
-        default=None, description="truncated (default), summary or two-stage."
+        default=None, description="How documents are shown: truncated (default), summary or two-stage."
     )
-    format: Form = "auto"
+    format: AnswerFormat = "auto"
 
 
 @dataclass(frozen=True, eq=False)
 class _Written:
-    """Questions with their documents, and what came of them, in order; empty before a model is asked.
+    """Questions with their documents, and the results, in order; these are empty before a model is asked.
 
-    spent: on the replies. models: the names that they came under.
+    spent: tokens and cost of the replies. models: model names in the replies.
     """
 
     run: Run
@@ -76,75 +67,77 @@ class _Written:
 
     @property
     def system(self) -> str:
-        """What the answers are filed under: the model and the strategy."""
+        """The name of the answers' system: model and strategy."""
         return f"{self.run.chat.model}/{self.options.strategy}"
 
     @property
     def fields(self) -> dict[str, str]:
-        """What the answers depend on beside the questions."""
-        asked = {name: value for name, value in self.run.chat.identity().items() if name != "model"}
+        """The settings that the answers depend on."""
+        prompts = generation.load_prompts(self.options)
+        asking = {name: value for name, value in self.run.chat.identity().items() if name != "model"}
         return {
             "model": self.run.chat.model,
             "strategy": self.options.strategy,
             "shown": written_out(self.options.in_use),
-            "prompts": ",".join(f"{name}@{one.fingerprint}" for name, one in load_prompts(self.options).items()),
-            "asking": written_out(asked),
+            "prompts": ",".join(f"{name}@{prompt.fingerprint}" for name, prompt in prompts.items()),
+            "asking": written_out(asking),
             "answered_as": ", ".join(self.models) or self.run.chat.model,
         }
 
     @property
     def answers(self) -> list[Answer]:
-        """The answers that came."""
-        return [one.answer for one in self.results if one.answer is not None]
+        """The answers that were generated."""
+        return [result.answer for result in self.results if result.answer is not None]
 
     @property
     def lost(self) -> list[Generated]:
-        """The questions that have no answer."""
-        return [one for one in self.results if one.answer is None]
+        """The results without an answer."""
+        return [result for result in self.results if result.answer is None]
 
 
 def _read(run: Run) -> _Written:
-    asked: GenerateCommand = run.options
-    named = {} if asked.strategy is None else {"strategy": asked.strategy}
-    options = GenerationOptions(**{**run.given["generation"], **named})
-    load_prompts(options)
-    return _Written(run, options, read_questions(asked.file, asked.format))
+    command: GenerateCommand = run.options
+    named = {} if command.strategy is None else {"strategy": command.strategy}
+    options = GenerationOptions(**{**run.set_options["generation"], **named})
+    generation.load_prompts(options)
+    return _Written(run, options, read_questions(command.file, command.format))
 
 
 def _estimate(read: _Written) -> str:
-    """What a later stage asks depends on the replies of the first: it is told as large as it is likely to get."""
+    """Estimate the cost; requests of a later stage depend on replies, and are estimated at their largest."""
     questions, options, chat = read.questions, read.options, read.run.chat
-    stages = STAGES[options.strategy]
+    stages = generation.STAGES[options.strategy]
     lines = [f"{len(questions):,} questions, strategy {options.strategy}"]
-    lines.append(f"{stages[0]}: {estimate_for(first_requests(questions, options, chat), chat)}")
+    lines.append(f"{stages[0]}: {estimate_for(generation.first_requests(questions, options, chat), chat)}")
     if len(stages) > 1:
-        lines.append(f"then {stages[1]}, at most: {estimate_for(largest_requests(questions, options, chat), chat)}")
+        largest = generation.largest_requests(questions, options, chat)
+        lines.append(f"then {stages[1]}, at most: {estimate_for(largest, chat)}")
     return "\n".join(lines)
 
 
 def _ask(read: _Written, chat: Chat) -> _Written:
-    """Ask for all answers; `UserError` where none came at all."""
-    results = generate(read.questions, chat.ask, read.options, read.run.chat, read.system)
+    """Ask for all answers; `UserError` where there is none at all."""
+    results = generation.generate(read.questions, chat.ask, read.options, read.run.chat, read.system)
     run, spent = replace(read.run, chat=chat.settled(read.run.chat)), spent_on([*chat.heard, *chat.superseded])
     written = replace(read, run=run, results=results, spent=spent, models=chat.models)
     if not written.answers:
-        first, unread = results[0], [one.unread for one in results if one.unread is not None]
+        first, unread = results[0], [result.unread for result in results if result.unread is not None]
         raise UserError(
-            f"None of {len(results):,} answers came: the first is {first.trouble} at the stage {first.stage!r}, and "
-            f"nothing is written. For {len(results):,} questions: {why_unread(unread, read.run.chat.max_tokens)}."
+            f"None of {len(results):,} questions has an answer, and nothing is written: the first is {first.trouble} "
+            f"at the stage {first.stage!r}. Replies: {why_unread(unread, read.run.chat.max_tokens)}."
         )
     return written
 
 
 def _lay_out(written: _Written) -> Layout:
-    """The answers as JSON lines, a list of the questions that have none, and the one table."""
+    """Return the answers as JSON lines, the list of questions without an answer, and a table of counts."""
     run = written.run
     output: Path | None = run.options.output
     named = "answers" if output is None else output.name.split(".")[0] or output.name
     folder = run.config.results / "generate" / safe_name(named)
     lost = [
-        {"id": one.question.id, "question": one.question.question, "stage": one.stage, "state": one.trouble}
-        for one in written.lost
+        {"id": result.question.id, "question": result.question.question, "stage": result.stage, "state": result.trouble}
+        for result in written.lost
     ]
     answers = own_lines(written.answers)
     files = {folder / "left-out.jsonl": "".join(json.dumps(row) + "\n" for row in lost)}
@@ -158,17 +151,17 @@ def _lay_out(written: _Written) -> Layout:
 
 
 def _sheet(written: _Written) -> Table:
-    strategy, fields, blocks = written.options.strategy, written.fields, counts_of(written.results)
+    strategy, fields, blocks = written.options.strategy, written.fields, generation.counts_of(written.results)
     blocks["what it took"] = taken(written.spent, written.run.chat)
     marks = int(blocks["marks"]["marks"] or 0)
     data = data_of(written.run.name, strategy, written.questions, len(written.answers), marks)
-    made = {"questions": answers_at(data), **fields, "metaeval": version("metaeval")}
+    signed = {"questions": answers_at(data), **fields, "metaeval": version("metaeval")}
     lost, title = written.lost, "Answers that were generated"
-    some = ", ".join(f"{plain(one.question.id)} ({one.stage} {one.trouble})" for one in lost[:_SHOWN])
+    some = ", ".join(f"{plain(result.question.id)} ({result.stage} {result.trouble})" for result in lost[:_SHOWN])
     more = f", and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
     notes = (
         Note("data", f"{count(len(written.results), 'question')}, {count(data.documents, 'document')}"),
-        # A list of settings can be broken into lines behind its commas.
+        # Lines of a list of settings can be broken after commas.
         Note("settings", listed({name: value.replace(",", ", ") for name, value in fields.items()})),
         Note("left out", f"{some}{more}; {_LEFT_OUT}" if lost else ""),
         Note("prompts", "the strategies are named by SCiFi's paper; the wording is ours"),
@@ -180,7 +173,7 @@ def _sheet(written: _Written) -> Table:
         title=title,
         subtitle=subtitle,
         footer=footer,
-        signatures=(signature(made),),
+        signatures=(signature(signed),),
     )
     table = TableLines()
     for block, counts in blocks.items():
@@ -192,7 +185,7 @@ def _sheet(written: _Written) -> Table:
 
 
 def taken(spent: Spent, chat: ChatOptions) -> _Counts:
-    """What some replies took."""
+    """Return tokens and cost of replies."""
     return {
         "tokens in": spent.tokens_in,
         "tokens out": spent.tokens_out,
@@ -202,7 +195,7 @@ def taken(spent: Spent, chat: ChatOptions) -> _Counts:
 
 
 def amount(name: str, value: float | None) -> str:
-    """A count, a mean or money, as it is printed."""
+    """Format a count, a mean or money."""
     if value is None:
         return UNDEFINED
     return f"{value:.4f}" if name == MONEY else f"{value:,.{1 if isinstance(value, float) else 0}f}"
@@ -218,11 +211,12 @@ GENERATE = Pipeline(
     name="generate",
     title="Generation",
     paper="Cao and Wang 2024, SCiFi (arXiv 2406.06125), whose strategies these are",
-    help="""Answers with citations, written by a chat model.
+    help="""Write answers with citations by a chat model.
 
-    truncated shows the beginning of every document; summary has each summed
-    up first; two-stage asks which are needed, and shows those in full.
-    Replies are kept: the same command goes on where it was cut off.
+    The strategy truncated shows the beginning of every document; summary has
+    the model summarise each document first; two-stage asks which documents are
+    needed, and shows those in full. Replies are stored, so that the same
+    command continues an interrupted run.
 
     \b
     Examples:
@@ -235,7 +229,7 @@ GENERATE = Pipeline(
     chat="always",
     purpose="writes the answers",
     owners={"generation": GenerationOptions, "chat": ChatOptions},
-    prompts={name: (asks, PROMPTS / f"{name}.txt") for name, asks in _ASKS.items()},
+    prompts={name: (asks, generation.PROMPTS / f"{name}.txt") for name, asks in _ASKS.items()},
     read=_read,
     estimate=_estimate,
     ask=_ask,

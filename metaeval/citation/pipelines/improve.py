@@ -1,7 +1,7 @@
-"""The pipeline `improve`, CiteEval's application: a judge's edits done to the answers, which are judged again.
+"""The pipeline `improve`: apply the edits of CiteEval's judge to the answers, and judge them again.
 
-The judge that proposes the edits also rates what comes of them: how much better the citations are for anybody else,
-the other pipelines can tell from the file of answers.
+The judge that proposes the edits also rates their result; the other pipelines can judge the file of answers
+independently.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge
 from metaeval.citation.pipelines.citeeval_tables import MEASURES, OWNERS, around, check_edited, read_judge
 from metaeval.citation.pipelines.generating import amount, taken
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import AsksChat, Layout, Pipeline, ReadsAnswers, Run, Scenario, one_of
+from metaeval.citation.pipelines.pipeline import AsksChat, Layout, Pipeline, ReadsAnswers, Run, ScenarioName, one_of
 from metaeval.citation.pipelines.provenance import Provenance, listed
 from metaeval.citation.readers.jsonl import own_lines
 from metaeval.declared import Flag
@@ -40,24 +40,24 @@ class ImproveCommand(ReadsAnswers, AsksChat):
     untyped = frozenset({"format", "profile"})
 
     files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
-        description="File of answers."
+        description="File of answers to improve."
     )
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = Field(
         default=None, description="File for the improved answers (JSONL)."
     )
-    rounds: Annotated[int, Flag("N")] = Field(default=1, description="The most rounds of edits.")
+    rounds: Annotated[int, Flag("N")] = Field(default=1, description="Most rounds of edits.")
     profile: Annotated[str, Flag("NAME")] = Field(
-        default="paper", description="As for 'cite citeeval': paper or released."
+        default="paper", description="Definition: paper or released, as for 'cite citeeval'."
     )
-    scenario: Annotated[Scenario, one_of("scenario", SCENARIOS)] = "full"
+    scenario: Annotated[ScenarioName, one_of("scenario", SCENARIOS)] = "full"
 
 
 @dataclass(frozen=True, eq=False)
 class ImprovedRounds:
-    """Answers cut into statements, and the rounds, the last with the answers that are written; none before a judgement.
+    """Answers cut into statements, and the rounds (none before a judgement); the last has the answers to write.
 
-    circling: numbers of the answers that an edit would have brought back to an earlier text, and that were left.
-    spent, models: of all replies, each counted once.
+    circling: numbers of answers that were left, since an edit would restore an earlier text. spent, models: of all
+    replies, each counted once.
     """
 
     run: Run
@@ -70,7 +70,7 @@ class ImprovedRounds:
 
 
 def read_improve(run: Run) -> ImprovedRounds:
-    """The answers cut into statements; `UserError` for a wrong option."""
+    """Cut the answers into statements; `UserError` for a wrong option."""
     if run.options.rounds < 1:
         raise UserError(f"rounds is {run.options.rounds}; allowed: a whole number from 1.")
     if len(run.options.files) > 1:
@@ -80,10 +80,10 @@ def read_improve(run: Run) -> ImprovedRounds:
 
 
 def estimate_improve(read: ImprovedRounds) -> str:
-    """Lines on what asking the judge would still cost."""
+    """State what asking the judge would still cost."""
     questions = list(questions_of(read.run.answers, read.splits, read.judge.asking))
-    requests = [one.request for one in questions]
-    editing = sum(one.module == "editing" for one in questions)
+    requests = [question.request for question in questions]
+    editing = sum(question.module == "editing" for question in questions)
     return (
         f"{len(read.run.answers):,} answers, to judge before any edit: {estimate_for(requests, read.judge.chat)}\n"
         f"then, in each of {read.run.options.rounds:,} rounds, at most {editing:,} requests of about the same size: "
@@ -93,12 +93,12 @@ def estimate_improve(read: ImprovedRounds) -> str:
 
 
 def improve(read: ImprovedRounds, chat: Any) -> ImprovedRounds:
-    """Judge, edit and judge again. Raises `UserError` when nothing can be read of what the judge says of citations."""
+    """Judge, edit and judge again. Raises `UserError` where no reply about citations can be parsed."""
     run, judge = read.run, read.judge
     heard: dict[bytes, Any] = {}
 
     def ask(requests: Sequence[Any]) -> Sequence[Any]:
-        """Ask, and keep what came of each request once: later rounds ask some of the same."""
+        """Ask, and count each request once, since later rounds repeat some."""
         answers: Sequence[Any] = chat.ask(requests)
         heard.update((request.key(""), answer) for request, answer in zip(requests, answers, strict=True))
         return answers
@@ -112,7 +112,7 @@ def improve(read: ImprovedRounds, chat: Any) -> ImprovedRounds:
 
 
 def _provenance(improved: ImprovedRounds) -> Provenance:
-    """What stands around the tables: the answers before any edit, settings, who judged, and what is missing."""
+    """Return what the tables share: the answers before any edit, settings, the judge, and missing judgements."""
     run, judge = improved.run, improved.judge
     fields: dict[str, Scalar] = {
         "scenario": run.options.scenario,
@@ -127,8 +127,8 @@ def _provenance(improved: ImprovedRounds) -> Provenance:
         Note("judge", f"{plain(judge.asking.model)}, answered as {plain(str(fields['answered_as']))}"),
         Note(
             "reading",
-            "the judge that proposes the edits rates what comes of them: another metric on the written answers tells "
-            f"what they are worth; at most {count(run.options.rounds, 'round')}, ended where no edit changes an answer",
+            "the judge that proposes the edits also rates their result: use another metric on the written answers for "
+            f"their worth; at most {count(run.options.rounds, 'round')}, until no edit changes an answer",
         ),
         Note("could be", _could_be(improved)),
     )
@@ -136,46 +136,48 @@ def _provenance(improved: ImprovedRounds) -> Provenance:
 
 
 def _could_be(improved: ImprovedRounds) -> str:
-    """How far the last round's CiteEval-Auto of all answers is bounded, where a judgement is missing."""
+    """State the bounds of the last round's CiteEval-Auto over all answers, where a judgement is missing."""
     results, scenario = improved.rounds[-1].results, improved.run.options.scenario
-    missing = sum(one.values["auto", scenario].missing for one in results)
+    missing = sum(result.values["auto", scenario].missing for result in results)
     least, most = bounds(results, "auto", scenario)
     if not missing or least is None or most is None:
         return ""
-    said = f"{count(missing, 'statement')} of the last round without a judgement"
+    lacking = f"{count(missing, 'statement')} of the last round without a judgement"
     ends = f"from {least:.3f} to {most:.3f}"
-    return f"{said}; with them, CiteEval-Auto over all answers is {ends} (the means above are of what was judged)"
+    return f"{lacking}; with them, CiteEval-Auto over all answers is {ends} (the means above are of what was judged)"
 
 
-def _values(improved: ImprovedRounds, made: Provenance) -> Table:
-    """The values round by round, with what they changed by."""
+def _values(improved: ImprovedRounds, provenance: Provenance) -> Table:
+    """Tabulate the values round by round, with their changes."""
     table = TableLines()
     panel, scenario = improved.run.panel, improved.run.options.scenario
     first = improved.rounds[0]
     for place, system in enumerate(panel.systems):
         rows = panel.rows(place)
         numbers = rows.tolist()
-        for turn, one in enumerate(improved.rounds):
+        for turn, current in enumerate(improved.rounds):
             title = f"round {turn}" if turn else "before"
             cited, cited_first = (
                 sum(len(statement.citations) for n in numbers for statement in each.splits[n].statements)
-                for each in (one, first)
+                for each in (current, first)
             )
             cells, changed = [], []
             known = pairs = 0
             for key, measure in MEASURES.items():
-                values, old = ([own.values[key, scenario].value for own in each.results] for each in (one, first))
+                values, old = (
+                    [result.values[key, scenario].value for result in each.results] for each in (current, first)
+                )
                 moved = [None if a is None or b is None else b - a for a, b in zip(old, values, strict=True)]
-                own, change = (
+                mean, change = (
                     panel.interval_over(means(each, ends), rows) for each, ends in ((values, SHARES), (moved, SIGNED))
                 )
                 known, pairs = (sum(each[n] is not None for n in numbers) for each in (values, moved))
-                least, most = bounds([one.results[n] for n in numbers], key, scenario)
-                cells.append(interval_cell(own.ends, measure.column))
+                least, most = bounds([current.results[n] for n in numbers], key, scenario)
+                cells.append(interval_cell(mean.ends, measure.column))
                 changed.append(interval_cell(change.ends, measure.column, signed=True))
                 ends = {f"change_{name}": end for name, end in asdict(change).items()}
                 table.records.append(
-                    {"system": system, "round": turn, "measure": key, **asdict(own), "answers": known}
+                    {"system": system, "round": turn, "measure": key, **asdict(mean), "answers": known}
                     | {"least": least, "most": most, **ends, "pairs": pairs, "citations": cited}
                 )
             table.add(plain(system), title, [*cells, f"{cited:,}", f"{known:,} of {len(numbers):,}"])
@@ -183,22 +185,24 @@ def _values(improved: ImprovedRounds, made: Provenance) -> Table:
                 counted = f"{cited - cited_first:+,}", f"{pairs:,}"
                 table.add(f"{plain(system)}: change", title, [*changed, *counted])
     headings = ["round", *(measure.label for measure in MEASURES.values()), "citations", "answers"]
-    return made.lines("improving", "Citations before and after their judge's edits", headings, table)
+    return provenance.lines("improving", "Citations before and after their judge's edits", headings, table)
 
 
-def _edits(improved: ImprovedRounds, made: Provenance) -> Table:
-    """What was done in each round, to whom, and what could not be done."""
+def _edits(improved: ImprovedRounds, provenance: Provenance) -> Table:
+    """Count the edits of each round and system, and those that could not be made."""
     panel, rounds, table = improved.run.panel, improved.rounds, TableLines()
     turns = [f"round {turn}" for turn in range(1, len(rounds))] + ["not done"]
     for place, system in enumerate(panel.systems):
         numbers = panel.rows(place).tolist()
-        found = [counts_of(*pair, numbers) for pair in zip(rounds, [*rounds[1:], None], strict=True)]
-        names = [name for name in dict.fromkeys(chain(*found)) if any(own.get(name) for own in found)]
+        counts_by_turn = [counts_of(*pair, numbers) for pair in zip(rounds, [*rounds[1:], None], strict=True)]
+        names = [
+            name for name in dict.fromkeys(chain(*counts_by_turn)) if any(counts.get(name) for counts in counts_by_turn)
+        ]
         for name in names:
-            table.add(plain(system), name, [f"{own.get(name, 0):,}" for own in found])
+            table.add(plain(system), name, [f"{counts.get(name, 0):,}" for counts in counts_by_turn])
         table.records.extend(
-            {"system": system, "round": turn, "count": name, "value": own.get(name, 0)}
-            for turn, own in zip(turns, found, strict=True)
+            {"system": system, "round": turn, "count": name, "value": counts.get(name, 0)}
+            for turn, counts in zip(turns, counts_by_turn, strict=True)
             for name in names
         )
     took = taken(improved.spent, improved.judge.chat)
@@ -207,36 +211,37 @@ def _edits(improved: ImprovedRounds, made: Provenance) -> Table:
     for name, value in took.items():
         record = {"system": "", "round": "all", "count": name, "value": value}
         table.add("all rounds", name, [*blank, amount(name, value)], record)
-    return made.lines("improving-edits", "The edits", ["count", *turns], table)
+    return provenance.lines("improving-edits", "The edits", ["count", *turns], table)
 
 
 def _lay_out(improved: ImprovedRounds) -> Layout:
-    made, run, changes = _provenance(improved), improved.run, []
+    provenance, changes = _provenance(improved), []
     for turn, (before, after) in enumerate(pairwise(improved.rounds), start=1):
         for number in sorted(after.changed):
             answer, old = after.answers[number], before.answers[number]
             edits = [
-                f"{statement}: {' '.join(f'{edit.name}:{edit.citation}' for edit in own)}"
-                for statement, own in before.edits[number].done.items()
-                if own
+                f"{statement}: {' '.join(f'{edit.name}:{edit.citation}' for edit in done)}"
+                for statement, done in before.edits[number].done.items()
+                if done
             ]
             row = {"round": turn, "answer": answer.id, "system": answer.system, "edits": "; ".join(edits)}
             changes.append(json.dumps({**row, "before": old.text, "after": answer.text}) + "\n")
-    # The system of what is written says that it was improved, and by which model.
+    # The name of the system says that its answers were improved, and by which model.
     model = improved.judge.asking.model
-    written = [replace(one, system=f"{one.system} improved by {model}") for one in improved.rounds[-1].answers]
-    files = {run.options.output: own_lines(written), run.folder / "changes.jsonl": "".join(changes)}
-    return Layout([_values(improved, made), _edits(improved, made)], files=files)
+    written = [replace(answer, system=f"{answer.system} improved by {model}") for answer in improved.rounds[-1].answers]
+    files = {improved.run.options.output: own_lines(written), improved.run.folder / "changes.jsonl": "".join(changes)}
+    return Layout([_values(improved, provenance), _edits(improved, provenance)], files=files)
 
 
 IMPROVE = Pipeline(
     name="improve",
     title="CiteEval",
     paper="Xu et al. 2025, CiteEval: Principle-Driven Citation Evaluation for Source Attribution",
-    help="""Answers with CiteEval's edits done, judged before and after.
+    help="""Apply the edits of CiteEval's judge to the answers.
 
-    Marks that a chat model would delete go, marks that it would add come;
-    nothing else in the text changes. Ends where no edit changes anything.
+    Deletes the citation marks that a chat model would delete, and inserts
+    those that it would add; the rest of the text stays. The answers are judged
+    before and after each round; rounds end when no edit changes an answer.
 
     \b
     Examples:

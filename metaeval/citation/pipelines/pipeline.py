@@ -1,7 +1,7 @@
-"""A citation pipeline as it is declared, and the options that pipelines share.
+"""The declaration of a citation pipeline, and the options that pipelines share.
 
-A pipeline is its options, what it needs, and five functions: read, estimate, ask, judge and lay out. Everything else is
-done for it, once for all pipelines, in `run.py`.
+A pipeline declares its options, what it needs, and five functions: read, estimate, ask, judge and lay out. `run.py`
+does everything else, in the same way for all pipelines.
 """
 
 from __future__ import annotations
@@ -39,12 +39,11 @@ Kind = TypeVar("Kind", bound=ChatOptions)
 
 
 def sort_settings(overrides: Sequence[str], owners: Mapping[str, type]) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Overrides (name=value) as checked values by owner and name; and those of the run, as they are.
+    """Return checked values of overrides (name=value) by owner and field, and the overrides of run settings unchanged.
 
-    owners: dataclasses, or pydantic models, whose fields the names are, under names of one's choice; the first that
-    has a field has it.
+    owners: dataclasses or pydantic models by name; a field belongs to the first that has it.
 
-    Raises `UserError` for a name that nobody has, and for a value of the wrong kind.
+    Raises `UserError` for an unknown name, and for a value of the wrong type.
     """
     sorted_: dict[str, dict[str, Any]] = {owner: {} for owner in owners}
     of_run: list[str] = []
@@ -62,7 +61,7 @@ def sort_settings(overrides: Sequence[str], owners: Mapping[str, type]) -> tuple
 
 
 def fields_of(owner: type) -> tuple[str, ...]:
-    """The names of an owner's options."""
+    """Return the field names of a dataclass or a pydantic model."""
     if issubclass(owner, BaseModel):
         return tuple(owner.model_fields)
     if not is_dataclass(owner):
@@ -71,7 +70,7 @@ def fields_of(owner: type) -> tuple[str, ...]:
 
 
 def _value(owner: type, override: str) -> Any:
-    """What an option is set to, read as YAML and checked against its type."""
+    """Return the value of an override, read as YAML and checked against the type of its field."""
     name, equals, text = (part.strip() for part in override.partition("="))
     if not equals:
         raise UserError(f"--set {override}: write name=value.")
@@ -89,12 +88,12 @@ def _value(owner: type, override: str) -> Any:
 def _cut(value: Any) -> Any:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list | tuple | None) or any(isinstance(text, bool | int | float) for text in texts or ()):
-        return value  # no list of names: the field says so
+        return value  # pydantic then rejects the value by the type of the field
     return [name.strip() for text in texts or () for name in str(text).split(",") if name.strip()]
 
 
 def one_of(what: str, allowed: Sequence[str], **short: str) -> AfterValidator:
-    """That a field is one of some words, or of the short forms of them; `UserError` with the nearest word else."""
+    """Return a validator that allows some words, and short forms of them; else `UserError` names the nearest word."""
 
     def check(value: str) -> str:
         if short.get(value, value) not in allowed:
@@ -104,11 +103,11 @@ def one_of(what: str, allowed: Sequence[str], **short: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True)]
-"""Names given one by one, or with commas."""
+NameList = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True)]
+"""Names, in repeated options or separated by commas."""
 
 Judges = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True, alias="metrics")]
-"""Metrics that judge, by name."""
+"""Names of the metrics that give the verdicts."""
 
 
 def _as_paths(value: Any) -> Any:
@@ -116,34 +115,42 @@ def _as_paths(value: Any) -> Any:
 
 
 Files = Annotated[tuple[Path, ...], BeforeValidator(_as_paths), Flag("FILE", multiple=True)]
-"""Files; one stands alone."""
+"""Files; a single path needs no list."""
 
 Threshold = Annotated[
     float | str | None, AfterValidator(lambda value: None if value is None else str(value)), Flag("X")
 ]
-"""A threshold as text: a number, numbers by metric, or soft."""
+"""A threshold as text: a number, a number per metric, or soft."""
 
-Given = Mapping[str, Mapping[str, Any]]
-"""What --set says, by owner and name."""
+SetOptions = Mapping[str, Mapping[str, Any]]
+"""Options that are set with --set, by owner and field."""
 
 FindCutoff = Callable[[str, Metric, Mapping[str, float | None], Sequence[Path]], Cutoff]
-"""A metric's cut-off from its name, itself, the thresholds that were typed, and calibration files."""
+"""Returns the cut-off of a metric, from its name, the metric, typed thresholds, and calibration files."""
 
-Scenario = Annotated[str, Flag("NAME"), Field(description="full: all statements; cited: those with citations.")]
-Profile = Annotated[str, Flag("NAME"), Field(description="paper, or released: as the published code computes.")]
-Form = Annotated[
+ScenarioName = Annotated[
+    str, Flag("NAME"), Field(description="Statements that count: full (all) or cited (those with citations).")
+]
+ProfileName = Annotated[
+    str,
+    Flag("NAME"),
+    Field(description="Definition: paper (as published) or released (as the authors' code computes)."),
+]
+AnswerFormat = Annotated[
     str,
     Flag("NAME", "-f"),
-    Field(description="Format: alce, jsonl, scifi, crag25, scholarqa, expertqa; auto: by its content."),
+    Field(description="Format of the file: alce, jsonl, scifi, crag25, scholarqa, expertqa, or auto (by its content)."),
 ]
-Splitter = Annotated[str, Flag("NAME"), Field(description="Splitter: auto, nltk or rules.")]
-ParserName = Annotated[str, Flag("NAME"), Field(description="Parser: small (shipped), spacy:NAME, stored:FILE.")]
+Splitter = Annotated[str, Flag("NAME"), Field(description="Sentence splitter: auto, nltk or rules.")]
+ParserName = Annotated[
+    str, Flag("NAME"), Field(description="Dependency parser: small (included), spacy:NAME or stored:FILE.")
+]
 
 
 class PipelineOptions(BaseModel):
-    """Options of a pipeline: each field is an option of its command, and a keyword of its function.
+    """Options of a pipeline: each field is an option of its command and a keyword of its function.
 
-    untyped: fields that the command takes by --set alone; those of the bases are so too.
+    untyped: the fields that the command takes only with --set, beside those of the base classes.
     """
 
     untyped: ClassVar[frozenset[str]] = frozenset()
@@ -152,18 +159,18 @@ class PipelineOptions(BaseModel):
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """The files that are read: those of the field `files`, or the one of `file`."""
-        one = getattr(self, "file", None)
-        return getattr(self, "files", ()) if one is None else (one,)
+        """The files that are read: those of the field `files`, or that of `file`."""
+        file = getattr(self, "file", None)
+        return getattr(self, "files", ()) if file is None else (file,)
 
     @property
     def sources(self) -> tuple[Path, ...]:
-        """The files that are read, whether or not the result is named after them."""
+        """The files that are read, also where the result is not named after them."""
         return self.inputs
 
 
 def untyped_of(options: type[PipelineOptions]) -> frozenset[str]:
-    """The fields of a pipeline's options that its command takes by --set alone."""
+    """Return the fields of a pipeline's options that its command takes only with --set."""
     return frozenset().union(*(vars(kind).get("untyped", ()) for kind in options.__mro__))
 
 
@@ -173,28 +180,29 @@ class ReadsAnswers(PipelineOptions):
     untyped = frozenset({"splitter"})
 
     files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
-        description="Files of answers; several: one system each."
+        description="Files of answers, one per system."
     )
-    format: Form = "auto"
+    format: AnswerFormat = "auto"
     splitter: Splitter = "auto"
 
 
 class JudgedByMetrics(PipelineOptions):
-    """Options of a pipeline whose verdicts are a metric's."""
+    """Options of a pipeline in which metrics give the verdicts."""
 
     nli: Judges = Field(
-        default=(), description="Metrics that judge, with commas (default: minilm-bertscore). Repeatable."
+        default=(),
+        description="Metrics that decide whether passages support a claim (default: minilm-bertscore). Repeatable.",
     )
     threshold: Threshold = Field(
-        default=None, description="Score from which a claim is supported: X, NAME=X with commas, or soft."
+        default=None, description="Least score of a supported claim: X, NAME=X,NAME=X, or soft (scores as degrees)."
     )
     calibration: Files = Field(
-        default=(), description="Thresholds that 'metaeval thresholds --learn' wrote (calibration.json). Repeatable."
+        default=(), description="Learnt thresholds: calibration.json of 'metaeval thresholds --learn'. Repeatable."
     )
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """The metrics that are named, each once."""
+        """The names of the metrics, without duplicates."""
         return tuple(dict.fromkeys(self.nli))
 
 
@@ -205,34 +213,34 @@ class AsksChat(PipelineOptions):
 
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that judges.")
     base_url: Annotated[str | None, Flag("URL")] = Field(
-        default=None, description="Server (default: OpenAI's), or several with commas."
+        default=None, description="Address of the model's server (default: OpenAI's); several are separated by commas."
     )
     record: Annotated[Path | None, Flag("FILE", output=True)] = Field(
-        default=None, description="File in which replies are kept."
+        default=None, description="File to save the model's replies to, for --replay."
     )
     replay: Annotated[Path | None, Flag("FILE")] = Field(
-        default=None, description="File of kept replies to use instead; costs nothing."
+        default=None, description="Saved replies to use instead of asking the model; costs nothing."
     )
     requests: Annotated[Path | None, Flag("FILE", output=True)] = Field(
-        default=None, description="Write requests as a batch; nothing is sent."
+        default=None, description="File to write the requests to as a batch; nothing is sent."
     )
     batch: Annotated[Path | None, Flag("FILE", name="replies")] = Field(
-        default=None, description="Output of that batch; nothing is sent."
+        default=None, description="Output of such a batch, with the replies; nothing is sent."
     )
     ask_again: Annotated[str | None, Flag("unparsed")] = Field(
-        default=None, description="Ask once more for replies out of form."
+        default=None, description="Ask once more where a reply cannot be parsed."
     )
 
     @property
     def names_model(self) -> bool:
-        """Whether anybody is there to answer."""
+        """Whether a model, or a file of its replies, is named."""
         return self.model is not None or self.replay is not None
 
     @property
     def idle(self) -> list[str]:
-        """The options that are given and mean nothing where no model is asked."""
-        names = {"base_url": "--base-url", "record": "--record", "requests": "--set requests", "batch": "--set batch"}
-        return [typed for name, typed in names.items() if getattr(self, name) is not None]
+        """The options that are set and have no effect where no model is asked."""
+        flags = {"base_url": "--base-url", "record": "--record", "requests": "--set requests", "batch": "--set batch"}
+        return [flag for name, flag in flags.items() if getattr(self, name) is not None]
 
 
 def chat_options(
@@ -243,10 +251,10 @@ def chat_options(
     purpose: str = "judges",
     **defaults: Any,
 ) -> Kind:
-    """The options of the chat model: defaults, then options that were set by name, then what the choice says.
+    """Return the options of the chat model: defaults, overridden by options set by name, and these by `choice`.
 
-    A model that nobody names is the one that the file of replies was recorded with. purpose: what the model does, for
-    the sentence. Raises `UserError` for a wrong option, and where no model is named.
+    Where no model is named, it is the one whose replies were recorded. purpose: what the model does, for the error
+    message. Raises `UserError` for a wrong option, and where no model is named.
     """
     values = {**defaults, **({} if budget is None else {"budget": budget}), **options}
     named = choice.model or options.get("model")
@@ -256,17 +264,17 @@ def chat_options(
         values["model"] = replayed_model(choice.replay)
     else:
         raise UserError(
-            f"A chat model {purpose}, and none is named: type --model NAME (with export OPENAI_API_KEY=..., or "
-            "--base-url http://HOST:PORT/v1 for a server of your own), or --replay FILE for replies that --record "
-            "FILE kept."
+            f"A chat model {purpose}, and none is named: give --model NAME (with export OPENAI_API_KEY=..., or "
+            "--base-url http://HOST:PORT/v1 for your own server), or --replay FILE with replies that --record FILE "
+            "wrote."
         )
     typed = choice.model_dump(include={"base_url", "batch", "ask_again"}, exclude_none=True)
     return validated(kind, {**values, **typed}, "the options of the chat model")
 
 
 @dataclass(frozen=True)
-class Measure:
-    """What a pipeline measures. scale: what a value is multiplied by where it is printed, with so many digits."""
+class PipelineMeasure:
+    """What a pipeline measures. scale: factor of a printed value; digits: its decimals."""
 
     key: str
     label: str
@@ -276,25 +284,24 @@ class Measure:
 
     @property
     def column(self) -> Column:
-        """How it is printed."""
+        """The column that prints it."""
         return Column(key=self.key, label=self.label, scale=self.scale, digits=self.digits)
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run that is checked and read, and of which nothing is asked or scored yet.
+    """A checked run whose answers are read; nothing is asked or scored yet.
 
-    options: of the pipeline's own model. given: what --set says, by owner and name. metrics: those that judge, with
-    their cutoffs.
-    chat: of the pipeline's own chat options; None where no chat model is asked. answers: empty where the pipeline
-    reads something else.
+    options: an instance of the pipeline's options. set_options: those of --set, by owner and field. metrics: those
+    that give verdicts, with their cutoffs. chat: an instance of the pipeline's chat options; None where no chat model
+    is asked. answers: empty where the pipeline reads something else.
     """
 
     pipeline: Pipeline
     name: str
     folder: Path
     options: Any
-    given: Given
+    set_options: SetOptions
     config: RunConfig
     metrics: LoadedMetrics
     cutoffs: Mapping[str, Cutoff]
@@ -312,11 +319,10 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What a pipeline hands back: tables (by name, where one is not the table's own), rows and files.
+    """What a pipeline returns: tables (under other names than their own, where it is a mapping), rows and files.
 
-    results: of protocols, by the folder below the run's that they go to; each folder then has a manifest. config,
-    folder: of the result, where they are not the run's own. value: what the Python function returns in the place of
-    the result. warnings: sentences about what is left out.
+    results: results of protocols, by subfolder. config, folder: those of the result, where they differ from the run's.
+    value: what the Python function returns instead of the result. warnings: sentences about what is left out.
     """
 
     tables: Sequence[Table] | Mapping[str, Table]
@@ -331,9 +337,9 @@ class Layout:
 
 
 MakeBackends = Callable[..., Iterator[Backend]]
-"""Makes the run's backends, one after the other; each call makes new ones.
+"""Yields the run's backends one after the other; each call makes new ones.
 
-Arguments, all optional: the cut-offs, how a group's passages are read (`Premise`), and whom progress is told.
+Optional arguments: the cut-offs, how a group's passages are read (`Premise`), and a callback for progress.
 """
 
 
@@ -341,20 +347,19 @@ Arguments, all optional: the cut-offs, how a group's passages are read (`Premise
 class Pipeline:
     """A citation pipeline, as data and pure functions.
 
-    name: of the command. title: as printed. paper: where it is from. help: the command's help text; its first line
-    stands in lists. options: each field is an option. measures: what it measures. owners: classes whose fields --set
-    takes by name, under names of one's choice; the first that has a field has it. backends: how many metrics judge.
-    chat: whether a chat model is asked; purpose: what that model does, and chat_options: its options;
-    model: the one that is asked where none is named. prefix: what names in --set may begin with. decides: what needs
-    decisions, as the beginning of a sentence that refuses soft scores. signed: further classes whose options stand in
-    signatures. prompts: by its name in signatures, what the prompt asks, and the file of the wording that is shipped.
-    tree: draws a sentence as the pipeline cuts it, with a named parser: the figure, who parsed
-    it, and its claims as lines.
+    name: name of the command. title: name in tables. paper: its source. help: help text of the command; its first line
+    is the summary. options: class of its options. measures: what it measures. owners: classes whose fields --set
+    takes, by name; a field belongs to the first that has it. backends: how many metrics give verdicts. chat: whether a
+    chat model is asked; purpose: what that model does; chat_options: class of its options; model: its default name.
+    prefix: optional prefix of names in --set. decides: what needs decisions, as the beginning of the error message
+    about soft scores. signed: further classes whose options are in signatures. prompts: by name, what the prompt asks,
+    and the file of its text. tree: draws a sentence as the pipeline cuts it, with a named parser; returns the figure,
+    the parser and rules, and the claims as lines.
 
-    read: checks the options and reads the answers into what is judged. ask: puts to it what the chat model says.
-    judge: the verdicts of the backends. lay_out: tables, rows and files (none: of what `judge` makes, or `ask`).
-    estimate: what asking would cost. cutoff: of one backend (None: `read` finds them). asks: whether a chat model is
-    asked, where that is optional. defaults: what a run is set to where nothing else is said.
+    read: checks the options and reads the answers. ask: adds the replies of the chat model. judge: adds the verdicts of
+    the backends. lay_out: makes tables, rows and files (default: `judge` or `ask` has made them). estimate: says what
+    asking would cost. cutoff: returns the cut-off of a backend (None: `read` does). asks: whether a chat model is
+    asked, where that is optional. defaults: settings of a run in place of the general defaults.
     """
 
     name: str
@@ -367,7 +372,7 @@ class Pipeline:
     judge: Callable[[Any, MakeBackends], Any] = lambda heard, backends: heard
     estimate: Callable[[Any], str] = lambda read: "No chat model is asked: nothing is paid."
     ask: Callable[[Any, Any], Any] = lambda read, chat: read
-    measures: Sequence[Measure] = ()
+    measures: Sequence[PipelineMeasure] = ()
     owners: Mapping[str, type] = field(default_factory=dict)
     backends: Literal["none", "optional", "one", "many"] = "none"
     chat: Literal["none", "optional", "always"] = "none"
@@ -379,12 +384,12 @@ class Pipeline:
     signed: Sequence[type] = ()
     prompts: Mapping[str, tuple[str, Path]] = field(default_factory=dict)
     tree: Callable[[str, str], tuple[Figure, str, list[str]]] | None = None
-    cutoff: Callable[..., Cutoff] | None = lambda *read, given: find_cutoff(*read)
-    asks: Callable[[AsksChat, Given], bool] = lambda choice, given: choice.names_model
+    cutoff: Callable[..., Cutoff] | None = lambda *read, set_options: find_cutoff(*read)
+    asks: Callable[[AsksChat, SetOptions], bool] = lambda choice, set_options: choice.names_model
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 def find_pipeline(name: str) -> Pipeline:
-    """The pipeline that is registered under this name; `UserError` with the nearest name where none is."""
-    found: Pipeline = registry.find("pipeline", name, code=True)
-    return found
+    """Return the pipeline of this name. Raises `UserError` with the nearest name where there is none."""
+    pipeline: Pipeline = registry.find("pipeline", name, code=True)
+    return pipeline

@@ -1,4 +1,4 @@
-"""The tables of rankings under several backends: ranks, how far they agree, pairs that change order, and the causes."""
+"""Tables of rankings with several backends: ranks, their agreement, pairs that change order, and the causes."""
 
 from __future__ import annotations
 
@@ -22,40 +22,42 @@ _EXPLAINED = 3
 _PAIR = ("measure", "one", "other", "ahead", "behind")
 
 
-def ranking_sheets(found: Rankings, around: Provenance, name: str, agreement: str) -> list[Table]:
-    """Ranks and agreement, under these names; none with one backend or one system."""
-    if not found.comparable:
+def ranking_sheets(rankings: Rankings, around: Provenance, name: str, agreement: str) -> list[Table]:
+    """Return the tables of ranks and of agreement; none with a single backend or system."""
+    if not rankings.comparable:
         return []
     of_measures = {
-        measure: {backend: ranks(own[:, 0]) for backend, own in zip(found.backends, values, strict=True)}
-        for measure, values in found.values.items()
+        measure: {backend: ranks(scores[:, 0]) for backend, scores in zip(rankings.backends, values, strict=True)}
+        for measure, values in rankings.values.items()
     }
-    columns = [(measure, backend, own) for measure, of in of_measures.items() for backend, own in of.items()]
-    systems, table = found.panel.systems, TableLines()
+    columns = [(measure, backend, ranking) for measure, of in of_measures.items() for backend, ranking in of.items()]
+    systems, table = rankings.panel.systems, TableLines()
     for number, system in enumerate(systems):
-        places = (own[number] for *_, own in columns)
+        places = (ranking[number] for *_, ranking in columns)
         table.add("", system, [UNDEFINED if place is None else str(place) for place in places])
-    for measure, backend, own in columns:
+    for measure, backend, ranking in columns:
         line = {"backend": backend, "measure": measure}
-        table.records.extend({"system": one, **line, "rank": rank} for one, rank in zip(systems, own, strict=True))
-    groups = tuple(ColumnGroup(found.labels[measure], len(found.backends)) for measure in of_measures)
+        table.records.extend(
+            {"system": system, **line, "rank": rank} for system, rank in zip(systems, ranking, strict=True)
+        )
+    groups = tuple(ColumnGroup(rankings.labels[measure], len(rankings.backends)) for measure in of_measures)
     headings = ("system", *(plain(backend) for _, backend, _ in columns))
     sheet = around.lines(name, "Ranks of the systems under each backend", headings, table, groups=groups)
-    return [sheet, _agreements(found, around, agreement)]
+    return [sheet, _agreements(rankings, around, agreement)]
 
 
-def _agreements(found: Rankings, around: Provenance, name: str) -> Table:
+def _agreements(rankings: Rankings, around: Provenance, name: str) -> Table:
     table = TableLines()
-    for one in agreements(found):
-        cells = [interval_cell(one.tau.ends, _TAU, signed=True), interval_cell(one.flips.ends, _COUNT)]
+    for pair in agreements(rankings):
+        cells = [interval_cell(pair.tau.ends, _TAU, signed=True), interval_cell(pair.flips.ends, _COUNT)]
         table.add(
-            f"{plain(one.first)} and {plain(one.second)}",
-            found.labels[one.measure],
-            [*cells, f"{one.pairs:,}"],
+            f"{plain(pair.first)} and {plain(pair.second)}",
+            rankings.labels[pair.measure],
+            [*cells, f"{pair.pairs:,}"],
             {
-                **{"measure": one.measure, "one": one.first, "other": one.second, "pairs": one.pairs},
-                **one.tau.named("tau"),
-                **one.flips.named("flips"),
+                **{"measure": pair.measure, "one": pair.first, "other": pair.second, "pairs": pair.pairs},
+                **pair.tau.named("tau"),
+                **pair.flips.named("flips"),
             },
         )
     headings = ("measure", _TAU.label, _COUNT.label, "of pairs")
@@ -63,44 +65,49 @@ def _agreements(found: Rankings, around: Provenance, name: str) -> Table:
     return around.lines(name, title, headings, table, [in_steps(around.interval)])
 
 
-def flip_sheets(found: Rankings, around: Provenance) -> list[Table]:
-    """Pairs that change order, and the causes; none where no pair does."""
-    made = flips(found)
-    # Those that are flipped in most resamples come first; the records are in their own order.
-    strongest = sorted(made, key=lambda flip: -(flip.share_of_resamples or 0.0))
-    return [_flips(found, around, made, strongest), _flip_causes(found, around, made, strongest)] if made else []
+def flip_sheets(rankings: Rankings, around: Provenance) -> list[Table]:
+    """Return the tables of pairs that change order and of the causes; none where no pair does."""
+    all_flips = flips(rankings)
+    # The printed order is by the share of resamples; that of the records is not.
+    strongest = sorted(all_flips, key=lambda flip: -(flip.share_of_resamples or 0.0))
+    return (
+        [_flips(rankings, around, all_flips, strongest), _flip_causes(rankings, around, all_flips, strongest)]
+        if all_flips
+        else []
+    )
 
 
-def _flips(found: Rankings, around: Provenance, made: Sequence[Flip], strongest: Sequence[Flip]) -> Table:
+def _flips(rankings: Rankings, around: Provenance, all_flips: Sequence[Flip], strongest: Sequence[Flip]) -> Table:
     table = TableLines()
     for flip in strongest[:_SHOWN]:
         title = f"{plain(flip.first)} (1), {plain(flip.second)} (2)"
         leads = [cell(value, column=_LEAD) for value in (flip.lead, flip.reversed_lead)]
-        name = f"{found.labels[flip.measure]}: {flip.ahead} over {flip.behind}"
+        name = f"{rankings.labels[flip.measure]}: {flip.ahead} over {flip.behind}"
         table.add(title, name, [*leads, cell(flip.share_of_resamples, column=_SHARE)])
-    left = len(made) - _SHOWN
+    left = len(all_flips) - _SHOWN
     notes = [
         Note("reading", "lead in points under each backend; flipped: share of resamples in which the two change order"),
         Note("not shown", f"{left:,} more flips are in flips.csv and flips.json" if left > 0 else ""),
     ]
-    rest = ("lead", "reversed_lead", "share_of_resamples")
-    table.records.extend({**flip.pair, **{name: getattr(flip, name) for name in rest}} for flip in made)
+    table.records.extend(
+        {name: value for name, value in asdict(flip).items() if name != "causes"} for flip in all_flips
+    )
     headings = ("pair", "lead (1)", "lead (2)", "flipped %")
     return around.lines("flips", "Pairs of systems that change order", headings, table, notes)
 
 
-def _flip_causes(found: Rankings, around: Provenance, made: Sequence[Flip], strongest: Sequence[Flip]) -> Table:
+def _flip_causes(rankings: Rankings, around: Provenance, all_flips: Sequence[Flip], strongest: Sequence[Flip]) -> Table:
     table = TableLines()
     for flip in [flip for flip in strongest if flip.causes][:_EXPLAINED]:
-        title = f"{found.labels[flip.measure]}: {plain(flip.ahead)} over {plain(flip.behind)}"
-        for one in flip.causes:
-            values = [cell(value, column=_LEAD) for value in (one.value_one, one.value_other)]
-            table.add(title, f"{one.answer} ({one.system})", [*values, cell(one.adds, column=_ADDS)])
+        title = f"{rankings.labels[flip.measure]}: {plain(flip.ahead)} over {plain(flip.behind)}"
+        for cause in flip.causes:
+            values = [cell(value, column=_LEAD) for value in (cause.value_one, cause.value_other)]
+            table.add(title, f"{cause.answer} ({cause.system})", [*values, cell(cause.adds, column=_ADDS)])
     table.records.extend(
-        {**flip.pair, **asdict(cause), "reversal": flip.lead - flip.reversed_lead}
-        for flip in made
+        {name: getattr(flip, name) for name in _PAIR} | asdict(cause) | {"reversal": flip.lead - flip.reversed_lead}
+        for flip in all_flips
         for cause in flip.causes
     )
-    reading = "adds: points of the change of lead that this answer alone makes; all answers together make it"
+    reading = "adds: points of the change of lead that are due to this answer; all answers together add up to it"
     headings, title = ("answer", "under (1)", "under (2)", "adds"), "Answers that add most to a change of order"
     return around.lines("flip-causes", title, headings, table, [Note("reading", reading)])

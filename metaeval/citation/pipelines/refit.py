@@ -1,4 +1,4 @@
-"""The pipeline `refit`: coefficients of CiteEval's edit distance, fitted to people's ratings of what a judge edits."""
+"""The pipeline `refit`: fit the coefficients of CiteEval's edit distance to human ratings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from metaeval.citation.model import Answer
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge
 from metaeval.citation.pipelines.citeeval_tables import OWNERS, check_edited, read_judge
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import AsksChat, Layout, Measure, Pipeline, Profile, Run, Splitter
+from metaeval.citation.pipelines.pipeline import AsksChat, Layout, Pipeline, PipelineMeasure, ProfileName, Run, Splitter
 from metaeval.citation.pipelines.provenance import Provenance, answers_at, counted, data_of, uncertainty
 from metaeval.declared import Flag
 from metaeval.errors import UserError
@@ -33,10 +33,10 @@ from metaeval.report.table import Note, Table, count, plain
 from metaeval.runs.evaluation import resampling_of
 
 MEASURES = (
-    Measure("pearson", "Pearson", "correlation with people's ratings"),
-    Measure("spearman", "Spearman", "rank correlation with people's ratings"),
-    Measure("kendall", "Kendall", "tau-b with people's ratings"),
-    Measure("error", "error", "mean absolute difference from people's rating"),
+    PipelineMeasure("pearson", "Pearson", "Pearson correlation with human ratings"),
+    PipelineMeasure("spearman", "Spearman", "Spearman rank correlation with human ratings"),
+    PipelineMeasure("kendall", "Kendall", "Kendall's tau-b with human ratings"),
+    PipelineMeasure("error", "error", "mean absolute difference from human ratings"),
 )
 
 ROWS: Mapping[str, str] = {
@@ -52,19 +52,19 @@ class RefitCommand(AsksChat):
     untyped = frozenset({"format", "profile", "splitter"})
 
     files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
-        description="Answers that people rated (see cite meta)."
+        description="Files of answers with human ratings, as for 'cite meta'."
     )
-    human: Annotated[Path | None, Flag("FILE")] = Field(default=None, description="CiteBench's file of judgements.")
-    profile: Profile = "paper"
+    human: Annotated[Path | None, Flag("FILE")] = Field(default=None, description="CiteBench's human judgements.")
+    profile: ProfileName = "paper"
     format: Annotated[str, Flag("NAME", "-f")] = Field(
-        default="auto", description="expertqa, citebench, jsonl; auto: by its content."
+        default="auto", description="Format: expertqa, citebench, jsonl, or auto (by content)."
     )
     splitter: Splitter = "auto"
 
 
 @dataclass(frozen=True, eq=False)
 class ToRefit:
-    """The rated answers and their statements. dropped: what was not read, by reason."""
+    """Rated answers and their statements. dropped: counts of what was not read, by reason."""
 
     run: Run
     judge: CiteEvalJudge
@@ -75,71 +75,74 @@ class ToRefit:
     @property
     def answers(self) -> list[Answer]:
         """The answers, in order."""
-        return [one.answer for one in self.people]
+        return [rated.answer for rated in self.people]
 
 
 def read_refit(run: Run) -> ToRefit:
-    """The rated answers; `UserError` for what is wrong in files and settings."""
-    # What a statement rests on has no part in what its edits are worth.
+    """Read the rated answers; `UserError` for wrong files and settings."""
+    # The edit distance does not depend on what a statement rests on.
     judge = read_judge(run, contexts="never")
-    found = read_human_set(run.options.files, run.options.format, run.options.human)
+    human_set = read_human_set(run.options.files, run.options.format, run.options.human)
     splits = [
-        found.splits.get(one.answer.id) or split_response(one.answer, judge.options, run.splitter)
-        for one in found.answers
+        human_set.splits.get(rated.answer.id) or split_response(rated.answer, judge.options, run.splitter)
+        for rated in human_set.answers
     ]
-    return ToRefit(run, judge, found.answers, splits, found.dropped)
+    return ToRefit(run, judge, human_set.answers, splits, human_set.dropped)
 
 
 def estimate_refit(read: ToRefit) -> str:
-    """One line on what asking the judge would still cost."""
-    requests = [one.request for one in questions_of(read.answers, read.splits, read.judge.asking)]
+    """State in one line what asking the judge would still cost."""
+    requests = [question.request for question in questions_of(read.answers, read.splits, read.judge.asking)]
     return f"{len(read.people):,} answers to be edited: {estimate_for(requests, read.judge.chat)}"
 
 
 def refit(read: ToRefit, chat: Any) -> Layout:
-    """Have the citations edited, and fit. Raises `UserError` where too little is left to learn from."""
+    """Have the judge edit the citations, and fit the coefficients. Raises `UserError` for too little data."""
     judge = read.judge
     results = evaluate(read.answers, read.splits, chat.ask, judge.asking, judge.options).results
-    # No ratings would mend it where nothing was edited.
+    # Without edits, the fit would fail for want of ratings, which is not the cause.
     refusal = f"No statement of {len(read.people):,} answers was edited"
     check_edited(read.answers, read.splits, judge, chat, results, refusal)
     group, _ = group_codes(read.answers)
     statements, left_out = edited_statements(read.people, results, group, judge.options)
     try:
-        found = fit(statements, left_out, judge.options, read.run.config.interval.seed)
+        fitted = fit(statements, left_out, judge.options, read.run.config.interval.seed)
     except UserError as error:
-        # Statements with citations that are not learnt from, and requests that nothing came of.
+        # Failed requests, and statements with citations that are left out of the fit.
         ended = sum((result.judged.states for result in results), Counter[str]())
         lost = {f"requests {state}": times for state, times in ended.items() if state not in ("read", "not asked")}
         lost |= {f"statements {reason}": times for reason, times in left_out.items()}
         raise UserError(f"{error} Left out: {counted(lost) or 'none'}.") from error
-    around = _provenance(read, found, chat.models)
-    agreed = agreement(found, resampling_of(read.run.config))
-    sheets = [_agreement(agreed, around), _coefficients(found, around)]
-    made = {
+    around = _provenance(read, fitted, chat.models)
+    agreed = agreement(fitted, resampling_of(read.run.config))
+    sheets = [_agreement(agreed, around), _coefficients(fitted, around)]
+    origin = {
         "answers": answers_at(around.data),
         "judge": ", ".join(chat.models) or judge.asking.model,
         "prompt": f"editing@{load_prompts(judge.asking)['editing'].fingerprint}",
         "profile": judge.profile,
         "options": judge.changed,
         "index_shift": judge.options.index_shift,
-        "statements": len(found.statements),
+        "statements": len(fitted.statements),
         "groups": around.data.groups,
     }
-    return Layout(sheets, files={read.run.folder / "fitted.json": coefficients_text(found.coefficients, made)})
+    return Layout(sheets, files={read.run.folder / "fitted.json": coefficients_text(fitted.coefficients, origin)})
 
 
 def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenance:
-    """What stands around the tables: what was learnt from, what was left out, who edited."""
+    """Return what the tables share: the statements of the fit, what was left out, and the judge."""
     judge, run = read.judge, read.run
-    citations = sum(len(one.citations) for one in learnt.statements)
+    citations = sum(len(statement.citations) for statement in learnt.statements)
     data = data_of(run.name, "citeeval", read.answers, len(learnt.statements), citations)
-    # What people say of the answers is read too; groups are those that are learnt from.
-    ratings = [[[one.start, one.end, list(one.ratings)] for one in own.statements] for own in read.people]
-    own = {"fingerprint": sha256_json([data.fingerprint, ratings]), "groups": len(set(learnt.group.tolist()))}
-    data = data.model_copy(update=own)
-    said = f"{count(data.statements, 'statement')} with citations, edits and a rating, in "
-    said += f"{count(len(read.people), 'answer')} of {count(data.groups, 'group')}"
+    # The fingerprint covers the ratings too; the groups are those of the fit.
+    ratings = [
+        [[statement.start, statement.end, list(statement.ratings)] for statement in rated.statements]
+        for rated in read.people
+    ]
+    changed = {"fingerprint": sha256_json([data.fingerprint, ratings]), "groups": len(set(learnt.group.tolist()))}
+    data = data.model_copy(update=changed)
+    data_text = f"{count(data.statements, 'statement')} with citations, edits and a rating, in "
+    data_text += f"{count(len(read.people), 'answer')} of {count(data.groups, 'group')}"
     return Provenance(
         data=data,
         kind="",
@@ -154,7 +157,7 @@ def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenan
         },
         interval=run.config.interval,
         after=(
-            Note("data", said),
+            Note("data", data_text),
             Note("left out", counted(learnt.left_out)),
             Note("not read", counted(read.dropped)),
             uncertainty(run.config.interval, data.groups),
@@ -162,33 +165,36 @@ def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenan
     )
 
 
-def _agreement(found: Mapping[str, Mapping[str, ValueInterval]], around: Provenance) -> Table:
+def _agreement(agreed: Mapping[str, Mapping[str, ValueInterval]], around: Provenance) -> Table:
     table = TableLines()
-    for key, measures in found.items():
-        cells = [interval_cell(one.ends, THREE, signed=(one.low or 0) < 0) for one in measures.values()]
-        records = [{"coefficients": key, "measure": name, **asdict(one)} for name, one in measures.items()]
+    for key, measures in agreed.items():
+        cells = [interval_cell(interval.ends, THREE, signed=(interval.low or 0) < 0) for interval in measures.values()]
+        records = [{"coefficients": key, "measure": name, **asdict(interval)} for name, interval in measures.items()]
         table.add("", ROWS[key], cells, *records)
     reading = Note(
         "reading",
-        f"a statement's worth by refitted coefficients comes from a fit on other groups ({FOLDS} folds); one without "
-        "edits takes part in the fit, and is worth 1 by either; error: mean absolute difference from people's rating",
+        f"refitted: by a fit on the other groups ({FOLDS} folds); a statement without edits takes part in the fit, and "
+        "its worth is 1 by both; error: mean absolute difference from human ratings",
     )
     headings = ["coefficients", *(measure.label for measure in MEASURES)]
     return around.lines("refit", "CiteEval's edit distance and people's ratings", headings, table, [reading])
 
 
-def _coefficients(found: Refit, around: Provenance) -> Table:
+def _coefficients(fitted: Refit, around: Provenance) -> Table:
     table = TableLines()
-    old, new = ({**one.action, "intercept": one.intercept} for one in (PUBLISHED, found.coefficients))
+    old, new = (
+        {**coefficients.action, "intercept": coefficients.intercept}
+        for coefficients in (PUBLISHED, fitted.coefficients)
+    )
     for name in old:
-        used = found.used.get(name)
+        used = fitted.used.get(name)
         numbers = {"published": old[name], "refitted": new[name], "statements": used}
         occurs = "" if used is None else f"{used:,}"
         table.add("", name, [cell(old[name]), cell(new[name]), occurs], {"action": name, **numbers})
     reading = Note(
         "reading",
-        "refitted on all groups, the least squares nearest to the published: an action that no statement has keeps its "
-        "published coefficient, and the intercept stays; statements: those in which the action occurs",
+        "refitted on all groups: the least-squares solution nearest to the published coefficients; an action without "
+        "statements keeps its published coefficient, and the intercept is fixed; statements: those with the action",
     )
     headings = ["action", "published", "refitted", "statements"]
     return around.lines("coefficients", "What each action is worth", headings, table, [reading])
@@ -200,10 +206,11 @@ REFIT = Pipeline(
     paper="Xu et al. 2025, CiteEval: Principle-Driven Citation Evaluation for Source Attribution",
     help="""Fit CiteEval's edit distance to another judge.
 
-    Its published coefficients are for the edits of one judge. Here a model
-    edits answers that people rated, and least squares says what each of its
-    edits is worth; groups held out show whether that agrees better with
-    people. 'cite citeeval --coefficients FILE' uses the file.
+    The published coefficients are fitted to the edits of one judge. Here a
+    chat model edits answers with human ratings, and least squares estimates
+    the worth of each kind of edit; cross-validation over groups compares the
+    agreement with people before and after. Use the fitted file with
+    'cite citeeval --coefficients FILE'.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""What a citation pipeline makes of its input: tables, rows and files. Every pipeline has this one result."""
+"""The result of a citation pipeline: tables, rows and files."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _ON_MISSING = ("not judged", "could be", "left out", "not read", "without facts"
 
 @dataclass(frozen=True)
 class RowTable:
-    """One record an answer, sentence, statement, fact or citation.
+    """One record per answer, sentence, statement, fact or citation.
 
-    name: what the records are, and the backend, as in "answers:overlap". stem: name of the files (empty: made of the
-    name, per-answers-overlap).
+    name: kind of the records, and the backend, as in "answers:overlap". stem: name of the file without its ending
+    (empty: from the name, as in per-answers-overlap).
     """
 
     name: str
@@ -34,7 +34,7 @@ class RowTable:
     stem: str = ""
 
     def write(self, folder: Path) -> Path:
-        """Write the records as JSON lines; the path. The same records give the same bytes."""
+        """Write the records as JSON lines and return the path. The same records give the same bytes."""
         stem = self.stem or "-".join(["per", *map(safe_name, self.name.split(":", 1))])
         lines = (json.dumps(row, allow_nan=False, separators=(",", ":")) for row in self.records)
         return write_texts({folder / f"{stem}.jsonl": "".join(f"{line}\n" for line in lines)})[0]
@@ -42,14 +42,13 @@ class RowTable:
 
 @dataclass(frozen=True, eq=False)
 class PipelineResult:
-    """What a pipeline makes of its input.
+    """The result of a citation pipeline.
 
-    folder: where the files go. tables: by name, in the order in which they are read; each has `records`, one a line,
-    and `grid`, as it is printed. A name with a slash puts the table in a folder below. row_tables: what was judged,
-    record by record. files: further texts, by path. shown: the tables that the command prints; None: all of them.
-    results: of protocols, by the folder below that they go to. inputs: the files that were read, of the format `form`.
-    value: what the Python function returns (None: this). warnings: sentences about what is left out. recipe: what runs
-    it again; empty where answers were objects.
+    folder: folder of the files. tables: tables by name, in reading order; a name with a slash puts the table in a
+    subfolder. row_tables: what was judged, record by record. files: further texts, by path. shown: the tables that the
+    command prints (None: all). results: results of protocols, by subfolder. inputs: the files that were read, of the
+    format `form`. value: what the Python function returns (None: this result). warnings: sentences about what is left
+    out. recipe: what `metaeval results rerun` reads; empty where answers were objects.
     """
 
     command: Command
@@ -69,19 +68,19 @@ class PipelineResult:
     recipe: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """The tables as the command prints them."""
+        """Return the tables as the command prints them."""
         return "\n".join(text_of(grid) for grid in self.grids)
 
     def __repr__(self) -> str:
-        """What it is of, in one line; `print` gives the tables."""
+        """Return one line with the pipeline, the data and the names of the tables."""
         return f"<PipelineResult: {self.pipeline} of {self.name}; tables {', '.join(self.tables)}>"
 
     def _repr_html_(self) -> str:
-        """The tables, for a notebook."""
+        """Return the tables as HTML, for a notebook."""
         return "".join(f"<div>{table_of(grid)}</div>" for grid in self.grids)
 
     def to_frame(self, rows: str = "") -> Any:
-        """The estimates as a data frame; rows: in their place what was judged, under its name in `rows`."""
+        """Return the estimates as a data frame, or, with the name of a row table, what was judged."""
         return frame(self.rows[rows] if rows else self.estimates)
 
     @property
@@ -91,35 +90,35 @@ class PipelineResult:
 
     @property
     def rows(self) -> dict[str, Sequence[Record]]:
-        """The records of what was judged, under names such as "answers" and, by backend, "answers:overlap"."""
+        """The records of what was judged, by names such as "answers" and, with a backend, "answers:overlap"."""
         return {table.name: table.records for table in self.row_tables}
 
     @property
     def estimates(self) -> list[Record]:
-        """Every measure of every system, with its interval, under each backend."""
-        found = (record for sheet in self.tables.values() for record in sheet.records)
-        return [record for record in found if {"measure", "value"} <= record.keys()]
+        """Every measure of every system with each backend, with its interval."""
+        records = (record for sheet in self.tables.values() for record in sheet.records)
+        return [record for record in records if {"measure", "value"} <= record.keys()]
 
     @property
     def signatures(self) -> list[str]:
-        """What pins every choice that made the numbers, a line for each backend or judge."""
+        """The signatures that state every choice behind the numbers, one per backend or judge."""
         return list(dict.fromkeys(line for sheet in self.tables.values() for line in sheet.signatures))
 
     @property
     def notes(self) -> list[Note]:
-        """What stands below the tables, each note once."""
+        """The notes below the tables, without duplicates."""
         return list(dict.fromkeys(note for sheet in self.tables.values() for note in sheet.footer))
 
     @property
     def missing(self) -> list[Note]:
-        """The notes that say what has no verdict or was left out, and what the numbers could be with it."""
+        """The notes on what has no verdict or was left out, and on the bounds that this leaves."""
         return [note for note in self.notes if note.label in _ON_MISSING]
 
     def write(self, noted: Mapping[str, Any] | None = None) -> list[Path]:
-        """Write tables, rows, files and results; the paths. Same result, same bytes.
+        """Write tables, rows, files and results, and return their paths.
 
-        noted: further fields of the manifest (default: the recipe). The manifest in each folder holds time and machine;
-        it alone differs.
+        The same result gives the same bytes, but for the time and machine in manifests. noted: further fields of the
+        manifest (default: the recipe).
         """
         with inputs_protected():
             declare("input", *self.inputs)

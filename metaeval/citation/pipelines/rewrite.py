@@ -1,4 +1,4 @@
-"""The pipeline `rewrite`: do verdicts on ALiiCE's claims hang on their wording? A model writes the claims again."""
+"""The pipeline `rewrite`: a chat model rewrites ALiiCE's claims, to test how verdicts depend on their wording."""
 
 from __future__ import annotations
 
@@ -9,39 +9,19 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from metaeval.citation.aliice import rewriting
 from metaeval.citation.aliice.claims import AnswerClaims, aliice_lines, read_answers
 from metaeval.citation.aliice.profile import Profile as AliiceProfile
 from metaeval.citation.aliice.profile import aliice_profile
-from metaeval.citation.aliice.rewriting import (
-    PROMPT,
-    Fragment,
-    Rejudged,
-    RewriteOptions,
-    Rewriting,
-    estimated,
-    fragments,
-    prompt_of,
-    rewrite,
-    with_rewritings,
-)
+from metaeval.citation.aliice.rewriting import Rejudged, RewriteOptions, Rewriting
 from metaeval.citation.chat import Chat
 from metaeval.citation.judging import headlines
 from metaeval.citation.measures import Statistic, interval_by, replicates
 from metaeval.citation.parsers.parse import find_parser
+from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.claims_tables import MEASURES
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import (
-    AsksChat,
-    JudgedByMetrics,
-    Judges,
-    Layout,
-    MakeBackends,
-    ParserName,
-    Pipeline,
-    Profile,
-    ReadsAnswers,
-    Run,
-)
+from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance, data_of, listed, uncertainty, written_out
 from metaeval.citation.pipelines.result import RowTable
 from metaeval.citation.pipelines.verdicts import Backend
@@ -59,41 +39,41 @@ _PERCENT = Column(key="", label="", scale=100, digits=1)
 _TWO = Column(key="", label="", digits=2)
 
 
-class RewriteCommand(ReadsAnswers, JudgedByMetrics, AsksChat):
+class RewriteCommand(pipeline.ReadsAnswers, JudgedByMetrics, AsksChat):
     """Options of `cite rewrite`."""
 
     untyped = frozenset({"calibration", "format", "parser", "profile", "threshold", "whole"})
 
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that rewrites the claims.")
-    nli: Judges = Field(default=(), description="Metric that judges (default: minilm-bertscore).")
+    nli: pipeline.Judges = Field(default=(), description="Metric that gives the verdicts (default: minilm-bertscore).")
     whole: bool = Field(default=False, description="Also rewrite claims that are whole sentences.")
-    profile: Profile = "paper"
-    parser: ParserName = "small"
+    profile: pipeline.ProfileName = "paper"
+    parser: pipeline.ParserName = "small"
 
 
 @dataclass(frozen=True, eq=False)
 class _Rewritten:
-    """The claims of the answers, those that are sent, and what came of them; empty before the model is asked.
+    """The claims of the answers, those to rewrite, and the rewritings (empty before the model is asked).
 
-    fields: what the signature says of the run.
+    fields: fields of the signature.
     """
 
     run: Run
     profile: AliiceProfile
     read: Sequence[AnswerClaims]
-    cut: Sequence[Fragment]
+    cut: Sequence[rewriting.Fragment]
     fields: Mapping[str, Scalar]
     rewritings: Sequence[Rewriting] = ()
 
 
 def _read(run: Run) -> _Rewritten:
-    """Read the answers into claims; `UserError` where no claim was cut."""
+    """Read the answers into claims; `UserError` where no claim is part of a sentence."""
     profile = aliice_profile(run.options.profile)
     parser = find_parser(run.options.parser, profile.one_root)
     read = read_answers(run.answers, parser, profile, run.splitter)
-    cut = fragments(read, run.options.whole)
+    cut = rewriting.fragments(read, run.options.whole)
     if not cut:
-        raise UserError(f"No claim in {run.name} was cut out of its sentence: there is nothing to write again.")
+        raise UserError(f"No claim in {run.name} is part of a sentence, so that there is nothing to rewrite.")
     fields = {
         "pipeline": "aliice",
         "profile": profile.signature,
@@ -105,37 +85,37 @@ def _read(run: Run) -> _Rewritten:
 
 
 def _rewritten(read: _Rewritten, chat: Chat) -> _Rewritten:
-    """The claims as the model writes them, and how it was asked."""
-    asked: RewriteOptions = read.run.chat
-    rewritings = rewrite(read.cut, chat.ask, prompt_of(asked), asked)
-    fields = {**read.fields, "rewrite": written_out(chat.settled(asked).identity())}
+    """Add the model's rewritings, and how it was asked."""
+    options: RewriteOptions = read.run.chat
+    rewritings = rewriting.rewrite(read.cut, chat.ask, rewriting.prompt_of(options), options)
+    fields = {**read.fields, "rewrite": written_out(chat.settled(options).identity())}
     return replace(read, rewritings=rewritings, fields=fields)
 
 
-def _judge(heard: _Rewritten, backends: MakeBackends) -> Layout:
-    """All claims of the answers judged before and after: what became of them and of the verdicts, and the scores."""
+def _judge(heard: _Rewritten, backends: pipeline.MakeBackends) -> pipeline.Layout:
+    """Judge all claims before and after the rewriting, and compare wordings, verdicts and scores."""
     (backend,) = backends()
     before, after = (
         aliice_lines(read, backend.entails, heard.profile)
-        for read in (heard.read, with_rewritings(heard.read, heard.rewritings))
+        for read in (heard.read, rewriting.with_rewritings(heard.read, heard.rewritings))
     )
     rejudged = Rejudged(heard.read, heard.rewritings, before, after, heard.profile.precision == "groups")
     around = _provenance(heard, rejudged, backend)
-    rows = [rejudged.row(one) for one in heard.rewritings]
+    rows = [rejudged.row(new) for new in heard.rewritings]
     changed = [row for row in rows if {row["joint_before"], row["joint_after"]} == {True, False}]
     name = safe_name(backend.name)
     tables = [
         RowTable("rewritings", rows, f"rewritings-{name}"),
         RowTable("changed", changed, f"changed-{name}"),
     ]
-    return Layout([_claims(heard, rejudged, around), _scores(heard, rejudged, around)], tables)
+    return pipeline.Layout([_claims(heard, rejudged, around), _scores(heard, rejudged, around)], tables)
 
 
 def _claims(heard: _Rewritten, rejudged: Rejudged, around: Provenance) -> Table:
     table = TableLines()
     verdicts = rejudged.compared(heard.run.panel)
-    for title, own in (("claims that were sent", rejudged.wordings()), ("verdicts on both wordings", verdicts)):
-        for name, value, of in own:
+    for title, rows in (("claims that were sent", rejudged.wordings()), ("verdicts on both wordings", verdicts)):
+        for name, value, of in rows:
             kappa = name == "kappa"
             shown = interval_cell(value.ends, _TWO if kappa else _PERCENT, signed=kappa)
             table.add(title, name, [shown, f"{of:,}"], {"measure": name, **asdict(value), "claims": of})
@@ -146,18 +126,18 @@ def _scores(heard: _Rewritten, rejudged: Rejudged, around: Provenance) -> Table:
     panel, table = heard.run.panel, TableLines()
     every = np.arange(panel.group.size)
     rows = np.bincount(panel.group, minlength=panel.n_groups)
-    old, new = (headlines(*rejudged.shares(own)) for own in (rejudged.before, rejudged.after))
+    old, new = (headlines(*rejudged.shares(lines)) for lines in (rejudged.before, rejudged.after))
     for measure in MEASURES:
         both = old[measure.key], new[measure.key]
 
         def changed(draws: Draws, both: tuple[Statistic, Statistic] = both) -> Floats:
-            # The same draws on both sides: the interval of the change is that of a pair.
-            before, after = (replicates(one, every, panel.group, draws) for one in both)
+            # Both sides use the same draws, so that the interval of the change is paired.
+            before, after = (replicates(statistic, every, panel.group, draws) for statistic in both)
             return after - before
 
-        before, after = (panel.interval_over(one, every) for one in both)
+        before, after = (panel.interval_over(statistic, every) for statistic in both)
         (change,) = interval_by(changed, rows, panel.resampling, SIGNED)
-        cells = [interval_cell(one.ends, measure.column) for one in (before, after)]
+        cells = [interval_cell(interval.ends, measure.column) for interval in (before, after)]
         record = {"measure": measure.key, **before.named("before"), **after.named("after"), **change.named("change")}
         table.add("", measure.label, [*cells, interval_cell(change.ends, measure.column, signed=True)], record)
     return around.lines("rewriting-scores", "Before and after", ("measure", "before", "after", "change"), table)
@@ -167,15 +147,15 @@ def _provenance(heard: _Rewritten, rejudged: Rejudged, backend: Backend) -> Prov
     run, out, counted = heard.run, len(rejudged.left_out), counts(rejudged.before)
     ledger, cutoff = backend.ledger, backend.cutoff
     data = data_of(run.name, "aliice", run.answers, counted["claims"], counted["marks"])
-    said = f"{count(len(run.answers), 'answer')}, {count(data.groups, 'group')}; "
-    said += f"{count(len(claims_of(rejudged.before)), 'claim')}, {len(heard.cut):,} of them sent; "
+    data_text = f"{count(len(run.answers), 'answer')}, {count(data.groups, 'group')}; "
+    data_text += f"{count(len(claims_of(rejudged.before)), 'claim')}, {len(heard.cut):,} of them sent; "
     left = f"{count(out, 'claim')} without a new wording or without a verdict, in neither recall nor precision; "
     ends = [
         f"{name} is from {numeral(least, _PERCENT)} to {numeral(most, _PERCENT)}"
         for name, (least, most) in rejudged.bounds().items()
     ]
     notes = (
-        Note("data", said + count(data.citations, "citation mark")),
+        Note("data", data_text + count(data.citations, "citation mark")),
         Note("settings", listed(heard.fields)),
         Note("verdicts", f"{plain(backend.name)}: supported from {cutoff.value:g} on ({cutoff.source})"),
         Note("truncation", f"{share(ledger.cut_pairs, ledger.pairs)} of pairs cut" if ledger.cut_pairs else ""),
@@ -190,11 +170,12 @@ REWRITE = Pipeline(
     name="rewrite",
     title="ALiiCE",
     paper="ALiiCE (arXiv 2406.13375), on its claims that are fragments",
-    help="""ALiiCE's claims, rewritten by a model and judged again.
+    help="""Rewrite ALiiCE's claims by a chat model, and judge them again.
 
     Claims that are cut out of a sentence can be fragments. A chat model makes
-    each a whole sentence, and the verdicts are compared. Replies are kept. The
-    model's options: --set NAME=VALUE (prompt_file: with {sentence}, {claim}).
+    a whole sentence of each, and the verdicts before and after are compared.
+    Replies are stored. Options of the model are set with --set NAME=VALUE
+    (prompt_file: your own prompt, with {sentence} and {claim}).
 
     \b
     Examples:
@@ -205,16 +186,16 @@ REWRITE = Pipeline(
     options=RewriteCommand,
     measures=MEASURES,
     owners={"chat": RewriteOptions},
-    prompts={"prompt": ("for a claim as a whole sentence", PROMPT)},
+    prompts={"prompt": ("for a claim as a whole sentence", rewriting.PROMPT)},
     prefix="rewrite.",
     backends="one",
-    decides="Verdicts are compared",
+    decides="The comparison needs decisions",
     chat="always",
     model=RewriteOptions().model,
-    purpose="writes the claims again",
+    purpose="rewrites the claims",
     chat_options=RewriteOptions,
     read=_read,
-    estimate=lambda read: f"{len(read.cut):,} claims to write again: {estimated(read.cut, read.run.chat)}",
+    estimate=lambda read: f"{len(read.cut):,} claims to rewrite: {rewriting.estimated(read.cut, read.run.chat)}",
     ask=_rewritten,
     judge=_judge,
 )

@@ -1,7 +1,7 @@
-"""The one way of all citation pipelines: options checked, files read, models asked, verdicts made, results laid out.
+"""Run any citation pipeline: check options, read files, ask models, make verdicts, and lay out results.
 
-Nothing that differs between a run and its replay goes into the results: what came from the reply store, and what had
-to be sent again, is told on the way.
+Results hold nothing that differs between a run and its replay: the number of replies from the store, and of those
+that were sent again, is only logged.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from metaeval.citation.model import Answer
 from metaeval.citation.pipelines.pipeline import (
     AsksChat,
     FindCutoff,
-    Given,
     JudgedByMetrics,
     Pipeline,
     PipelineOptions,
     ReadsAnswers,
     Run,
+    SetOptions,
     chat_options,
     sort_settings,
 )
@@ -43,23 +43,25 @@ from metaeval.scoring.store import ScoreStore
 _log = logging.getLogger(__name__)
 
 DEFAULT_BACKEND = "minilm-bertscore"
-"""The one that does best on WiCE dev of those that need no download."""
+"""The best on WiCE dev of the metrics that need no download."""
 
 
 def run_pipeline(run: Run) -> PipelineResult:
-    """Run a prepared pipeline; nothing is written but the stores of scores and replies, and the file of `record`.
+    """Run a prepared pipeline; only the stores of scores and replies, and the file of `record`, are written.
 
-    Raises `UserError` for whatever is wrong in options, files and backends before anything is sent or scored; and when
-    the chat model cannot go on or the budget is spent, with every reply so far kept.
+    Raises `UserError` for wrong options, files and backends before anything is sent or scored; and where the chat
+    model fails or the budget is spent, after the replies so far are stored.
     """
     laid = run.pipeline.lay_out(judge(run))
     tables = laid.tables if isinstance(laid.tables, Mapping) else {sheet.name: sheet for sheet in laid.tables}
     usual = laid.folder or run.folder
-    made = [line for sheet in tables.values() for line in sheet.signatures]
-    given = {owner: values for owner, values in run.given.items() if values}
-    command = Command(f"cite {run.pipeline.name}", {**changed(run.options), **({"set": given} if given else {})})
+    signatures = [line for sheet in tables.values() for line in sheet.signatures]
+    set_options = {owner: values for owner, values in run.set_options.items() if values}
+    command = Command(
+        f"cite {run.pipeline.name}", {**changed(run.options), **({"set": set_options} if set_options else {})}
+    )
     config = laid.config or run.config
-    folder = job_folder(usual.parent, [usual.name], made, command, config)
+    folder = job_folder(usual.parent, [usual.name], signatures, command, config)
     inside = {path: path.is_relative_to(usual) for path in laid.files}
     return PipelineResult(
         command=command,
@@ -80,7 +82,7 @@ def run_pipeline(run: Run) -> PipelineResult:
 
 
 def judge(run: Run) -> Any:
-    """What the pipeline makes of a prepared run before it is laid out: read, asked and judged."""
+    """Read, ask and judge: return what the pipeline makes of a prepared run before it is laid out."""
     pipeline = run.pipeline
     read = pipeline.read(run)
     if run.chat is None:
@@ -102,7 +104,7 @@ def judge(run: Run) -> Any:
             premise: Premise = how,
             progress: MetricProgress | None = run.progress,
         ) -> Iterator[Backend]:
-            # Each is made when the one before it has judged: its model is then let go.
+            # A backend is made when the one before it has judged, so that one model at a time is in memory.
             for name, cutoff in cutoffs.items():
                 yield entailment(name, run.metrics, cutoff, store(), premise, progress, pool(), run.choice.requests)
 
@@ -110,7 +112,7 @@ def judge(run: Run) -> Any:
 
 
 def estimate_pipeline(run: Run) -> str:
-    """What a prepared run would still ask of the chat model, and cost; nothing is sent, and no key is needed.
+    """Say what a prepared run would still ask the chat model, and its cost; nothing is sent, and no key is needed.
 
     Raises `UserError` as `run_pipeline` does before anything is sent.
     """
@@ -125,27 +127,29 @@ def prepare(
     progress: MetricProgress | None = None,
     requests: Path | None = None,
 ) -> Run:
-    """Check the options, and read the answers; nothing is asked or scored.
+    """Check the options and read the answers; nothing is asked or scored.
 
-    settings: those of a run (results, store, budget). overrides: what --set takes, name=value. requests: a file for
-    what a metric would ask, in a pipeline that asks no chat model itself. Raises `UserError`.
+    settings: settings of the run (results, store, budget). overrides: those of --set, as name=value. requests: file for
+    the requests of a metric, in a pipeline that asks no chat model itself. Raises `UserError`.
     """
-    given: Given = {}
-    of_run = [one.removeprefix(pipeline.prefix) for one in overrides]
+    set_options: SetOptions = {}
+    of_run = [override.removeprefix(pipeline.prefix) for override in overrides]
     if pipeline.owners:
-        given, of_run = sort_settings(of_run, pipeline.owners)
+        set_options, of_run = sort_settings(of_run, pipeline.owners)
     metrics = options.judges if isinstance(options, JudgedByMetrics) else ()
     if pipeline.backends == "one" and len(metrics) > 1:
-        raise UserError(f"One metric judges here, and {len(metrics)} are named: give --nli once.")
+        raise UserError(f"This pipeline takes one metric, and {len(metrics)} are named: give --nli once.")
     if pipeline.backends in ("one", "many"):
         metrics = metrics or (DEFAULT_BACKEND,)
     judged = AsksChat(requests=requests, batch=settings.get("batch"))
     choice, chat, cutoffs = options if isinstance(options, AsksChat) else judged, None, {}
     declare("output", *filter(None, (choice.record, choice.requests)))
-    # A budget and a batch are the run's too: a backend may ask a model as well.
+    # The budget and the batch are also the run's, since a backend may ask a model as well.
     of_metrics = {"batch": choice.batch, **({"metrics": metrics} if metrics else {})}
     trust = {"trust_config": getattr(options, "trust_config", None)}
-    config = load_run(None, {**pipeline.defaults, **trust, **settings, **_set(given, "budget"), **of_metrics}, of_run)
+    config = load_run(
+        None, {**pipeline.defaults, **trust, **settings, **_set(set_options, "budget"), **of_metrics}, of_run
+    )
     loaded = named_metrics(config) if metrics else load_metrics((), config)
     if choice is judged and (option := next(iter(choice.idle), None)):
         loaded.check_asking(option)
@@ -153,12 +157,17 @@ def prepare(
         raise UserError("Replies are recorded or replayed: give --record or --replay, not both.")
     if choice.replay is not None and (choice.requests or choice.batch):
         raise UserError("Replies are replayed, or those of a batch: give --replay, or the settings requests and batch.")
-    if pipeline.chat == "always" or (pipeline.chat == "optional" and pipeline.asks(choice, given)):
+    if pipeline.chat == "always" or (pipeline.chat == "optional" and pipeline.asks(choice, set_options)):
         usual = {"model": pipeline.model} if pipeline.model and choice.replay is None else {}
-        values = {**usual, **given.get("chat", {}), **_set(given, "model"), **_set(given, "ask_again")}
+        values = {
+            **usual,
+            **set_options.get("chat", {}),
+            **_set(set_options, "model"),
+            **_set(set_options, "ask_again"),
+        }
         chat = chat_options(pipeline.chat_options, choice, values, config.budget, pipeline.purpose)
     if metrics and pipeline.cutoff is not None and isinstance(options, JudgedByMetrics):
-        find = partial(pipeline.cutoff, given=given)
+        find = partial(pipeline.cutoff, set_options=set_options)
         cutoffs = find_cutoffs(loaded, options.threshold, options.calibration, pipeline.decides, find)
     splitter = find_sentence_splitter(getattr(options, "splitter", "auto"))
     answers: list[Answer] = []
@@ -166,10 +175,10 @@ def prepare(
     if isinstance(options, ReadsAnswers):
         answers = gather(options.files, options.format)
         if not any(answer.passages for answer in answers):
-            raise UserError(f"No answer of {name} comes with passages: there is nothing that its citations point at.")
+            raise UserError(f"No answer of {name} has passages, so that its citations refer to nothing.")
     folder = config.results / "cite" / pipeline.name / safe_name(name)
     return Run(
-        pipeline, name, folder, options, given, config, loaded, cutoffs, choice, chat, splitter, answers, progress
+        pipeline, name, folder, options, set_options, config, loaded, cutoffs, choice, chat, splitter, answers, progress
     )
 
 
@@ -180,18 +189,18 @@ def find_cutoffs(
     decides: str = "",
     find: FindCutoff = find_cutoff,
 ) -> dict[str, Cutoff]:
-    """The cut-off of each backend, in their order; `UserError` for one that judges no single claim or has no cut-off.
+    """Return the cut-off of each backend; `UserError` for one that judges no single claim or has no cut-off.
 
-    decides: what needs decisions, as the beginning of the sentence that refuses a soft cut-off (empty: nothing does).
+    decides: what needs decisions, as the beginning of the error message about a soft cut-off (empty: soft is allowed).
     """
     names = [*metrics.files, *metrics.names]
-    given = read_thresholds(None if threshold is None else str(threshold), names)
-    found = {name: find(name, judge_of(name, metrics), given, calibrations) for name in names}
-    if soft := [name for name, cutoff in found.items() if decides and cutoff.value is None]:
-        raise UserError(f"{decides}, and {soft[0]!r} is asked for soft scores: give a threshold.")
-    return found
+    thresholds = read_thresholds(None if threshold is None else str(threshold), names)
+    cutoffs = {name: find(name, judge_of(name, metrics), thresholds, calibrations) for name in names}
+    if soft := [name for name, cutoff in cutoffs.items() if decides and cutoff.value is None]:
+        raise UserError(f"{decides}, and {soft[0]!r} has soft scores: give a threshold.")
+    return cutoffs
 
 
-def _set(given: Given, name: str) -> dict[str, Any]:
-    """What --set gives under a name, whoever has it."""
-    return next(({name: values[name]} for values in given.values() if name in values), {})
+def _set(set_options: SetOptions, name: str) -> dict[str, Any]:
+    """Return the option of this name, whichever owner it belongs to, or nothing."""
+    return next(({name: values[name]} for values in set_options.values() if name in values), {})

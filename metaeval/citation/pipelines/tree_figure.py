@@ -1,4 +1,4 @@
-"""A sentence's dependency tree, with the words of each of its claims below it."""
+"""Draw a sentence's dependency tree, with the words of each claim below it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_CHARACTER, _GAP = 0.072, 0.14  # inches: of a letter at 8.5 points, and between words
+_CHARACTER, _GAP = 0.072, 0.14  # inches: a letter at 8.5 points, and between words
 _STEP, _ROW = 0.42, 0.24  # inches: between levels of the tree, and between claims
 
 
 @dataclass(frozen=True)
 class Highlighted:
-    """A claim. cites: its citations as they are written; node: the word that they hang on; places: of its words."""
+    """A claim. cites: its citations as written; node: the word that has them; places: those of its words."""
 
     cites: str
     node: int | None
@@ -29,7 +29,7 @@ class Highlighted:
 
 @dataclass(frozen=True)
 class ClaimTree:
-    """A parsed sentence. labels, heads: of each token; a root's head is its own place. made_by: parser and rules."""
+    """A parsed sentence. labels, heads: of each token; a root is its own head. made_by: parser and rules."""
 
     tokens: tuple[str, ...]
     labels: tuple[str, ...]
@@ -40,12 +40,12 @@ class ClaimTree:
 
 @styled()
 def claim_tree(tree: ClaimTree) -> Figure:
-    """The tree above the sentence, and below it a bar for each claim under the words that it is made of.
+    """Draw the tree above the sentence, and below it a bar for each claim under its words.
 
-    A word that citations hang on is boxed in the colour of its claim. Raises `UserError` for a sentence without words.
+    A word with citations is boxed in the colour of its claim. Raises `UserError` for a sentence without words.
     """
     if not tree.tokens:
-        raise UserError("There is no word to draw a tree of.")
+        raise UserError("The sentence has no words, so that it has no tree.")
     widths = [max(_CHARACTER * len(token), 0.12) + _GAP for token in tree.tokens]
     ends = list(accumulate(widths))
     spans = [(end - width + _GAP / 2, end - _GAP / 2) for end, width in zip(ends, widths, strict=True)]
@@ -101,7 +101,7 @@ def _depth(heads: Sequence[int], place: int) -> int:
 
 
 def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
-    """Neighbouring places as (first, last)."""
+    """Return runs of consecutive places as (first, last)."""
     grouped = groupby(enumerate(sorted(places)), key=lambda numbered: numbered[1] - numbered[0])
     runs = [[place for _, place in run] for _, run in grouped]
     return [(run[0], run[-1]) for run in runs]

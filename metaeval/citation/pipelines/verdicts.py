@@ -1,4 +1,4 @@
-"""Any registered metric as judge of whether a premise entails a claim."""
+"""Verdicts of any registered metric on whether a premise entails a claim."""
 
 from __future__ import annotations
 
@@ -25,15 +25,14 @@ from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.store import ScoreStore
 
 Premise = Literal["joint", "max over chunks"]
-"""Whether the metric reads a premise as one text, or in chunks, the best of which decides."""
+"""How the metric reads a premise: as one text, or in chunks, of which the best decides."""
 
 
 @dataclass(frozen=True, eq=False)
 class Backend:
     """A metric that gives verdicts.
 
-    fields: what the signature says of it. entails: pairs to verdicts. answers: what the metric said of every pair that
-    was asked so far.
+    fields: fields of its signature. entails: maps pairs to verdicts. answers: the scores of all pairs so far.
     """
 
     name: str
@@ -44,12 +43,12 @@ class Backend:
 
     @property
     def soft(self) -> bool:
-        """Whether scores are read as degrees of support, and nothing is decided."""
+        """Whether scores are degrees of support, without decisions."""
         return self.cutoff.value is None
 
     @property
     def ledger(self) -> Ledger:
-        """What the metric read so far, and what its input limit cut off."""
+        """Counts of what the metric has read, and of what its input limit cut off."""
         return ledger_of(self.answers.values())
 
 
@@ -63,14 +62,14 @@ def entailment(
     pool: Pool | None = None,
     requests: Path | None = None,
 ) -> Backend:
-    """A metric as judge, the premise as its source and the claim as its statement.
+    """Return a backend whose metric reads the premise as source and the claim as statement.
 
-    pool: processes that score; None for this one. requests: a file to which a metric that asks a chat model writes what
-    has no reply yet, in place of asking; `RequestsWritten` is then raised.
+    pool: processes that score (None: this process). requests: file for requests without a reply of a metric that asks a
+    chat model; they are written instead of sent, and `RequestsWritten` is raised.
 
-    Pairs are deduplicated, served from the store and stored by the engine. A pair without a score has no verdict, and
-    keeps its status. With `max over chunks` the premise is cut as the run cuts documents (`chunk`), and its best chunk
-    decides. A soft cut-off leaves every verdict open and gives the score alone.
+    The engine removes duplicate pairs, and reads and writes the store. A pair without a score has no verdict, and keeps
+    its status. With `max over chunks` the premise is cut as the run cuts documents (`chunk`), and its best chunk
+    decides. With a soft cut-off there are scores and no decisions.
 
     Raises `UserError` as `judge_of` does, and for soft verdicts of a metric whose scores are not from 0 to 1.
     """
@@ -78,8 +77,8 @@ def entailment(
     card = metric.card
     if cutoff.value is None and (card.low, card.high, card.direction) != (0.0, 1.0, 1):
         raise UserError(
-            f"Soft verdicts read scores as degrees of support from 0 to 1, and {name!r} gives others: give it a "
-            f"threshold (--threshold {name}=X), or calibrate one (metaeval thresholds {name} --learn)."
+            f"Soft verdicts are degrees of support from 0 to 1, and {name!r} has another range: give it a threshold "
+            f"(--threshold {name}=X), or calibrate one (metaeval thresholds {name} --learn)."
         )
     answers: dict[NliPair, PairScore] = {}
     report = partial(progress, name) if progress else None
@@ -88,17 +87,19 @@ def entailment(
     chunking = config.chunk.chunking() if premise == "max over chunks" else None
 
     def entails(pairs: Sequence[NliPair]) -> list[Verdict]:
-        asked: list[NliPair] = []
-        rows = []  # one per premise with the numbers of its chunks, for the rules of the engine's aggregation
+        chunk_pairs: list[NliPair] = []
+        rows = []  # a unit per premise with the numbers of its chunks, as the engine aggregates them
         for source, claim in pairs:
-            first = len(asked)
-            asked += [(text, claim) for text in _texts(source, chunking)]
-            rows.append(UnitRow("", "", "", None, False, tuple(range(first, len(asked))), "", 0, 0))
+            first = len(chunk_pairs)
+            chunk_pairs += [(text, claim) for text in _texts(source, chunking)]
+            rows.append(UnitRow("", "", "", None, False, tuple(range(first, len(chunk_pairs))), "", 0, 0))
         with plug_in(name):
-            if requests is not None and (bodies := metric.requests(*zip(*asked, strict=True)) if asked else {}):
+            if requests is not None and (
+                bodies := metric.requests(*zip(*chunk_pairs, strict=True)) if chunk_pairs else {}
+            ):
                 raise RequestsWritten(write_batch(requests, bodies))
-            found = score_pairs(metric, asked, store, report, execute).answers
-        best = aggregate(found, rows, Aggregation("max"), card.direction)
+            scores = score_pairs(metric, chunk_pairs, store, report, execute).answers
+        best = aggregate(scores, rows, Aggregation("max"), card.direction)
         answers.update(zip(pairs, best, strict=True))
         return [_verdict(answer, cutoff, card.direction) for answer in best]
 
@@ -114,14 +115,14 @@ def entailment(
 
 
 def _texts(source: str, chunking: Chunking | None) -> list[str]:
-    """What the metric reads of a premise; one without words as it is, so that the metric says what it makes of it."""
+    """Return the texts that the metric reads; a premise without words stays as it is, for the metric to handle."""
     if chunking is None:
         return [source]
     return [chunk.text for chunk in chunk_document(Document("premise", source), chunking)] or [source]
 
 
 def _verdict(answer: PairScore, cutoff: Cutoff, direction: Literal[1, -1]) -> Verdict:
-    """The verdict on an answer whose score is turned so that higher is more support; the score goes back as it was."""
+    """Return the verdict on an answer whose score is oriented (higher is more support), with its raw score."""
     if answer.score is None:
         return Verdict(None, None, str(answer.status), answer.cut > 0)
     entailed = None if cutoff.value is None else answer.score >= direction * cutoff.value

@@ -331,9 +331,9 @@ def test_every_choice_of_a_baseline_is_in_its_signature(rated):
     notes = {note.label: note for note in sheets["lqac"].footer}
     assert notes["could be"].items[0] == (
         "old, of statements",
-        "recall 25.0 to 75.0, precision 12.5 to 62.5, F1 16.7 to 66.7 (words are missing of up to 1 of 2 answers)",
+        "recall 25.0 to 75.0, precision 12.5 to 62.5, F1 16.7 to 66.7 (judgements are missing in up to 1 of 2 answers)",
     )
-    assert notes["could be"].text.endswith("to be as what is known of its kind in the same system")
+    assert notes["could be"].text.endswith("missing values are as the known ones of their kind in the same system")
     judged = {note.label: note for note in sheets["attrscore"].footer}["judged"].items
     assert judged == (
         ("t", "as the chat model says; a reply with none of the three: missing; 1 citation got none of the three"),

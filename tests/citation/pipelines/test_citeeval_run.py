@@ -210,7 +210,7 @@ def test_autoais_judges_the_same_statements(rated, tmp_path):
     rows = {(row["answer"], row["statement"]): row for row in found.rows["statements"]}
     assert [rows[key]["autoais_f1_overlap"] for key in (("a1", 1), ("a1", 2), ("a2", 2), ("b1", 1))] == [1, 0, 0, 1]
     assert {row["answer"]: row["autoais_recall_overlap"] for row in found.rows["answers"]}["b1"] == 0.5
-    with pytest.raises(UserError, match="AutoAIS is made of decisions"):
+    with pytest.raises(UserError, match="AutoAIS needs decisions"):
         judged({"files": (tmp_path / "answers.jsonl",), "nli": "overlap", "threshold": "soft", "model": "t"}, tmp_path)
 
 

@@ -328,8 +328,8 @@ def test_what_decides_how_a_table_is_read_is_a_warning(cited, backend):
     assert warnings_of(cited()) == []
     other = [{**row, "id": f"x{row['id']}", "group": f"x{row['group']}", "system": "far"} for row in ANSWERS[2:]]
     assert warnings_of(cited(rows=[*ANSWERS, *other])) == [
-        "no question is answered by all 3 systems: what parts them may be their questions (answers to one question "
-        "share a group)"
+        "no question is answered by all 3 systems: their differences may be those of their questions "
+        "(answers to one question share a group)"
     ]
     copied = [{**row, "id": f"x{row['id']}", "system": "newer"} for row in ANSWERS[2:]]
     assert warnings_of(cited(rows=[*ANSWERS, *copied])) == ["new and newer gave the same answers, word for word"]
@@ -342,7 +342,7 @@ def test_what_decides_how_a_table_is_read_is_a_warning(cited, backend):
 def test_a_table_of_pairs_that_were_read_in_part_has_a_warning(cited, backend, cut, warned):
     read = {("p", str(n)): PairScore(0.5, tokens=9, cut=3 if n < cut else 0) for n in range(10)}
     said = warnings_of(cited(replace(backend(name="short"), answers=read)))
-    assert said == [f"short reads {of} of pairs only in part: support that stands later is not seen" for of in warned]
+    assert said == [f"short truncates {of} of pairs: it misses support in the part that is cut off" for of in warned]
 
 
 def test_aliice_without_a_citation_inside_a_sentence_says_that_it_is_sentence_level(cited, backend):
@@ -350,8 +350,7 @@ def test_aliice_without_a_citation_inside_a_sentence_says_that_it_is_sentence_le
     rows = [{**row, "text": row["text"].replace("[1][2]", "[1]")} for row in ANSWERS]
     (said,) = warnings_of(cited(anything, rows=rows, pipeline="aliice"))
     assert (
-        said
-        == "no citation stands within a sentence: every claim is a whole sentence, and ALiiCE is sentence-level here"
+        said == "no citation is within a sentence: every claim is a whole sentence, and ALiiCE is sentence-level here"
     )
     within = [{**ANSWERS[0], "text": "Cats sleep [1] all day [2]."}, *ANSWERS[1:]]
     assert warnings_of(cited(anything, rows=within, pipeline="aliice")) == []

@@ -86,7 +86,7 @@ def test_options_are_those_of_the_command(cite):
         (ROWS, {"pipeline": "citeeval"}, "A chat model judges, and none is named"),
         (ROWS, {"pipeline": "scifi", "grup": "joint"}, "Did you mean 'group'?"),
         ([{"txt": "Long."}], {"pipeline": "alce"}, "answers line 1: no field 'txt'"),
-        ([*ROWS, "answers.jsonl"], {"pipeline": "alce"}, "this is a list of both"),
+        ([*ROWS, "answers.jsonl"], {"pipeline": "alce"}, "this list has both"),
         ("gone.jsonl", {"pipeline": "alce"}, "gone.jsonl"),
         ([], {"pipeline": "alce"}, "No file of answers is given"),
     ],

@@ -166,4 +166,4 @@ def test_scores_made_elsewhere_that_leave_out_sentences_are_values_in_part(prepa
     ((name, text),) = could_be(found)
     assert name == "scores:theirs"
     # (0.6 + 0.4 + 0.9) / 3, and scores may be anything.
-    assert text == "mean 0.633; how far it could move is not known (1 of 4 responses)"
+    assert text == "mean 0.633; its range is not known (1 of 4 responses)"

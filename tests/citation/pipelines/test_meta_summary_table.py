@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from metaeval.citation.pipelines.layout import cleared, few_rows, told_apart, unmarked
+from metaeval.citation.pipelines.layout import above_controls, differences, few_rows, unmarked
 from metaeval.citation.pipelines.meta.model import MetaCommand
 from metaeval.citation.pipelines.meta.run import META
 from metaeval.citation.pipelines.meta.sheets import brief_grids, meta_sheets
 from metaeval.citation.pipelines.run import judge, prepare
+from metaeval.report.notes import standing
 from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Value
 
 COLUMNS = [Column(key=key, label=key.title()) for key in ("pearson", "spearman")]
@@ -67,29 +68,28 @@ def test_a_control_is_told_once_and_not_row_by_row():
     ]
     found = result(*rows, controls=tests)
     # Alpha is .05: no row clears "system" by Pearson, b does by Spearman, where a is below it.
-    assert cleared(found).items == (
-        ("system", "Pearson: no measure clears it; Spearman: cleared by b"),
-        ("random", "Pearson: every measure clears it; Spearman: cleared by b"),
+    assert above_controls(found).items == (
+        ("system", "Pearson: no measure; Spearman: b"),
+        ("random", "Pearson: every measure; Spearman: b"),
     )
     alike = result(*rows, controls=against("a", "system", pearson=0.2, spearman=0.2))
     # Nothing is said of a control without tests.
-    assert cleared(alike).items == (("system", "no measure clears it"),)
+    assert above_controls(alike).items == (("system", "no measure"),)
     marked = found.rows[0].model_copy(update={"not_above": {"pearson": ["system"]}})
     assert unmarked(found.model_copy(update={"rows": [marked]})).rows[0].not_above == {}
-    assert cleared(result(*rows)).items == ()
-    assert cleared(found.model_copy(update={"significance": None})).items == ()
+    assert above_controls(result(*rows)).items == ()
+    assert above_controls(found.model_copy(update={"significance": None})).items == ()
 
 
 def test_where_no_two_measures_differ_one_sentence_says_so():
     rows = [row(name, clusters={"pearson": 1, "spearman": 1}) for name in ("a", "b")]
-    assert told_apart(result(*rows)).text == (
-        "no two of these measures are told apart (paired cluster permutation, 100 permutations, Holm, alpha 0.05)"
-    )
+    settings = "(paired cluster permutation, 100 permutations, Holm, alpha 0.05)"
+    assert differences(result(*rows)).text == f"no two of these measures are significantly different {settings}"
     assert [own.clusters for own in unmarked(result(*rows)).rows] == [{}, {}]
     told = result(*rows, holm=0.05)
-    assert told_apart(told).text.startswith("same raised number: not significantly different (")
+    assert differences(told).text == standing(told).text
     assert [own.clusters for own in unmarked(told).rows] == [{"pearson": 1, "spearman": 1}] * 2
-    assert told_apart(told.model_copy(update={"significance": None})).text == ""
+    assert differences(told.model_copy(update={"significance": None})).text == ""
 
 
 def test_few_rows_are_the_measures_named_and_the_controls_that_say_something():

@@ -363,7 +363,7 @@ def test_who_makes_the_facts_is_told_by_what_is_given(write):
         (("window=0",), {}, "window is 0; allowed: a whole number from 1."),
         (("window=some",), {}, "--set window=some: window should be a valid integer"),
         (("group=all",), {}, "--set group=all: group should be 'max', 'joint' or 'first'"),
-        (("facts=model",), {}, "A chat model makes the facts, and none is named: type --model NAME"),
+        (("facts=model",), {}, "A chat model makes the facts, and none is named: give --model NAME"),
         (("own_group=true",), {"chat": {"model": "m"}}, "own_group=true keeps the citation groups of a parser's"),
         (("facts=parser",), {"chat": {"model": "m"}}, "by the parser (facts=parser) or by a chat model: leave out"),
         (("price_in=1",), {}, "--set price_in is a chat model's, and a parser makes the facts: name a model"),
@@ -371,7 +371,11 @@ def test_who_makes_the_facts_is_told_by_what_is_given(write):
         (("temperature=3",), {"chat": {"model": "m"}}, "temperature should be less than or equal to 2"),
         (("mapping_file=none.txt",), {"chat": {"model": "m"}}, "none.txt"),
         (("window_unit=/none/such",), {}, "The tokenizer window_unit=/none/such cannot be loaded"),
-        (("entailment=binary",), {"nli": ("overlap",), "threshold": "soft"}, "'overlap' is given none: leave out one"),
+        (
+            ("entailment=binary",),
+            {"nli": ("overlap",), "threshold": "soft"},
+            "'overlap' has soft scores",
+        ),
         (("entailment=probability",), {"nli": ("minilm-bertscore",)}, "A fact's value is a score from 0 to 1, and"),
         ((), {"nli": ("minilm-bertscore",), "threshold": "soft"}, "A fact's value is a score from 0 to 1, and"),
         ((), {"nli": ("overlap",), "threshold": "rouge=1"}, "Unknown backend in --threshold 'rouge'"),
@@ -387,5 +391,5 @@ def test_what_cannot_be_is_one_sentence_before_anything_is_made(write, overrides
 
 def test_answers_without_passages_have_nothing_to_cite(write, tmp_path):
     path = write([{"text": "Fish swim [1].", "passages": []}])
-    with pytest.raises(UserError, match="No answer of answers comes with passages"):
+    with pytest.raises(UserError, match="No answer of answers has passages"):
         metaeval.cite("scifi", path, results=tmp_path)

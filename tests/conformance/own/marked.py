@@ -4,11 +4,11 @@ from pydantic import Field
 
 from metaeval.citation.measures import AnswerShare, macro
 from metaeval.citation.pipelines.layout import Entry, entry_records, scores_grid
-from metaeval.citation.pipelines.pipeline import Layout, Measure, Pipeline, ReadsAnswers
+from metaeval.citation.pipelines.pipeline import Layout, Pipeline, PipelineMeasure, ReadsAnswers
 from metaeval.citation.pipelines.provenance import Provenance, data_of, uncertainty
 from metaeval.citation.pipelines.result import RowTable
 
-MARKED = Measure("marked", "marked %", "share of sentences with a citation mark", 100, 1)
+MARKED = PipelineMeasure("marked", "marked %", "share of sentences with a citation mark", 100, 1)
 
 
 class Options(ReadsAnswers):

@@ -1,4 +1,4 @@
-"""What a meta-evaluation is made of: its options, measures of pipelines, and what comes of a run."""
+"""The data classes of a meta-evaluation: options, measurements of pipelines, input and result of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from metaeval.citation.human.model import Alignment, AnswerValues, HumanSet, Lev
 from metaeval.citation.judging import PipelineReading
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser
-from metaeval.citation.pipelines.pipeline import AsksChat, Files, JudgedByMetrics, Names, Run, Scenario, one_of
+from metaeval.citation.pipelines.pipeline import AsksChat, Files, JudgedByMetrics, NameList, Run, ScenarioName, one_of
 from metaeval.citation.pipelines.run import DEFAULT_BACKEND
 from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi.model import ScifiOptions
@@ -41,35 +41,39 @@ class MetaCommand(JudgedByMetrics, AsksChat):
     untyped = frozenset({"calibration", "format"})
 
     files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
-        description="Files of answers with people's ratings."
+        description="Files of answers with human ratings."
     )
     human: Annotated[Path | None, Flag("FILE")] = Field(
-        default=None, description="CiteBench's judgements, for its .citeeval file."
+        default=None, description="CiteBench's file of human judgements, for answers in a .citeeval file."
     )
-    pipelines: Names = Field(
-        default=(), description="alce, aliice, scifi, autoais, citeeval; with commas (default: alce,aliice)."
+    pipelines: NameList = Field(
+        default=(), description="Pipelines: alce, aliice, scifi, autoais, citeeval (default: alce,aliice). Repeatable."
     )
-    scores: Files = Field(default=(), description="Scores made elsewhere: answer, start, end, value. Repeatable.")
-    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model of citeeval and scifi.")
-    scenario: Annotated[Scenario, one_of("scenario", SCENARIOS)] = "full"
-    format: Annotated[str, Flag("NAME", "-f")] = Field(default="auto", description="expertqa, citebench or jsonl.")
+    scores: Files = Field(
+        default=(), description="Scores of other tools: lines with answer, start, end, value. Repeatable."
+    )
+    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model for citeeval and scifi.")
+    scenario: Annotated[ScenarioName, one_of("scenario", SCENARIOS)] = "full"
+    format: Annotated[str, Flag("NAME", "-f")] = Field(
+        default="auto", description="Format of the files: expertqa, citebench, jsonl, or auto (by content)."
+    )
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The pipelines that judge."""
+        """The pipelines that are compared with the ratings."""
         return tuple(dict.fromkeys(self.pipelines)) or (() if self.scores else USUAL)
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """The metrics that judge; none where no pipeline needs one."""
+        """The metrics that give verdicts; none where no pipeline needs one."""
         return (super().judges or (DEFAULT_BACKEND,)) if set(self.names) & set(BY_METRIC) else ()
 
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """One measure of one pipeline under one judge, named pipeline:measure:judge, and its values.
+    """The values of one measure of one pipeline with one judge; its name is pipeline:measure:judge.
 
-    fields: what the signature says of it. assumed: what the ends of its values take for granted.
+    fields: fields of its signature. assumed: what the bounds of its values assume.
     """
 
     name: str
@@ -80,19 +84,19 @@ class Measurement:
 
     @property
     def headline(self) -> bool:
-        """Whether it is the one that its pipeline is known by: F1, entailment, CiteEval-Auto, or scores of others."""
+        """Whether it is a headline measure: F1, entailment, CiteEval-Auto, or scores of other tools."""
         pipeline, measure = self.name.split(":")[:2]
         return pipeline == "scores" or measure in ("f1", "entailment", "auto")
 
 
 @dataclass(frozen=True, eq=False)
 class ToMeasure:
-    """Rated answers, with everything that is known before a model is asked.
+    """Rated answers, and everything else that is known before a model is asked.
 
     run: its options are a `MetaCommand`. splits: the statements that CiteEval and AutoAIS judge; empty where neither
-    does. pipelines: those that read sentences and claims. cutoffs, graded: of each backend, as a decision and as SCiFi
-    takes it. asking, chat: None where nobody is asked. parser: of SCiFi's facts; None where a model makes them. given:
-    scores that were made elsewhere.
+    does. pipelines: ALCE and ALiiCE, with their claims. cutoffs: of each backend, for decisions; graded: those for
+    SCiFi. asking, chat: None where no chat model is asked. parser: parser of SCiFi's facts; None where a model makes
+    them. outside_scores: those of the option `scores`.
     """
 
     run: Run
@@ -110,26 +114,26 @@ class ToMeasure:
     pipelines: Sequence[PipelineReading]
     cutoffs: Mapping[str, Cutoff]
     graded: Mapping[str, Cutoff]
-    given: Sequence[Measurement]
+    outside_scores: Sequence[Measurement]
 
     @property
     def answers(self) -> list[Answer]:
         """The rated answers, in order."""
-        return [own.answer for own in self.human.answers]
+        return [rated.answer for rated in self.human.answers]
 
     def tested(self, measured: Sequence[Measurement]) -> frozenset[str]:
-        """The names of the measures that are tested against each other."""
+        """Return the names of the measures that significance tests compare."""
         every = self.options.tested == "all"
-        return frozenset(one.name for one in measured if every or one.headline)
+        return frozenset(measurement.name for measurement in measured if every or measurement.headline)
 
 
 @dataclass(frozen=True, eq=False)
 class MetaEvaluation:
-    """Every measure held against people's ratings.
+    """The result of comparing every measure with human ratings.
 
-    levels: statements, then responses; one that cannot be judged stands in `left_out` with the reason. results: of
-    each level, by protocol. backends: with the one pipeline that uses it, or nothing where several do. rated:
-    what CiteEval's judge said; empty where it was not asked.
+    levels: statements, then responses; a level that cannot be evaluated is in `left_out`, with the reason. results:
+    of each level, by protocol. backends: each with the pipeline that uses it (empty: several do). rated: the judgements
+    of CiteEval's judge; empty where it was not asked.
     """
 
     read: ToMeasure
@@ -143,5 +147,5 @@ class MetaEvaluation:
 
     @property
     def resampling(self) -> Resampling:
-        """How intervals are made."""
+        """How intervals are resampled."""
         return resampling_of(self.read.run.config)

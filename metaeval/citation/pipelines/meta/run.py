@@ -1,4 +1,4 @@
-"""The pipeline `meta`: do citation pipelines agree with people's ratings of the same statements and answers?"""
+"""The pipeline `meta`: compare citation pipelines with human ratings of the same statements and answers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,8 @@ from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.citeeval.values import CiteEvalOptions, changed_options, citeeval_options
-from metaeval.citation.human.model import (
-    FROM_FILE,
-    Alignment,
-    AnswerValues,
-    Level,
-    MetaOptions,
-    cited_alone,
-    rated_levels,
-    score_of,
-)
+from metaeval.citation.human import model as human_model
+from metaeval.citation.human.model import Alignment, AnswerValues, Level, MetaOptions
 from metaeval.citation.human.readers import read_human_set, read_score_file
 from metaeval.citation.human.values import citeeval_values, claim_values, fact_values, score_file_values, triple_values
 from metaeval.citation.judging import PipelineReading, read_claims
@@ -59,37 +51,37 @@ from metaeval.runs.prepared_run import RatedSet
 from metaeval.runs.run import evaluate_columns
 
 RATINGS = "ratings.jsonl"
-"""The ratings and every measure's scores, which `metaeval evaluate -d ratings --data FILE` reads."""
+"""File of the ratings and all scores, which `metaeval evaluate -d ratings --data FILE` reads."""
 
 
 def _read(run: Run) -> ToMeasure:
-    """Read ratings, answers and scores, and check all that is asked; no model is asked, nothing is scored."""
-    asked: MetaCommand = run.options
-    names, options = asked.names, MetaOptions(**run.given["meta"])
+    """Read ratings, answers and scores, and check all options; no model is asked, and nothing is scored."""
+    command: MetaCommand = run.options
+    names, options = command.names, MetaOptions(**run.set_options["meta"])
     if wrong := next((name for name in names if name not in PIPELINES), None):
         raise unknown("pipeline", wrong, PIPELINES)
     find_protocols(run.config)
-    rules = {**options.rules, "scenario": asked.scenario}
+    rules = {**options.rules, "scenario": command.scenario}
     run = replace(run, config=run.config.model_copy(update={"dataset_options": rules}))
-    scifi = ScifiOptions(**run.given["scifi"])
+    scifi = ScifiOptions(**run.set_options["scifi"])
     asking, chat = _chat(names, run, scifi)
     profile = options.profile if options.profile in ("paper", "released") else "paper"
     by_decision = {*names} & {*BY_METRIC} - {"scifi"}
-    decides = "AutoAIS is made of decisions" if "autoais" in names else ""
-    by_metric = run.metrics, asked.threshold, asked.calibration
+    decides = "AutoAIS needs decisions" if "autoais" in names else ""
+    by_metric = run.metrics, command.threshold, command.calibration
     cutoffs = find_cutoffs(*by_metric, decides) if by_decision else {}
     parser = find_parser(options.parser, PROFILE.one_root) if "scifi" in names and scifi.facts == "parser" else None
     if "scifi" in names:
-        # A prompt that cannot be read, and a tokenizer that cannot be loaded, are refused here.
+        # Unreadable prompts and missing tokenizers are errors here, before anything is asked.
         facts_signature(scifi, parser, None if parser else chat), counter(scifi.window_unit)
-    as_facts = partial(fact_cutoff, given={"options": run.given["scifi"]})
+    as_facts = partial(fact_cutoff, set_options={"options": run.set_options["scifi"]})
     graded = find_cutoffs(*by_metric, find=as_facts) if "scifi" in names else {}
-    human = read_human_set(asked.files, asked.format, asked.human)
-    human = cited_alone(human) if asked.scenario == "cited" else human
-    answers = [own.answer for own in human.answers]
+    human = read_human_set(command.files, command.format, command.human)
+    human = human_model.cited_alone(human) if command.scenario == "cited" else human
+    answers = [rated.answer for rated in human.answers]
     if names and not any(answer.passages for answer in answers):
-        raise UserError(f"No answer of {run.name} comes with passages: there is nothing that its citations point at.")
-    citeeval = citeeval_options(profile, **run.given["citeeval"])
+        raise UserError(f"No answer of {run.name} has passages, so that its citations refer to nothing.")
+    citeeval = citeeval_options(profile, **run.set_options["citeeval"])
     splitter = find_sentence_splitter(options.splitter)
     splits = [human.splits[answer.id] for answer in answers] if human.splits else []
     if not splits and {"citeeval", "autoais"} & {*names}:
@@ -97,7 +89,7 @@ def _read(run: Run) -> ToMeasure:
     return ToMeasure(
         names=names,
         options=options,
-        scenario="cited" if asked.scenario == "cited" else "full",
+        scenario="cited" if command.scenario == "cited" else "full",
         citeeval=citeeval,
         asking=asking,
         chat=chat,
@@ -114,12 +106,12 @@ def _read(run: Run) -> ToMeasure:
         ],
         cutoffs=cutoffs,
         graded=graded,
-        given=read_measures(asked.scores, answers),
+        outside_scores=read_measures(command.scores, answers),
     )
 
 
 def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking | None, ChatOptions | None]:
-    """What the chat model is asked with; `UserError` for a model that nobody asks, and for nobody who answers."""
+    """Return the options for asking; `UserError` for a model that no pipeline asks, and where none is named."""
     if "citeeval" not in names and not ("scifi" in names and scifi.facts == "model"):
         if run.chat is not None or run.choice.idle:
             raise UserError(
@@ -127,18 +119,18 @@ def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking |
                 "leave the model out."
             )
         return None, None
-    # What both CiteEval's judge and SCiFi's model are asked with was sorted to the judge.
-    shared = {name: value for name, value in run.given["asking"].items() if name in ChatOptions.model_fields}
-    chat = chat_options(ChatOptions, run.choice, {**run.given["chat"], **shared}, run.config.budget)
-    asking = Asking(**{**run.given["asking"], "model": chat.model})
+    # Options that CiteEval's judge and SCiFi's model share were sorted to the judge.
+    shared = {name: value for name, value in run.set_options["asking"].items() if name in ChatOptions.model_fields}
+    chat = chat_options(ChatOptions, run.choice, {**run.set_options["chat"], **shared}, run.config.budget)
+    asking = Asking(**{**run.set_options["asking"], "model": chat.model})
     load_prompts(asking)
     return asking, chat
 
 
 def _estimate(read: ToMeasure) -> str:
-    """A line for each pipeline that asks; sends nothing, and needs no key.
+    """Estimate the cost for each pipeline that asks; nothing is sent, and no key is needed.
 
-    What SCiFi asks secondly depends on the replies to its first requests, which alone are reckoned.
+    SCiFi's later requests depend on the replies to its first ones, which alone are estimated.
     """
     chat = read.chat
     if chat is None:
@@ -147,20 +139,20 @@ def _estimate(read: ToMeasure) -> str:
         return f"The replies are in {read.run.choice.replay}: no chat model is asked, and nothing is paid."
     lines = []
     if "citeeval" in read.names and read.asking is not None:
-        asked = [one.request for one in questions_of(read.answers, read.splits, read.asking)]
-        lines.append(f"citeeval, {count(len(read.answers), 'answer')} to judge: {estimate_for(asked, chat)}")
+        requests = [question.request for question in questions_of(read.answers, read.splits, read.asking)]
+        lines.append(f"citeeval, {count(len(read.answers), 'answer')} to judge: {estimate_for(requests, chat)}")
     if "scifi" in read.names and read.scifi.facts == "model":
         lines.append(f"scifi, {estimate_facts(read.answers, read.scifi, chat, read.splitter)}")
     return "\n".join(lines)
 
 
 _Heard = tuple[ToMeasure, Sequence[ResponseValues], Sequence[Measurement], Sequence[AnswerFacts], Mapping[str, object]]
-"""What was asked, what CiteEval's judge said and its measures, SCiFi's facts and what the signature says of them."""
+"""The input, CiteEval's judgements and measures, and SCiFi's facts with the fields of their signature."""
 
 
 def _ask(read: ToMeasure, chat: Chat | None) -> _Heard:
-    """What CiteEval's judge says, and the facts; `UserError` first where no level of ratings can be judged."""
-    _rated(read, read.given)
+    """Ask CiteEval's judge, and make SCiFi's facts; `UserError` first where no level of ratings can be evaluated."""
+    _rated(read, read.outside_scores)
     rated: Sequence[ResponseValues] = ()
     measured: list[Measurement] = []
     if "citeeval" in read.names and chat is not None and read.asking is not None:
@@ -171,19 +163,18 @@ def _ask(read: ToMeasure, chat: Chat | None) -> _Heard:
 
 
 def _judge(heard: _Heard, make: MakeBackends) -> MetaEvaluation:
-    """Every measure of every pipeline, held against the ratings."""
-    read, rated, own, facts, fields = heard
-    measured = [*read.given, *own]
+    """Compare every measure of every pipeline with the ratings."""
+    read, rated, of_citeeval, facts, fields = heard
+    measured = [*read.outside_scores, *of_citeeval]
     backends: list[tuple[str, Backend]] = []
     progress, asking = read.run.progress, ""
 
-    def told(metric: str, done: int, total: int) -> None:
-        """Progress that names the pipeline which asks with the metric."""
+    def report(metric: str, done: int, total: int) -> None:
         if progress is not None:
             progress(f"{asking}, {metric}", done, total)
 
     premise = "max over chunks" if read.options.premise == "chunks" else "joint"
-    for backend in make(read.cutoffs, premise, told if progress else None):
+    for backend in make(read.cutoffs, premise, report if progress else None):
         backends.append(("", backend))
         for pipeline in read.pipelines:
             asking = pipeline.name
@@ -192,13 +183,13 @@ def _judge(heard: _Heard, make: MakeBackends) -> MetaEvaluation:
             asking = "autoais"
             how = {"splitter": "as published" if read.human.splits else read.splitter.name}
             measured += autoais_measures(read.answers, read.splits, how, backend)
-    for backend in make(read.graded, "joint", told if progress else None):
+    for backend in make(read.graded, "joint", report if progress else None):
         backends.append(("scifi", backend))
         asking = "scifi"
         measured.append(scifi_measure(read, facts, fields, backend))
-    # Pipelines in the order of their list, and scores that were given behind them; the sort keeps all else.
+    # Pipelines in the order of their list, then the scores of other tools; the sort is stable.
     order = {name: place for place, name in enumerate(PIPELINES)}
-    measured.sort(key=lambda one: order.get(one.name.partition(":")[0], len(PIPELINES)))
+    measured.sort(key=lambda measurement: order.get(measurement.name.partition(":")[0], len(PIPELINES)))
     aligned, levels, left_out = _rated(read, measured)
     kept: list[Level] = []
     results: list[list[Result]] = []
@@ -217,24 +208,33 @@ def _judge(heard: _Heard, make: MakeBackends) -> MetaEvaluation:
 def _rated(
     read: ToMeasure, measured: Sequence[Measurement]
 ) -> tuple[Alignment, Sequence[Level], Sequence[tuple[str, str]]]:
-    return rated_levels(read.run.name, read.human, {one.name: one.values for one in measured}, read.options)
+    return human_model.rated_levels(
+        read.run.name, read.human, {measurement.name: measurement.values for measurement in measured}, read.options
+    )
 
 
 def _results(read: ToMeasure, level: Level, measured: Sequence[Measurement]) -> list[Result]:
-    """All measures under each protocol; the tests are those of the measures to be tested alone."""
+    """Return the results of each protocol for all measures; only those of `tested` are tested for significance."""
     rated, tested = RatedSet(read.run.config, read.run.name, level.unit, level.ratings), read.tested(measured)
     columns = [
-        column_of(one.name, [score_of(value) for value in level.values[one.name]], one.fields, one.ledger)
-        for one in measured
-        if one.name in level.values
+        column_of(
+            measurement.name,
+            [human_model.score_of(value) for value in level.values[measurement.name]],
+            measurement.fields,
+            measurement.ledger,
+        )
+        for measurement in measured
+        if measurement.name in level.values
     ]
     results = evaluate_columns(rated, columns, tested=tested).results
-    # What people gave here is ratings, in no levels.
-    return [one.model_copy(update={"title": one.title.replace("human levels", "human ratings")}) for one in results]
+    # Ratings are not levels.
+    return [
+        result.model_copy(update={"title": result.title.replace("human levels", "human ratings")}) for result in results
+    ]
 
 
 def citation_measures(pipeline: PipelineReading, backend: Backend, config: RunConfig) -> list[Measurement]:
-    """Recall, precision and F1 of ALCE or ALiiCE under a backend."""
+    """Return recall, precision and F1 of ALCE or ALiiCE with a backend."""
     judged = judge(pipeline, [backend], config).judged[0]
     lines = judged.degrees if backend.soft else judged.lines
     values = claim_values(pipeline.answers, lines, judged.recall, judged.precision, backend.soft)
@@ -244,13 +244,13 @@ def citation_measures(pipeline: PipelineReading, backend: Backend, config: RunCo
 def autoais_measures(
     answers: Sequence[Answer], splits: Sequence[Split], fields: Mapping[str, object], backend: Backend
 ) -> list[Measurement]:
-    """AutoAIS of CiteEval's statements under a backend. fields: what the signature says of the statements."""
+    """Return AutoAIS of CiteEval's statements with a backend. fields: fields of the statements' signature."""
     values = triple_values(answers, splits, autoais(answers, splits, backend.entails))
     return _signed("autoais", {"pipeline": "autoais", **fields}, values, backend)
 
 
 def read_facts(read: ToMeasure, chat: Chat | None) -> tuple[list[AnswerFacts], dict[str, object]]:
-    """The facts of every answer, made by the parser or by the chat model, and what the signature says of them."""
+    """Return the facts of every answer, from the parser or the chat model, and the fields of their signature."""
     options, splitter = read.scifi, read.splitter
     fields: dict[str, object] = {"pipeline": "scifi", "options": options.signature, "splitter": splitter.name}
     if read.parser is not None:
@@ -259,14 +259,14 @@ def read_facts(read: ToMeasure, chat: Chat | None) -> tuple[list[AnswerFacts], d
     if read.chat is None or chat is None:
         raise ValueError("facts need a parser or a chat model")
     facts = read_with_model(read.answers, options, chat.ask, read.chat, splitter)
-    made = facts_signature(options, chat=chat.settled(read.chat))
-    return facts, {**fields, "facts": made, "answered_as": ", ".join(chat.models) or read.chat.model}
+    facts_text = facts_signature(options, chat=chat.settled(read.chat))
+    return facts, {**fields, "facts": facts_text, "answered_as": ", ".join(chat.models) or read.chat.model}
 
 
 def scifi_measure(
     read: ToMeasure, facts: Sequence[AnswerFacts], fields: Mapping[str, object], backend: Backend
 ) -> Measurement:
-    """Citation entailment under a backend."""
+    """Return citation entailment with a backend."""
     lines = fact_lines(facts, backend.entails, read.scifi, backend.soft, read.splitter)
     lost = sum(len(lost_citing(each)) for each in facts)
     assumed = one_fact_each(lost) if lost else ""
@@ -277,7 +277,7 @@ def scifi_measure(
 def citeeval_measures(
     read: ToMeasure, asking: Asking, results: Sequence[ResponseValues], models: Sequence[str]
 ) -> list[Measurement]:
-    """CiteEval-Auto, its rating and its edit distance, in the run's scenario."""
+    """Return CiteEval-Auto, the rating and the edit distance, in the run's scenario."""
     fields = {
         "pipeline": "citeeval",
         "profile": "paper",
@@ -290,20 +290,20 @@ def citeeval_measures(
 
 
 def read_measures(files: Sequence[Path], answers: Sequence[Answer]) -> list[Measurement]:
-    """Scores that were made elsewhere.
+    """Read the scores of other tools.
 
     Raises `UserError` as `read_score_file` does, and for two files that name the same measure.
     """
     by_id = {answer.id: answer for answer in answers}
-    found: dict[str, Measurement] = {}
+    measurements: dict[str, Measurement] = {}
     for path in files:
         for measure, scores in read_score_file(path, by_id).items():
-            if measure in found:
+            if measure in measurements:
                 raise UserError(f"Two files of scores name a measure {measure!r}: give it another name in one of them.")
             pinned = f"{path.name}@sha256:{sha256_file(path)[:12]}"
             fields = {"pipeline": "scores", "measure": measure, "file": pinned}
-            found[measure] = Measurement(f"{FROM_FILE}{measure}", fields, score_file_values(scores))
-    return list(found.values())
+            measurements[measure] = Measurement(f"{human_model.FROM_FILE}{measure}", fields, score_file_values(scores))
+    return list(measurements.values())
 
 
 def _signed(
@@ -313,16 +313,16 @@ def _signed(
     backend: Backend | None = None,
     assumed: str = "",
 ) -> list[Measurement]:
-    """The measures of a pipeline, by their own names, as those of a backend; fields: of all of them."""
-    behind, own, ledger = ("", {}, None) if backend is None else (f":{backend.name}", backend.fields, backend.ledger)
+    """Return measurements of a pipeline's measures with a backend. fields: signature fields that all of them share."""
+    suffix, signed, ledger = ("", {}, None) if backend is None else (f":{backend.name}", backend.fields, backend.ledger)
     return [
-        Measurement(f"{pipeline}:{measure}{behind}", {**fields, "measure": measure, **own}, one, ledger, assumed)
-        for measure, one in values.items()
+        Measurement(f"{pipeline}:{name}{suffix}", {**fields, "measure": name, **signed}, of_answers, ledger, assumed)
+        for name, of_answers in values.items()
     ]
 
 
 def _lay_out(meta: MetaEvaluation) -> Layout:
-    """Results and tables by level, and the ratings with every score, to be read again."""
+    """Return results and tables by level, and the ratings with all scores as a file to evaluate."""
     tables, folder = meta_sheets(meta), meta.read.run.folder
     return Layout(
         tables=tables,
@@ -337,7 +337,11 @@ META = Pipeline(
     name="meta",
     title="Meta-evaluation",
     paper="ratings of ExpertQA (arXiv 2309.07852), CiteBench (arXiv 2506.01829), or your own",
-    help="""Compare citation pipelines with people's ratings.
+    help="""Compare citation pipelines with human ratings.
+
+    Correlates every measure of the pipelines, and scores of other tools, with
+    people's ratings of the same statements and responses, and tests which
+    measures agree significantly better.
 
     \b
     Examples:
@@ -350,7 +354,7 @@ META = Pipeline(
     backends="optional",
     chat="optional",
     cutoff=None,
-    asks=lambda choice, given: choice.names_model or "model" in given["asking"],
+    asks=lambda choice, set_options: choice.names_model or "model" in set_options["asking"],
     defaults={"protocols": ("correlation", "classification"), "dataset": "ratings"},
     owners={
         "meta": MetaOptions,

@@ -1,4 +1,4 @@
-"""A meta-evaluation as tables: those of the files, and what is printed of them."""
+"""The tables of a meta-evaluation: those in its files, and the shorter ones that the command prints."""
 
 from __future__ import annotations
 
@@ -9,15 +9,8 @@ from itertools import product
 
 from metaeval.citation.citeeval.evaluate import SCENARIOS, CiteEvalMeasure
 from metaeval.citation.citeeval.values import CitedScenario
-from metaeval.citation.human.agreement import (
-    RatingAgreement,
-    agreement,
-    agreement_of,
-    agreement_on_contexts,
-    alphas,
-    over_systems,
-    within_systems,
-)
+from metaeval.citation.human import agreement
+from metaeval.citation.human.agreement import RatingAgreement
 from metaeval.citation.human.model import Level
 from metaeval.citation.measures import ValueInterval
 from metaeval.citation.pipelines.layout import TableLines, brief_grid, interval_cell, lines_grid
@@ -40,16 +33,19 @@ CORRELATIONS = (
     Column(key="kendall", label="Kendall"),
 )
 RANKS_DIGITS = Column(key="tau", label="tau-b", digits=2)
-"""Two digits: systems have few rows."""
+"""Two decimals, since few systems are ranked."""
 
 _PEOPLE = "people"
 _LACKS = ("no_value", "missing", "valued_in_part", "sentences_outside_statements")
 
 
 def provenance(meta: MetaEvaluation) -> Provenance:
-    """Whose ratings, by which rules, what is left out, and how the numbers were made: a signature for each measure."""
+    """Return what the tables share: data, rules, notes, and a signature for each measure."""
     read, answers = meta.read, meta.read.answers
-    ratings = [[[one.start, one.end, *one.ratings] for one in own.statements] for own in read.human.answers]
+    ratings = [
+        [[statement.start, statement.end, *statement.ratings] for statement in answer.statements]
+        for answer in read.human.answers
+    ]
     data = data_of(read.run.name, "people", answers, sum(map(len, ratings)), citations=0)
     data = data.model_copy(update={"fingerprint": sha256_json([data.fingerprint, ratings])})
     return Provenance(
@@ -58,19 +54,21 @@ def provenance(meta: MetaEvaluation) -> Provenance:
         subtitle=f"{plain(data.name)}, citation pipelines against people",
         fields={**read.options.rules, "scenario": read.scenario},
         interval=read.run.config.interval,
-        judges=[{"column": one.name, **one.fields} for one in meta.measured],
+        judges=[{"column": measurement.name, **measurement.fields} for measurement in meta.measured],
         after=_notes(meta, data),
     )
 
 
 def _notes(meta: MetaEvaluation, data: Data) -> tuple[Note, ...]:
-    """The footer: ratings, rules, what was left out, verdicts, truncation, resampling."""
+    """Return the footer: ratings, what is left out, rules, verdicts, truncation, bounds, and intervals."""
     read, human = meta.read, meta.read.human
-    rated = sum(rating is not None for own in human.answers for rating in own.ratings)
-    said = f"{count(len(human.answers), 'answer')}, {count(data.groups, 'group')}; "
-    said += f"{count(rated, 'rated statement')} of {data.statements:,}; {count(human.annotators, 'annotator')} each"
+    rated = sum(rating is not None for answer in human.answers for rating in answer.ratings)
+    data_text = f"{count(len(human.answers), 'answer')}, {count(data.groups, 'group')}; "
+    data_text += (
+        f"{count(rated, 'rated statement')} of {data.statements:,}; {count(human.annotators, 'annotator')} each"
+    )
     if human.annotators < 2:
-        said += ", so that no agreement between annotators is known"
+        data_text += ", so that no agreement between annotators is known"
     dropped = [f"{plain(name)} {number:,}" for name, number in human.dropped.items()]
     filled = "takes its response's, on each side by itself" if read.options.none == "response" else "is left out"
     rules = f"a statement without a value {filled}; a response without any "
@@ -82,16 +80,16 @@ def _notes(meta: MetaEvaluation, data: Data) -> tuple[Note, ...]:
     if read.scenario == "cited":
         rules += "; scenario cited: statements without citations have no rating, and CiteEval gives them no value"
     verdicts, cut = [], []
-    for use, one in meta.backends:
-        label, source = f"{plain(one.name)}, {use}" if use else plain(one.name), one.cutoff.source
+    for use, backend in meta.backends:
+        label, source = f"{plain(backend.name)}, {use}" if use else plain(backend.name), backend.cutoff.source
         as_it_is = "scores as they are" + ("" if source == "as it is" else f" ({source})")
-        from_on = as_it_is if one.cutoff.value is None else f"supported from {one.cutoff.value:g} on ({source})"
+        from_on = as_it_is if backend.cutoff.value is None else f"supported from {backend.cutoff.value:g} on ({source})"
         verdicts.append((label, from_on))
-        if one.ledger.cut_pairs:
-            longer = share(one.ledger.cut_pairs, one.ledger.pairs)
+        if backend.ledger.cut_pairs:
+            longer = share(backend.ledger.cut_pairs, backend.ledger.pairs)
             cut.append((label, f"{longer} of pairs are longer than the metric reads"))
     return (
-        Note("data", said),
+        Note("data", data_text),
         Note("left out", ", ".join([*dropped, *(f"{unit}: {plain(why)}" for unit, why in meta.left_out)])),
         Note("rules", rules),
         Note("verdicts", "", tuple(verdicts)),
@@ -102,53 +100,50 @@ def _notes(meta: MetaEvaluation, data: Data) -> tuple[Note, ...]:
 
 
 def could_be(meta: MetaEvaluation) -> tuple[tuple[str, str], ...]:
-    """Of each measure that lacks verdicts: its mean over responses, and between what that mean could be."""
-    said = []
-    assumed = {one.name: one.assumed for one in meta.measured}
-    for level, (name, open_) in ((one, own) for one in meta.levels for own in one.open.items()):
+    """Return, for each measure that lacks verdicts, its mean over responses and the range that the mean could have."""
+    assumed = {measurement.name: measurement.assumed for measurement in meta.measured}
+
+    def text(level: Level, name: str) -> str:
         mean, least, most = level.mean_ends(name)
-        text = f"mean {numeral(mean, THREE)}; "
-        if least is None:
-            text += "how far it could move is not known"
-        else:
-            text += "with every missing verdict against it or for it "
-            text += f"{numeral(least, THREE)} to {numeral(most, THREE)}"
-            text += f", {assumed[name]}" if assumed[name] else ""
-        said.append((plain(name), f"{text} ({len(open_):,} of {len(level.ratings.rows):,} responses)"))
-    return tuple(said)
+        ends = f"with every missing verdict against it or for it {numeral(least, THREE)} to {numeral(most, THREE)}"
+        ends += f", {assumed[name]}" if assumed[name] else ""
+        missing = f"({len(level.open[name]):,} of {len(level.ratings.rows):,} responses)"
+        return f"mean {numeral(mean, THREE)}; {'its range is not known' if least is None else ends} {missing}"
+
+    return tuple((plain(name), text(level, name)) for level in meta.levels for name in level.open)
 
 
 def meta_sheets(meta: MetaEvaluation) -> dict[str, Table]:
-    """Every table in the order in which it is read, by its folder and name; those of the run's own folder are last."""
-    around, found = provenance(meta), dict[str, Table | None]()
+    """Return every table by folder and name, in reading order; those of the run's own folder are last."""
+    around, tables = provenance(meta), dict[str, Table | None]()
     for level in meta.levels:
-        # One system has nobody to be ranked against.
+        # A single system has no ranking.
         if len(level.systems) > 1:
-            found[f"{level.unit}/within-systems"] = _within(meta, around, level)
+            tables[f"{level.unit}/within-systems"] = _within(meta, around, level)
             if level.unit == "responses":
-                found["responses/systems"] = _systems(meta, around, level)
-    found["responses/could-be"] = _open(meta, around)
+                tables["responses/systems"] = _systems(meta, around, level)
+    tables["responses/could-be"] = _open(meta, around)
     if meta.read.human.people:
-        found["citebench"] = _agreements(meta, around)
-        found["citebench-contexts"] = _contexts(meta, around) if meta.rated else None
-    found["annotators"] = _annotators(meta, around)
-    found["measures"] = _measures(meta, around)
-    return {name: sheet for name, sheet in found.items() if sheet is not None}
+        tables["citebench"] = _agreements(meta, around)
+        tables["citebench-contexts"] = _contexts(meta, around) if meta.rated else None
+    tables["annotators"] = _annotators(meta, around)
+    tables["measures"] = _measures(meta, around)
+    return {name: sheet for name, sheet in tables.items() if sheet is not None}
 
 
 def _measures(meta: MetaEvaluation, around: Provenance) -> Table:
-    """Of how many rated statements and responses every measure has a value, and why not of the others."""
+    """Count the rated statements and responses with a value of each measure, and the others by reason."""
     table = TableLines()
     for level in meta.levels:
         for name, values in level.values.items():
-            counted = Counter(one.state for one in values)
+            counted = Counter(value.state for value in values)
             numbers = {
                 **{state.replace(" ", "_"): counted[state] for state in ("valued", "no value", "missing")},
-                "valued_in_part": sum(one.in_part for one in values),
-                "sentences_outside_statements": sum(own.outside for own in meta.aligned.get(name, {}).values()),
+                "valued_in_part": sum(number.in_part for number in values),
+                "sentences_outside_statements": sum(aligned.outside for aligned in meta.aligned.get(name, {}).values()),
             }
             means = dict(zip(("mean", "mean_least", "mean_most"), level.mean_ends(name), strict=True))
-            cells = [f"{one:,}" for one in numbers.values()]
+            cells = [f"{number:,}" for number in numbers.values()]
             title = f"{len(level.ratings.rows):,} rated {level.unit}"
             table.add(title, name, cells, {"level": level.unit, "measure": name, **numbers, **means})
     reading = Note(
@@ -161,21 +156,21 @@ def _measures(meta: MetaEvaluation, around: Provenance) -> Table:
 
 
 def _annotators(meta: MetaEvaluation, around: Provenance) -> Table | None:
-    """Krippendorff's alpha among the annotators; None with one."""
+    """Tabulate Krippendorff's alpha among the annotators; None for a single annotator."""
     table = TableLines()
-    for name, (one, number) in alphas(meta.read.human, meta.resampling).items():
-        alpha = interval_cell(one.ends, THREE, signed=True)
-        table.add("", name, [alpha, f"{number:,}"], {"what": name, **one.named("alpha"), "units": number})
+    for name, (interval, number) in agreement.alphas(meta.read.human, meta.resampling).items():
+        alpha = interval_cell(interval.ends, THREE, signed=True)
+        table.add("", name, [alpha, f"{number:,}"], {"what": name, **interval.named("alpha"), "units": number})
     title = "Agreement between annotators (Krippendorff's alpha)"
     return around.lines("annotators", title, ("of", "alpha", "units"), table) if table.records else None
 
 
 def _open(meta: MetaEvaluation, around: Provenance) -> Table | None:
-    """Each rated response whose value lacks a verdict, and what the value could be; None where nothing is missing."""
+    """List the rated responses whose value lacks a verdict, with its bounds; None where nothing is missing."""
     table = TableLines()
-    for measure, open_ in (own for level in meta.levels for own in level.open.items()):
-        for answer, one in open_.items():
-            numbers = dict(zip(("value", "least", "most"), (one.value, *(one.ends or (None, None))), strict=True))
+    for measure, open_ in (pair for level in meta.levels for pair in level.open.items()):
+        for answer, value in open_.items():
+            numbers = dict(zip(("value", "least", "most"), (value.value, *(value.ends or (None, None))), strict=True))
             cells = [cell(number) for number in numbers.values()]
             table.add(plain(measure), answer, cells, {"answer": answer, "measure": measure, **numbers})
     title = "Responses whose value lacks a verdict, and what it could be"
@@ -183,26 +178,30 @@ def _open(meta: MetaEvaluation, around: Provenance) -> Table | None:
 
 
 def _within(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
-    """Correlations with people within each system."""
+    """Tabulate the correlations with people within each system."""
     table = TableLines()
-    for one in within_systems(level, meta.resampling):
-        cells = [interval_cell(own.ends, RANKS_DIGITS, signed=True) for own in one.correlations.values()]
-        record: dict[str, Scalar] = {"system": one.system, "measure": one.measure, "rows": one.rows, "of": one.of}
-        for name, own in one.correlations.items():
-            record |= own.named(name)
-        table.add(f"{plain(one.system)}, {one.of:,} {level.unit}", one.measure, cells, record)
+    for row in agreement.within_systems(level, meta.resampling):
+        cells = [interval_cell(interval.ends, RANKS_DIGITS, signed=True) for interval in row.correlations.values()]
+        record: dict[str, Scalar] = {"system": row.system, "measure": row.measure, "rows": row.rows, "of": row.of}
+        for name, interval in row.correlations.items():
+            record |= interval.named(name)
+        table.add(f"{plain(row.system)}, {row.of:,} {level.unit}", row.measure, cells, record)
     headings = ("measure", *(column.label for column in CORRELATIONS))
     title = f"Agreement with people within each system, over {level.unit}"
     return around.lines("within-systems", title, headings, table)
 
 
 def _systems(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
-    """Mean rating and mean values of the systems, and how far their rankings agree."""
-    found, systems, table = over_systems(level, meta.resampling), level.systems, TableLines()
-    for name, (own, tau) in {_PEOPLE: (found.people, None), **found.measures}.items():
+    """Tabulate mean ratings and mean values of the systems, and the agreement of their rankings."""
+    rankings, systems, table = agreement.over_systems(level, meta.resampling), level.systems, TableLines()
+    for name, (means, tau) in {_PEOPLE: (rankings.people, None), **rankings.measures}.items():
         agreed = "" if tau is None else interval_cell(tau.ends, RANKS_DIGITS, signed=True)
-        record = {"measure": name, **dict(zip(systems, own, strict=True)), **(tau or ValueInterval(None)).named("tau")}
-        table.add("" if tau is None else "measures", name, [*map(cell, own), agreed], record)
+        record = {
+            "measure": name,
+            **dict(zip(systems, means, strict=True)),
+            **(tau or ValueInterval(None)).named("tau"),
+        }
+        table.add("" if tau is None else "measures", name, [*map(cell, means), agreed], record)
     pairs = len(systems) * (len(systems) - 1) // 2
     reading = Note(
         "reading",
@@ -216,21 +215,23 @@ def _systems(meta: MetaEvaluation, around: Provenance, level: Level) -> Table:
 
 def _agreements(meta: MetaEvaluation, around: Provenance) -> Table:
     table = TableLines()
-    for scenario, one in product(SCENARIOS, (one for one in meta.measured if one.name in meta.aligned)):
-        found = _found(meta, one, scenario)
+    for scenario, measurement in product(
+        SCENARIOS, (measurement for measurement in meta.measured if measurement.name in meta.aligned)
+    ):
+        agreed = _found(meta, measurement, scenario)
         cells: list[Cell] = []
         for unit, values, rows, left_out in (
-            ("statements", found.statements, found.n_statements, found.statements_left_out),
-            ("responses", found.responses, found.n_responses, found.responses_left_out),
+            ("statements", agreed.statements, agreed.n_statements, agreed.statements_left_out),
+            ("responses", agreed.responses, agreed.n_responses, agreed.responses_left_out),
         ):
-            record: dict[str, Scalar] = {"scenario": scenario, "measure": one.name, "level": unit}
+            record: dict[str, Scalar] = {"scenario": scenario, "measure": measurement.name, "level": unit}
             for column in CORRELATIONS:
-                own = {str(name): value for name, value in values.items()}[column.key]
-                cells.append(interval_cell(own.ends, column, signed=True))
-                record |= own.named(column.key)
+                interval = {str(name): value for name, value in values.items()}[column.key]
+                cells.append(interval_cell(interval.ends, column, signed=True))
+                record |= interval.named(column.key)
             table.records.append({**record, "rows": rows, "left_out": left_out})
-        left = f"{found.statements_left_out:,}, {found.responses_left_out:,}"
-        table.add(f"scenario {scenario}", one.name, [*cells, left])
+        left = f"{agreed.statements_left_out:,}, {agreed.responses_left_out:,}"
+        table.add(f"scenario {scenario}", measurement.name, [*cells, left])
     labels = [f"{column.label}, {unit}" for unit in ("statements", "responses") for column in CORRELATIONS]
     reading = Note(
         "reading",
@@ -244,49 +245,49 @@ def _agreements(meta: MetaEvaluation, around: Provenance) -> Table:
     return around.lines("citebench", title, ("measure", *labels, "left out"), table, [reading])
 
 
-def _found(meta: MetaEvaluation, one: Measurement, scenario: CitedScenario) -> RatingAgreement:
+def _found(meta: MetaEvaluation, measurement: Measurement, scenario: CitedScenario) -> RatingAgreement:
     read, how = meta.read, (scenario, meta.resampling)
     people, splits = read.human.people, [read.human.splits[answer.id].statements for answer in read.answers]
-    if one.name in _JUDGED:
-        return agreement(read.answers, meta.rated, people, _JUDGED[one.name], *how)
-    values = [meta.aligned[one.name][answer.id].values for answer in read.answers]
-    known = [[value.value for value in own] for own in values]
-    missing = [[value.state == "missing" for value in own] for own in values]
-    cited = [[bool(statement.citations) for statement in own] for own in splits]
-    return agreement_of(read.answers, known, missing, cited, people, *how)
+    if measurement.name in _JUDGED:
+        return agreement.agreement(read.answers, meta.rated, people, _JUDGED[measurement.name], *how)
+    values = [meta.aligned[measurement.name][answer.id].values for answer in read.answers]
+    known = [[value.value for value in values] for values in values]
+    missing = [[value.state == "missing" for value in values] for values in values]
+    cited = [[bool(statement.citations) for statement in statements] for statements in splits]
+    return agreement.agreement_of(read.answers, known, missing, cited, people, *how)
 
 
 def _contexts(meta: MetaEvaluation, around: Provenance) -> Table:
     table = TableLines()
     for forced, name in ((True, "statements with citations need them, as published"), (False, "as the judge says")):
-        found = agreement_on_contexts(meta.rated, meta.read.human.people, forced)
-        shares = [cell(found[key]) for key in ("precision", "recall", "f1")]
-        table.add("", name, [*shares, f"{found['statements'] or 0:,.0f}"], {"forced": forced, **found})
+        scores = agreement.agreement_on_contexts(meta.rated, meta.read.human.people, forced)
+        shares = [cell(scores[key]) for key in ("precision", "recall", "f1")]
+        table.add("", name, [*shares, f"{scores['statements'] or 0:,.0f}"], {"forced": forced, **scores})
     title = "Does a statement need a citation? The judge against most people"
     headings = ("judge", "precision", "recall", "F1", "statements")
     return around.lines("citebench-contexts", title, headings, table)
 
 
 def brief_grids(meta: MetaEvaluation, sheets: Mapping[str, Table]) -> list[Table]:
-    """The tables to print, in the order in which they are read. sheets: all of the run, by folder and name."""
+    """Return the tables to print, in reading order. sheets: all tables of the run, by folder and name."""
     names = meta.read.tested(meta.measured)
     grids: list[Table] = []
     of_statements = any(level.unit == "statements" for level in meta.levels)
     for level, results in zip(meta.levels, meta.results, strict=True):
-        # Correlations; other protocols where correlations were not asked for.
-        chosen = [one for one in results if one.protocol == "correlation"] or results
-        grids += [brief_grid(one, names, [own.key for own in CORRELATIONS]) for one in chosen]
+        # Other protocols are printed only where the run has no correlations.
+        chosen = [result for result in results if result.protocol == "correlation"] or results
+        grids += [brief_grid(result, names, [column.key for column in CORRELATIONS]) for result in chosen]
         within, systems = (sheets.get(f"{level.unit}/{name}") for name in ("within-systems", "systems"))
         if within is not None and (level.unit == "statements" or not of_statements):
             grids.append(_within_brief(within, names))
         if systems is not None:
-            grids.append(_lines(systems, lambda one: one["measure"] in {_PEOPLE, *names}))
+            grids.append(_lines(systems, lambda record: record["measure"] in {_PEOPLE, *names}))
     rest = {name: sheet for name, sheet in sheets.items() if "/" not in name}
     measures = rest.pop("measures")
-    open_ = [any(one[name] for name in _LACKS) for one in measures.records]
+    open_ = [any(record[name] for name in _LACKS) for record in measures.records]
     grids += list(rest.values())
     if any(open_):
-        grids.append(_lines(measures, lambda one: any(one[name] for name in _LACKS)))
+        grids.append(_lines(measures, lambda record: any(record[name] for name in _LACKS)))
     rows = " and ".join(f"{len(level.ratings.rows):,} rated {level.unit}" for level in meta.levels)
     valued = f"every measure has a value of each of the {rows}"
     if any(open_):
@@ -300,22 +301,22 @@ def brief_grids(meta: MetaEvaluation, sheets: Mapping[str, Table]) -> list[Table
 
 
 def _within_brief(sheet: Table, names: frozenset[str]) -> Table:
-    """One coefficient, with the systems side by side."""
+    """Return Spearman's correlations alone, with a column for each system."""
     grid, spearman = sheet, [column.key for column in CORRELATIONS].index("spearman")
     rows: dict[str, list[Cell]] = {}
     headings: dict[str, str] = {}
-    for one, line in zip(sheet.records, grid.lines, strict=True):
-        if one["measure"] in names:
-            system = str(one["system"])
-            headings[system] = f"{plain(system)} ({one['of']:,})"
-            rows.setdefault(str(one["measure"]), []).append(line.cells[spearman])
+    for record, line in zip(sheet.records, grid.lines, strict=True):
+        if record["measure"] in names:
+            system = str(record["system"])
+            headings[system] = f"{plain(system)} ({record['of']:,})"
+            rows.setdefault(str(record["measure"]), []).append(line.cells[spearman])
     frame = Table(grid.key, f"{grid.title} (Spearman)", grid.subtitle, footer=grid.footer)
     table = TableLines([("", name, cells) for name, cells in rows.items()])
     return lines_grid(frame, "measure", list(headings.values()), table)
 
 
 def _lines(sheet: Table, kept: Callable[[Record], bool]) -> Table:
-    """The table with those of its lines, each of one record, that are kept."""
+    """Return the table with the lines whose record is kept; each line has one record."""
     records = iter(sheet.records)
     blocks = [
         replace(block, lines=tuple(line for line in block.lines if kept(next(records)))) for block in sheet.blocks
@@ -324,11 +325,11 @@ def _lines(sheet: Table, kept: Callable[[Record], bool]) -> Table:
 
 
 def _more(meta: MetaEvaluation, names: frozenset[str]) -> str:
-    """What the files hold beside what is printed."""
-    left = sum(one.name not in names for one in meta.measured)
+    """Name what the files hold beside what is printed."""
+    left = sum(measurement.name not in names for measurement in meta.measured)
     measures = f"{left} more measures (recall, precision and the like; -s tested=all prints and tests them)"
-    said = [*([measures] if left else []), "partial correlations, all controls, more within systems"]
-    protocols = dict.fromkeys(one.protocol for few in meta.results for one in few)
+    texts = [*([measures] if left else []), "partial correlations, all controls, more within systems"]
+    protocols = dict.fromkeys(result.protocol for few in meta.results for result in few)
     if "correlation" in protocols:
-        said += [f"the protocol {plain(name)}" for name in protocols if name != "correlation"]
-    return f"in the files: {', '.join(said)}"
+        texts += [f"the protocol {plain(name)}" for name in protocols if name != "correlation"]
+    return f"in the files: {', '.join(texts)}"
