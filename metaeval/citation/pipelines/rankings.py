@@ -19,7 +19,6 @@ _ADDS = Column(key="adds", label="", scale=100, digits=2)
 _SHARE = Column(key="share", label="", scale=100, digits=0)
 _SHOWN = 12
 _EXPLAINED = 3
-_PAIR = ("measure", "one", "other", "ahead", "behind")
 
 
 def ranking_sheets(rankings: Rankings, around: Provenance, name: str, agreement: str) -> list[Table]:
@@ -89,9 +88,8 @@ def _flips(rankings: Rankings, around: Provenance, all_flips: Sequence[Flip], st
         Note("reading", "lead in points under each backend; flipped: share of resamples in which the two change order"),
         Note("not shown", f"{left:,} more flips are in flips.csv and flips.json" if left > 0 else ""),
     ]
-    table.records.extend(
-        {name: value for name, value in asdict(flip).items() if name != "causes"} for flip in all_flips
-    )
+    rest = ("lead", "reversed_lead", "share_of_resamples")
+    table.records.extend({**flip.pair, **{name: getattr(flip, name) for name in rest}} for flip in all_flips)
     headings = ("pair", "lead (1)", "lead (2)", "flipped %")
     return around.lines("flips", "Pairs of systems that change order", headings, table, notes)
 
@@ -104,7 +102,7 @@ def _flip_causes(rankings: Rankings, around: Provenance, all_flips: Sequence[Fli
             values = [cell(value, column=_LEAD) for value in (cause.value_one, cause.value_other)]
             table.add(title, f"{cause.answer} ({cause.system})", [*values, cell(cause.adds, column=_ADDS)])
     table.records.extend(
-        {name: getattr(flip, name) for name in _PAIR} | asdict(cause) | {"reversal": flip.lead - flip.reversed_lead}
+        {**flip.pair, **asdict(cause), "reversal": flip.lead - flip.reversed_lead}
         for flip in all_flips
         for cause in flip.causes
     )
