@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from metaeval.citation.alce.labels import Labelled, Labels, agreement, fleiss, gather_labels, read_labels
+from metaeval.citation.alce.labels import LabelledAnswer, UnitLabels, agreement, fleiss, gather_labels, read_labels
 from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
@@ -48,7 +48,7 @@ class AgreementCommand(JudgedByMetrics):
     splitter: Splitter = "auto"
 
 
-def _judge(read: tuple[Run, list[Labelled]], backends: MakeBackends) -> Layout:
+def _judge(read: tuple[Run, list[LabelledAnswer]], backends: MakeBackends) -> Layout:
     """Every rater against the people, sentences above citations."""
     run, labelled = read
     made = list(backends())
@@ -87,7 +87,7 @@ def _provenance(
     run: Run,
     answers: Sequence[Answer],
     backends: Sequence[Backend],
-    labels: Mapping[str, Labels],
+    labels: Mapping[str, UnitLabels],
     all_raters: Sequence[tuple[str, str]],
 ) -> Provenance:
     data = data_of(run.name, "human labels", answers, labels["sentence"].human.size, labels["citation"].human.size)

@@ -44,7 +44,7 @@ from metaeval.citation.scifi.facts import (
     requests_for,
 )
 from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, FactLine, ScifiOptions, read_sentences
-from metaeval.citation.scifi.shares import Scored
+from metaeval.citation.scifi.shares import ScoredFacts
 from metaeval.citation.table import find_place
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag
@@ -110,10 +110,10 @@ class Assessed:
     read: Sequence[AnswerFacts] = ()
     models: Sequence[str] = ()
     backends: Sequence[Backend] = ()
-    scored: Sequence[Scored] = ()
+    scored: Sequence[ScoredFacts] = ()
 
     @property
-    def both(self) -> list[tuple[Backend, Scored]]:
+    def both(self) -> list[tuple[Backend, ScoredFacts]]:
         """Each backend with its values."""
         return list(zip(self.backends, self.scored, strict=True))
 
@@ -315,7 +315,7 @@ def provenance_of(assessed: Assessed) -> Provenance:
     return Provenance(data, "SCiFi", subtitle, fields, run.config.interval, judges, after=notes)
 
 
-def missing_values(one: Scored) -> str:
+def missing_values(one: ScoredFacts) -> str:
     """The facts without a value by reason, of answers and of references, and the first of them."""
     facts = [line for line in one.facts if line.state == "unjudged"]
     references = [line for line in one.references if line.reason and line.value is None]
@@ -327,7 +327,7 @@ def missing_values(one: Scored) -> str:
     return "; ".join(said)
 
 
-def _bounds(assessed: Assessed, one: Scored) -> str:
+def _bounds(assessed: Assessed, one: ScoredFacts) -> str:
     """What citation entailment and coverage of each system could be, were all missing values 0, or 1.
 
     A sentence without facts is taken as one fact, and the note says so: if it holds more, the ends lie further apart.
