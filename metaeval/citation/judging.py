@@ -11,6 +11,7 @@ from typing import Any, Literal
 from metaeval.citation import measures
 from metaeval.citation.alce import correctness
 from metaeval.citation.alce.citations import AlceOptions, alce_lines, alce_options, statements
+from metaeval.citation.alce.qa_reader import extractive_reader
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, aliice_lines, answer_cvcp, mark_offsets, read_answers
 from metaeval.citation.aliice.profile import Profile, aliice_profile
 from metaeval.citation.measures import AnswerShare, Statistic
@@ -219,13 +220,13 @@ def _model(name: str) -> ModelFolder:
     return find_model(checkpoint, folder if (folder := Path(name)).is_dir() else None)
 
 
-def _reader(model_folder: ModelFolder) -> correctness.Reader:
+def _reader(model_folder: ModelFolder) -> correctness.QaReader:
     from transformers import AutoModelForQuestionAnswering
 
     from metaeval.scoring.backends.models import load_model, load_tokenizer
 
     model: Any = load_model(AutoModelForQuestionAnswering, model_folder, "float32", "cpu")
-    return correctness.extractive_reader(model, load_tokenizer(model_folder))
+    return extractive_reader(model, load_tokenizer(model_folder))
 
 
 def _alce(answers: Sequence[Answer], options: AlceOptions, profile: str, cutter: SentenceSplitter) -> PipelineReading:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval.citation.alce import correctness
-from metaeval.citation.alce.correctness import extractive_reader, reader_values
+from metaeval.citation.alce import qa_reader
+from metaeval.citation.alce.correctness import reader_values
+from metaeval.citation.alce.qa_reader import extractive_reader
 from metaeval.citation.model import Answer
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
@@ -140,7 +141,7 @@ def golden(request, tmp_path_factory):
 
 @pytest.mark.parametrize("batch", [1, 16])
 def test_answers_are_those_of_the_pipeline(golden, batch, monkeypatch):
-    monkeypatch.setattr(correctness, "_BATCH", batch)
+    monkeypatch.setattr(qa_reader, "_BATCH", batch)
     model, tokenizer, answers = golden
     assert extractive_reader(model, tokenizer)(pairs()) == answers
 

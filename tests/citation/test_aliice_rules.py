@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metaeval.citation.aliice.claims import draft, read, read_sentences
 from metaeval.citation.aliice.profile import EXPANDED, PAPER, RELEASED, aliice_profile
-from metaeval.citation.aliice.tree import Tree, apart, tree_of
+from metaeval.citation.aliice.tree import Tree, separated, tree_of
 from metaeval.citation.parsers.parse import Parse, find_parser, stored_parser
 
 LABELS = ["nsubj", "prep", "pobj", "advcl", "cc", "conj", "punct", "dobj", "relcl"]
@@ -114,28 +114,28 @@ def words_of(tree):
     ],
 )
 def test_rules_on_a_small_tree(i, j, words, rule):
-    tree, named = apart(TREE, i, j, replace_root=True)
+    tree, named = separated(TREE, i, j, replace_root=True)
     assert ("".join(words_of(tree)), named) == (words, rule)
 
 
 def test_a_clause_at_the_head_of_the_sentence_stands_alone():
     # "a , c b", all under b; a opens the sentence as a phrase, and a comma parts it from c.
     later = Tree(("a", ",", "c", "b"), ("prep", "punct", "dobj", "ROOT"), (3, 3, 3, -1), 3)
-    assert apart(later, 0, 2, True)[1] == "cc:i_first:root:Ti_initial_clause:root=Ti"
-    stripped, rule = apart(later, 2, 0, True)
+    assert separated(later, 0, 2, True)[1] == "cc:i_first:root:Ti_initial_clause:root=Ti"
+    stripped, rule = separated(later, 2, 0, True)
     assert (words_of(stripped), rule) == (("c", "b"), "cc:i_last:root:Tj_initial_clause:drop_Tj_and_Tc")
     other = replace(later, labels=("nsubj", "punct", "dobj", "ROOT"))
-    assert apart(other, 0, 2, True)[1] == "cc:i_first:drop_Tj_and_Tc"
+    assert separated(other, 0, 2, True)[1] == "cc:i_first:drop_Tj_and_Tc"
 
 
 def test_a_new_root_that_is_cited_is_replaced_or_doubled():
     # a > b > c, both b and c cited, b is the root. The released code hangs c under b once more and removes nothing;
     # its search then finds d, below c, at the root, and c becomes the root.
     tree = Tree(("b", "c", "d"), ("ROOT", "dobj", "prep"), (-1, 0, 1), 0)
-    assert words_of(apart(tree, 1, 0, replace_root=True)[0]) == ("c", "d")
-    doubled, _ = apart(tree, 1, 0, replace_root=False)
+    assert words_of(separated(tree, 1, 0, replace_root=True)[0]) == ("c", "d")
+    doubled, _ = separated(tree, 1, 0, replace_root=False)
     assert words_of(doubled) == ("b", "c", "d")
-    assert apart(doubled, 1, 2, replace_root=False) == (doubled.rooted_at(1), "nocc:root:root=Ti")
+    assert separated(doubled, 1, 2, replace_root=False) == (doubled.rooted_at(1), "nocc:root:root=Ti")
 
 
 def test_two_groups_on_one_word_are_merged_or_the_later_one_stays():

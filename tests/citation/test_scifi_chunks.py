@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.model import Passage
-from metaeval.citation.scifi.entailment import Chunk, chunks_of, count_words, counter, windows
+from metaeval.citation.scifi.entailment import PremiseChunk, chunks_of, count_words, counter, windows
 from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.errors import UserError
 
@@ -61,8 +61,8 @@ RIVER = Passage("It flows north.", "")  # 3 words
 
 def test_every_chunk_opens_with_its_title_which_is_not_counted():
     assert chunks_of([(4, BRIDGE)], ScifiOptions(window=7)) == [
-        Chunk("Title: Bridge\nA Dane built it. It is long.", 4),
-        Chunk("Title: Bridge\nIt is long. It is of steel.", 4),
+        PremiseChunk("Title: Bridge\nA Dane built it. It is long.", 4),
+        PremiseChunk("Title: Bridge\nIt is long. It is of steel.", 4),
     ]
     assert [one.text for one in chunks_of([(4, BRIDGE)], ScifiOptions(window=4, titles=False, overlap="none"))] == [
         "A Dane built it.",
@@ -73,14 +73,14 @@ def test_every_chunk_opens_with_its_title_which_is_not_counted():
 
 def test_several_passages_are_one_text_that_says_whose_each_part_is():
     assert chunks_of([(0, BRIDGE), (2, RIVER)], ScifiOptions(window=10, overlap="none")) == [
-        Chunk("Title: Bridge\nA Dane built it. It is long.", 0),
-        Chunk("Title: Bridge\nIt is of steel.\nIt flows north.", None),
+        PremiseChunk("Title: Bridge\nA Dane built it. It is long.", 0),
+        PremiseChunk("Title: Bridge\nIt is of steel.\nIt flows north.", None),
     ]
 
 
 def test_a_passage_without_text_is_one_chunk_and_no_passage_is_none():
-    assert chunks_of([(1, Passage("", "Bridge"))]) == [Chunk("Title: Bridge\n", 1)]
-    assert chunks_of([(1, Passage("  "))]) == [Chunk("", 1)]
+    assert chunks_of([(1, Passage("", "Bridge"))]) == [PremiseChunk("Title: Bridge\n", 1)]
+    assert chunks_of([(1, Passage("  "))]) == [PremiseChunk("", 1)]
     assert chunks_of([]) == []
 
 

@@ -81,7 +81,7 @@ def test_a_model_can_see_the_marks_and_no_fact_or_segment_keeps_them():
         (clean[1], 14, 26),
         ("It rained.", 0, 10),
     ]
-    assert {fact.segment.found for fact in found.facts} == {"verbatim", "not asked"}
+    assert {fact.segment.match for fact in found.facts} == {"verbatim", "not asked"}
     assert (found.problems, found.lost) == ({}, {})
     # The same sentence with other marks is asked about by itself.
     requests = requests_for(
@@ -97,7 +97,7 @@ def test_where_no_segment_can_matter_none_is_asked_for():
     replies[CLEAN, "He acted."] = segment("acted")
     (found, other), ask = read(replies, f"It rained [1]. It poured. {FILM} It rained.", "It poured. 42 [1].")
     assert ask.calls == [["It rained.", "It poured.", CLEAN], [(CLEAN, "He acted.")]]  # each text once, "42." never
-    assert [fact.segment.found for fact in (*found.facts, *other.facts)] == [
+    assert [fact.segment.match for fact in (*found.facts, *other.facts)] == [
         "not asked", "not asked", "verbatim", "not asked", "not asked",
     ]  # fmt: skip
     # One of one segment that was looked for is found, and of the second answer none was looked for.
@@ -105,17 +105,17 @@ def test_where_no_segment_can_matter_none_is_asked_for():
     replies["It poured.", "It poured."] = segment("poured")
     (found,), ask = read(replies, "It poured.", map_all=True)
     assert ask.calls == [["It poured."], [("It poured.", "It poured.")]]
-    assert found.facts[0].segment.found == "verbatim"
+    assert found.facts[0].segment.match == "verbatim"
     assert read({}, "1.", "")[1].calls == []
     # The same words with one citation: what was said of the others' segments is not looked at.
     (_, other), _ = read(replies, FILM, "He acted in a film in 1992 [1].")
-    assert [fact.segment.found for fact in other.facts] == ["not asked"]
+    assert [fact.segment.match for fact in other.facts] == ["not asked"]
     # A reply that could not matter may be missing.
     (found,), _ = read(
         {"It hailed.": ["It hailed."], ("It hailed.", "It hailed."): "?"}, "It hailed [1].", map_all=True
     )
     lines = fact_lines([found], lambda pairs: [Verdict(True, 1.0) for _ in pairs])
-    assert [(line.found, line.state, line.citations) for line in lines] == [("no reply", "judged", (1,))]
+    assert [(line.match, line.state, line.citations) for line in lines] == [("no reply", "judged", (1,))]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_fact_whose_segment_no_reply_names_is_not_judged_and_bounded():
 
     lines = fact_lines([found], entails)
     assert asked == [("The year 1992.", facts[1])]
-    assert [(line.state, line.value, line.reason, line.found) for line in lines] == [
+    assert [(line.state, line.value, line.reason, line.match) for line in lines] == [
         ("unjudged", None, "unparsed", "no reply"),
         ("judged", 1.0, "", "verbatim"),
         ("unjudged", None, "failed", "no reply"),
@@ -192,7 +192,7 @@ def test_a_segment_that_is_not_in_the_sentence_counts_as_asked():
         (CLEAN, "He left."): segment("zzz"),
     }
     (found,), _ = read(replies, FILM)
-    assert [fact.segment.found for fact in found.facts] == ["verbatim", "sentence"]
+    assert [fact.segment.match for fact in found.facts] == ["verbatim", "sentence"]
     assert unmapped([found])[0].value == 0.5
     (found,), _ = read(replies, FILM, unmapped="left out")
     assert [fact.text for fact in found.facts] == ["He acted."]

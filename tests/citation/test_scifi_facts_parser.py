@@ -38,7 +38,7 @@ def said(found):
     """(fact, segment, how it was found, rule) of each fact."""
     texts = {one.number: one.text for one in found.sentences}
     return [
-        (fact.text, texts[fact.sentence][fact.segment.start : fact.segment.end], fact.segment.found, fact.made_by)
+        (fact.text, texts[fact.sentence][fact.segment.start : fact.segment.end], fact.segment.match, fact.made_by)
         for fact in found.facts
     ]
 
@@ -93,7 +93,7 @@ def test_a_claim_said_twice_is_held_against_the_nearest_citation_or_with_own_gro
     found = read("Cups [1] hold tea [2] and ink.", parse())
     assert said(found) == [("Cups hold tea and ink.", "Cups hold tea and ink", "verbatim", "tree")]
     assert found.problems == {"duplicate fact": 1}
-    assert found.facts[0].own == (4, 13)  # "Cups" has 4 characters, "Cups hold tea" 13
+    assert found.facts[0].group_places == (4, 13)  # "Cups" has 4 characters, "Cups hold tea" 13
     lines = fact_lines([found], failing)
     # Nearest to the end, 21, is [2] at 13; no fact is held against [1].
     assert [(line.citations, line.cited_at, line.distance) for line in lines] == [((2,), 13, 8)]
@@ -110,7 +110,7 @@ def test_of_a_sentence_that_the_parser_cannot_part_all_citations_but_the_last_ar
         ("Dams store water [1] and boats sail [2].", [("Dams store water and boats sail.", (16, 31))]),
     ):
         found = read(text, small)
-        assert [(fact.text, fact.own) for fact in found.facts] == facts
+        assert [(fact.text, fact.group_places) for fact in found.facts] == facts
         assert citations_without_facts([found], fact_lines([found], failing)) == [AnswerShare(1, 2, 0)]
         assert citations_without_facts([found], fact_lines([found], failing, OWN), OWN) == [AnswerShare(0, 2, 0)]
 
@@ -127,7 +127,7 @@ def test_of_a_merged_group_the_first_mark_alone_counts_where_the_options_say_so(
 
 def test_a_fact_has_the_nearest_citation_or_with_own_group_the_one_it_was_cut_out_for(small):
     found = read("Aspirin [1], which lowers fever [2], was made in 1897 [3].", small)
-    assert [(fact.text, fact.own) for fact in found.facts[:2]] == [
+    assert [(fact.text, fact.group_places) for fact in found.facts[:2]] == [
         ("Aspirin was made", (7,)),  # "Aspirin" has 7 characters
         ("Aspirin lowers fever", (27,)),  # "Aspirin, which lowers fever" 27
     ]

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 import pytest
 
 from metaeval.citation.scifi import model
-from metaeval.citation.scifi.model import ScifiOptions, Segment, find_segment, likest_run
+from metaeval.citation.scifi.model import ScifiOptions, Segment, find_segment, most_similar_run
 
 WORDS = "The old bridge over the river, which a Dane had built of steel in 1999 (or so), carries Straßen-cars".split()
 
@@ -37,19 +37,24 @@ def test_the_likest_of_all_runs_is_found(seed):
     for likeness in (0.3, 0.6, 0.8):
         for last in (False, True):
             text = " ".join(said)
-            assert likest_run(sentence, text, likeness, last) == every_run(sentence, text, likeness, last)
+            assert most_similar_run(sentence, text, likeness, last) == every_run(sentence, text, likeness, last)
 
 
 def test_what_has_no_words_is_like_nothing():
-    assert likest_run("...", "a b", 0.1) is likest_run("", "a", 0.1) is likest_run("a b c", "--", 0.1) is None
+    assert (
+        most_similar_run("...", "a b", 0.1)
+        is most_similar_run("", "a", 0.1)
+        is most_similar_run("a b c", "--", 0.1)
+        is None
+    )
     # Not even where any likeness is enough.
-    assert likest_run("", "a", 0) is likest_run("...", "a", 0) is None
+    assert most_similar_run("", "a", 0) is most_similar_run("...", "a", 0) is None
 
 
 def test_a_run_is_compared_as_long_as_there_is_work_left_for_it():
     assert model._WORK == 800 * 750
-    assert likest_run("x" * 800, "x" * 750, 0.9) == (0, 800)
-    assert likest_run("x" * 801, "x" * 750, 0.9) is None
+    assert most_similar_run("x" * 800, "x" * 750, 0.9) == (0, 800)
+    assert most_similar_run("x" * 801, "x" * 750, 0.9) is None
 
 
 class Counted(SequenceMatcher):
@@ -67,14 +72,14 @@ def test_in_long_sentences_what_is_compared_has_a_bound(monkeypatch):
     words = ["".join(draws.choices("abcdefgh", k=6)) for _ in range(400)]
     shuffled = draws.sample(words[50:150], 100)
     monkeypatch.setattr(model, "SequenceMatcher", Counted)
-    assert likest_run(" ".join(words), " ".join(shuffled), 0.8) is None
+    assert most_similar_run(" ".join(words), " ".join(shuffled), 0.8) is None
     assert 0 < Counted.compared <= model._WORK
     # What was said with some words wrong is found first, because it shares most words.
     said = [word if number % 20 else "zzz" for number, word in enumerate(words[50:150])]
-    start, end = likest_run(" ".join(words), " ".join(said), 0.8)
+    start, end = most_similar_run(" ".join(words), " ".join(said), 0.8)
     assert {*words[51:150]} <= {*" ".join(words)[start:end].split()}
     # A text too long to be compared once is not looked for by likeness.
-    assert likest_run(" ".join(words), " ".join([*words[:200], "zzz"]), 0.8) is None
+    assert most_similar_run(" ".join(words), " ".join([*words[:200], "zzz"]), 0.8) is None
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ FAULTS = {
     "a document without text": ({"documents": [{"title": "x"}], "citations": []}, "documents[0]: field 'text' is miss"),
     "a marked paragraph": (
         {"paragraph": "A Dane [2] did.", "citations": []},
-        'the paragraph is text without marks, and holds "[2]" at offset 7: put its citations into \'citations\'',
+        'the paragraph must have no marks, but has "[2]" at offset 7: put its citations into \'citations\'',
     ),
     "two answers": ({"output": "x", "text": "y"}, "the fields 'output' and 'text' both hold an answer; leave one out."),
     "an output of numbers": ({"output": [1]}, "field 'output' is [1]; allowed: a string."),

@@ -10,7 +10,7 @@ from metaeval.citation.model import Answer, Mark
 from metaeval.citation.scifi.entailment import assign
 from metaeval.citation.scifi.model import (
     Fact,
-    Placed,
+    PlacedGroup,
     ScifiOptions,
     Segment,
     Sentence,
@@ -74,7 +74,7 @@ def test_leading_marks_stay_where_the_option_says_so():
 
 def test_numbers_count_from_one_whatever_the_text_counts_from():
     (sentence,) = read("It rained [0].", first=0)
-    assert sentence.groups == (Placed(9, (Mark(10, 13, 1),)),)
+    assert sentence.groups == (PlacedGroup(9, (Mark(10, 13, 1),)),)
 
 
 def test_marks_of_no_sentence_are_reported():
@@ -121,11 +121,11 @@ SENTENCE = "He made his debut in 1992, and by 1999 he had started an art school.
 )
 def test_a_segment_is_found_as_far_as_it_goes(said, stretch, found):
     segment = find_segment(SENTENCE, said, ScifiOptions(likeness=0.75))
-    assert (SENTENCE[segment.start : segment.end], segment.found) == (stretch, found)
+    assert (SENTENCE[segment.start : segment.end], segment.match) == (stretch, found)
 
 
 def test_what_is_not_found_is_left_out_or_the_whole_as_asked():
-    assert find_segment(SENTENCE, "made his debut in 1993", ScifiOptions(likeness=1.0)).found == "sentence"
+    assert find_segment(SENTENCE, "made his debut in 1993", ScifiOptions(likeness=1.0)).match == "sentence"
     assert find_segment(SENTENCE, "zebra", ScifiOptions(unmapped="left out")) is None
 
 
@@ -133,7 +133,9 @@ def assigned(text, groups, segment, **options):
     """(place, distance) of the group that a fact of this segment is assigned."""
     start = text.index(segment)
     fact = Fact(1, "A fact.", 1, Segment(start, start + len(segment), "verbatim"), "model")
-    sentence = Sentence(1, text, 0, 99, tuple(Placed(at, (Mark(0, 3, number),)) for number, at in enumerate(groups)))
+    sentence = Sentence(
+        1, text, 0, 99, tuple(PlacedGroup(at, (Mark(0, 3, number),)) for number, at in enumerate(groups))
+    )
     group, distance = assign(fact, sentence, ScifiOptions(**options))
     return None if group is None else group.at, distance
 

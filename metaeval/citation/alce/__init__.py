@@ -1,1 +1,1 @@
-"""ALCE (Gao et al. 2023): citation recall and precision of sentences, and the measures of correctness beside them."""
+"""ALCE (Gao et al. 2023): citation recall and precision of sentences, and its measures of correctness."""

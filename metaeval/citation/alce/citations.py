@@ -1,4 +1,4 @@
-"""ALCE citation recall and precision: its options, the statements of answers, what each cites, the table's lines."""
+"""Citation recall and precision as ALCE defines them: options, statements of answers, and the citation table."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ PROFILES: Mapping[str, AlceOptions] = {"paper": PAPER, "released": RELEASED}
 
 
 def alce_options(profile: str = "paper", **changes: Any) -> AlceOptions:
-    """A profile with some options changed. Raises `UserError` on an unknown profile or option, or a limit below 1."""
+    """Return a profile with some options changed; `UserError` on an unknown profile or option, or a limit below 1."""
     options = changed_profile(PROFILES, profile, changes, "ALCE")
     if options.at_most is not None and options.at_most < 1:
         raise UserError(f"at_most is {options.at_most}; allowed: a whole number from 1, or none.")
@@ -94,7 +94,7 @@ _WORD = re.compile(r"\w")
 
 
 def statements(answer: Answer, options: AlceOptions, splitter: SentenceSplitter = RULES) -> list[CitedStatement]:
-    """The statements of one answer, in order."""
+    """Return the statements of one answer, in order."""
     reading = prepare(answer.text, options.lines)
     if options.statements == "list items":
         units = list(_items(reading, answer, options))
@@ -104,7 +104,10 @@ def statements(answer: Answer, options: AlceOptions, splitter: SentenceSplitter 
 
 
 def _items(reading: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[LocatedText]:
-    """The items of a list, each behind the question; full stops and then commas at the end are cut, as released."""
+    """Yield the items of a list, each behind the question.
+
+    Full stops and then commas at the end of the list are cut, as in the released code.
+    """
     end = len(reading.text.rstrip().rstrip(".").rstrip(","))
     inside = [
         (mark.start, mark.end)
@@ -123,26 +126,26 @@ def _statement(unit: LocatedText, number: int, answer: Answer, options: AlceOpti
     where = unit.span()
     cited = tuple(_cited(unit, answer, options))
     text = clean(unit, answer, options).text.strip()
-    # A list item stands behind the question, which is no part of the answer.
+    # The question in front of a list item is not a part of the answer.
     begin = next((index for index, offset in enumerate(unit.at) if offset >= 0), len(unit.text))
-    own = unit if options.statements == "sentences" else unit.part(begin, len(unit.text))
-    marks = tuple(one.mark for one in cited if one.state == "judged")
+    content = unit if options.statements == "sentences" else unit.part(begin, len(unit.text))
+    marks = tuple(citation.mark for citation in cited if citation.state == "judged")
     claim = Claim(text, marks, number, where.start, where.end)
-    if options.wordless == "skip" and not _WORD.search(clean(own, answer, options).text):
-        lost = tuple(replace(one, state="no statement") for one in cited)
+    if options.wordless == "skip" and not _WORD.search(clean(content, answer, options).text):
+        lost = tuple(replace(citation, state="no statement") for citation in cited)
         return CitedStatement(claim, lost, number=None, counts=False, failing=None)
     if options.out_of_range == "mark fails":
         return CitedStatement(claim, cited, number, counts=True, failing=0)
-    if any(one.state == "fails" for one in cited):
-        # A sentence that fails as a whole takes its other marks with it.
-        cited = tuple(replace(one, state="fails") if one.state == "judged" else one for one in cited)
+    if any(citation.state == "fails" for citation in cited):
+        # Where a sentence fails as a whole, its other marks fail too.
+        cited = tuple(replace(mark, state="fails") if mark.state == "judged" else mark for mark in cited)
     return CitedStatement(claim, cited, number, counts=True, failing=None)
 
 
 def _cited(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[CitedMark]:
-    """The marks of a statement that the profile reads, with the limit, repeats and numbers decided."""
+    """Yield the marks that the profile reads in a statement, each with its state (limit, repeats, range of numbers)."""
     seen: set[int] = set()
-    found: list[CitedMark] = []
+    cited: list[CitedMark] = []
     for mark in unit.marks(options.styles, answer.first):
         place, problem = find_place(mark.number, len(answer.passages), options.zero)
         state: MarkState = "judged"
@@ -154,20 +157,20 @@ def _cited(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[
         elif place is None:
             state = "fails"
         seen.add(mark.number if mark.number is not None else -1)
-        found.append(CitedMark(mark, place, problem, state))
+        cited.append(CitedMark(mark, place, problem, state))
     # A sentence that fails as a whole is settled before the limit: any of its marks may be the one out of range.
-    settled = options.out_of_range == "sentence fails" and any(one.state == "fails" for one in found)
-    left = len(found) if options.at_most is None or settled else options.at_most
-    for one in found:
-        counted = one.state in ("judged", "fails")
-        yield replace(one, state="over the limit") if counted and not left else one
+    settled = options.out_of_range == "sentence fails" and any(citation.state == "fails" for citation in cited)
+    left = len(cited) if options.at_most is None or settled else options.at_most
+    for citation in cited:
+        counted = citation.state in ("judged", "fails")
+        yield replace(citation, state="over the limit") if counted and not left else citation
         left -= counted and left > 0
 
 
 def clean(unit: LocatedText, answer: Answer, options: AlceOptions) -> LocatedText:
-    """The unit without its marks."""
+    """Remove the marks from a unit, as `options.cleaning` says."""
     if options.cleaning == "pattern":
-        # The released code's four replacements, one after the other: each can bring about matches of the next.
+        # The released code makes four replacements in this order: each can create matches of the next.
         for pattern in (r" \[\d+", r"\[\d+", r" \|", r"\]"):
             unit = unit.without([match.span() for match in re.finditer(pattern, unit.text)])
         return unit
@@ -181,9 +184,9 @@ def alce_lines(
     splitter: SentenceSplitter = RULES,
     stated: Sequence[Sequence[CitedStatement]] | None = None,
 ) -> list[CitationLine]:
-    """The lines of all answers, see `judged_lines`; a statement without a citation has recall 0.
+    """Return the citation table of all answers (`judged_lines`); a statement without a citation has recall 0.
 
-    stated: the answers' `statements`, where they have been made already; else they are made with the splitter.
+    stated: the `statements` of each answer, if they are already known; by default they are computed with the splitter.
     """
     stated = stated or [statements(answer, options, splitter) for answer in answers]
     return judged_lines(answers, stated, entails, options.untitled)

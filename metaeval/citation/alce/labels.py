@@ -1,4 +1,4 @@
-"""Human labels of the sentences and citations of answers, in the layout of ALCE's file, held against verdicts."""
+"""Human labels of the sentences and citations of answers, as ALCE publishes them, compared with verdicts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from metaeval.stats.intervals import Resampling
 from metaeval.stats.resampling import replicate
 
 MISSING = -1
-"""Of a rater who said nothing of a unit."""
+"""The label of a unit that a rater did not label."""
 
 PUBLISHED = "automatic, as published"
 
@@ -41,11 +41,11 @@ _RECALL, _PRECISION = "automatic_recall_scores", "automatic_citation_precision_s
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """An answer with what was said of its sentences and of the citations in each, 1 for support and 0 for none.
+class LabelledAnswer:
+    """An answer with the labels of its sentences and of the citations in each: 1 for support, 0 for none.
 
-    recall: of each sentence. precision: of each citation of each sentence; 0 where the sentence is not supported. Each
-    by the people, and by the automatic evaluation that is published beside them (None: the file has none).
+    recall: one label a sentence. precision: one label a citation, by sentence; 0 where the sentence is not supported.
+    automatic_recall, automatic_precision: the same from the automatic evaluation in the file; None if it has none.
     """
 
     answer: Answer
@@ -55,41 +55,41 @@ class Labelled:
     automatic_precision: tuple[tuple[int, ...], ...] | None
 
 
-def read_labels(path: Path) -> list[Labelled]:
-    """Every labelled answer, in the file's order; its system is the model, its group the data set's question.
+def read_labels(path: Path) -> list[LabelledAnswer]:
+    """Return every labelled answer, in the file's order; its system is the model, its group the data set's question.
 
-    Raises `UserError` with item and field where the file is of another layout.
+    Raises `UserError` with item and field where the file has another layout.
     """
     layout = "it should be data set, model, id and item, one in another"
     content = DataRow(f"{path}", read_object(path, layout))
     for models in content.fields.values():
         if not isinstance(models, dict) or not all(isinstance(items, dict) for items in models.values()):
             raise UserError(f"{path} is of another layout: {layout}.")
-    found = [
+    labelled = [
         _labelled(dataset, model, key, content.row(dataset).row(model).row(key))
         for dataset in content.fields
         for model in content.row(dataset).fields
         for key in content.row(dataset).row(model).fields
         if key != "overall_results"
     ]
-    if not found:
+    if not labelled:
         raise UserError(f"{path} holds no labelled answer: {layout}.")
-    return found
+    return labelled
 
 
-def _labelled(dataset: str, model: str, key: str, item: DataRow) -> Labelled:
+def _labelled(dataset: str, model: str, key: str, item: DataRow) -> LabelledAnswer:
     passages, question = alce_passages(item), item.optional_text("question")
-    own = f"{dataset}/{model}/{key}", item.text("output"), passages, question, f"{dataset}/{key}", model
+    fields = f"{dataset}/{model}/{key}", item.text("output"), passages, question, f"{dataset}/{key}", model
     sentences = item.rows("sentences")
-    recall = tuple(one.choice("sentence_recall_score", _WHOLE) for one in sentences)
-    given = [[each.fields.get(_SCORE) for each in one.rows("citations")] for one in sentences]
-    automatic = made = None
+    recall = tuple(sentence.choice("sentence_recall_score", _WHOLE) for sentence in sentences)
+    scores = [[each.fields.get(_SCORE) for each in sentence.rows("citations")] for sentence in sentences]
+    automatic = automatic_precision = None
     if item.fields.get(_RECALL) is not None:
         automatic = tuple(_level(item, _RECALL, value, _WHOLE) for value in _one_each(item, _RECALL, recall))
         if item.fields.get(_PRECISION) is not None:
             item.lists(_PRECISION)
-            made = _gated(item, _PRECISION, automatic, _one_each(item, _PRECISION, recall))
-    return Labelled(Answer(*own), recall, _gated(item, _SCORE, recall, given), automatic, made)
+            automatic_precision = _gated(item, _PRECISION, automatic, _one_each(item, _PRECISION, recall))
+    return LabelledAnswer(Answer(*fields), recall, _gated(item, _SCORE, recall, scores), automatic, automatic_precision)
 
 
 def _one_each(item: DataRow, name: str, sentences: Sequence[int]) -> list[Any]:
@@ -100,12 +100,12 @@ def _one_each(item: DataRow, name: str, sentences: Sequence[int]) -> list[Any]:
 
 
 def _gated(
-    item: DataRow, name: str, recall: tuple[int, ...], given: Sequence[Sequence[Any]]
+    item: DataRow, name: str, recall: tuple[int, ...], scores: Sequence[Sequence[Any]]
 ) -> tuple[tuple[int, ...], ...]:
-    """Citations as 0 or 1: nothing is support where the sentence has none."""
+    """Return citation labels as 0 or 1: no citation supports a sentence that is not supported."""
     return tuple(
-        tuple(_level(item, name, value, _PARTIAL) if supported else 0 for value in own)
-        for supported, own in zip(recall, given, strict=True)
+        tuple(_level(item, name, value, _PARTIAL) if supported else 0 for value in sentence_scores)
+        for supported, sentence_scores in zip(recall, scores, strict=True)
     )
 
 
@@ -114,8 +114,8 @@ def _level(item: DataRow, name: str, value: Any, allowed: Mapping[Any, int]) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """What the people and every other rater said of the same units, (n,) each: 1 support, 0 none, or MISSING.
+class UnitLabels:
+    """Labels of the same units by people and by every other rater, (n,) each: 1 support, 0 none, or MISSING.
 
     group: (n,) codes of the questions.
     """
@@ -126,10 +126,10 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class Agreed:
-    """One rater against the people, on the units that both judged.
+class RaterAgreement:
+    """Agreement of one rater with the people, on the units that both judged.
 
-    supported: the share of them that the people support, and that the rater does.
+    supported: the shares of these units that the people and the rater judged as supported.
     """
 
     rater: str
@@ -141,84 +141,84 @@ class Agreed:
 
 
 def gather_labels(
-    labelled: Sequence[Labelled], backends: Mapping[str, Entails], splitter: SentenceSplitter
-) -> dict[str, Labels]:
-    """Labels by unit. Backends judge as the released ALCE code does, for its sentences are the ones that were labelled.
+    labelled: Sequence[LabelledAnswer], backends: Mapping[str, Entails], splitter: SentenceSplitter
+) -> dict[str, UnitLabels]:
+    """Return the labels of sentences and of citations, by unit.
 
-    Where the sentences of an answer, or the citations of a sentence, are not as many as the labels, no rater but the
-    published one is taken to have judged them.
+    Backends judge the sentences of the released ALCE code, which are those that people labelled. Where the number of
+    sentences in an answer, or of citations in a sentence, differs from the number of labels, a rater's are MISSING.
     """
-    raters = {PUBLISHED: _published(labelled)} if any(one.automatic_recall for one in labelled) else {}
-    answers = [one.answer for one in labelled]
+    raters = {PUBLISHED: _published(labelled)} if any(answer.automatic_recall for answer in labelled) else {}
+    answers = [answer.answer for answer in labelled]
     for name, entails in backends.items():
         raters[name] = _aligned(labelled, alce_lines(answers, entails, RELEASED, splitter))
     codes, _ = group_codes(answers)
     human = {
-        "sentence": [list(one.recall) for one in labelled],
-        "citation": [list(chain(*one.precision)) for one in labelled],
+        "sentence": [list(answer.recall) for answer in labelled],
+        "citation": [list(chain(*answer.precision)) for answer in labelled],
     }
     return {
-        unit: Labels(
-            human=np.array([*chain(*said)], dtype=np.int64),
-            group=np.repeat(codes, [len(own) for own in said]),
-            raters={name: np.array(own[unit], dtype=np.int64) for name, own in raters.items()},
+        unit: UnitLabels(
+            human=np.array([*chain(*answer_labels)], dtype=np.int64),
+            group=np.repeat(codes, [len(labels) for labels in answer_labels]),
+            raters={name: np.array(ratings[unit], dtype=np.int64) for name, ratings in raters.items()},
         )
-        for unit, said in human.items()
+        for unit, answer_labels in human.items()
     }
 
 
-_Said = dict[str, list[int]]
-"""A rater's verdicts on all units of a kind, MISSING where there is none."""
+_RaterLabels = dict[str, list[int]]
+"""A rater's labels of all units, by kind of unit; MISSING where there is none."""
 
 
-def _published(labelled: Sequence[Labelled]) -> _Said:
-    said: _Said = {"sentence": [], "citation": []}
-    for one in labelled:
-        said["sentence"] += one.automatic_recall or [MISSING] * len(one.recall)
-        given = one.automatic_precision or [()] * len(one.recall)
-        for own, of in zip(given, one.precision, strict=True):
-            said["citation"] += own if len(own) == len(of) else [MISSING] * len(of)
-    return said
+def _published(labelled: Sequence[LabelledAnswer]) -> _RaterLabels:
+    labels: _RaterLabels = {"sentence": [], "citation": []}
+    for answer in labelled:
+        labels["sentence"] += answer.automatic_recall or [MISSING] * len(answer.recall)
+        precision = answer.automatic_precision or [()] * len(answer.recall)
+        for citations, of in zip(precision, answer.precision, strict=True):
+            labels["citation"] += citations if len(citations) == len(of) else [MISSING] * len(of)
+    return labels
 
 
-def _aligned(labelled: Sequence[Labelled], lines: Sequence[CitationLine]) -> _Said:
+def _aligned(labelled: Sequence[LabelledAnswer], lines: Sequence[CitationLine]) -> _RaterLabels:
     by_answer: dict[str, dict[int, list[CitationLine]]] = {}
     for line in lines:
         if line.claim_number is not None:
             by_answer.setdefault(line.answer, {}).setdefault(line.claim_number, []).append(line)
-    said: _Said = {"sentence": [], "citation": []}
-    for one in labelled:
-        sentences = list(by_answer.get(one.answer.id, {}).values())
-        if len(sentences) != len(one.recall):
-            sentences = [[] for _ in one.recall]
-        for few, of in zip(sentences, one.precision, strict=True):
-            own = [line.precision for line in few if line.state in ("judged", "unjudged")]
-            known = [few[0].recall if few else None, *(own if len(own) == len(of) else [None] * len(of))]
+    labels: _RaterLabels = {"sentence": [], "citation": []}
+    for answer in labelled:
+        sentences = list(by_answer.get(answer.answer.id, {}).values())
+        if len(sentences) != len(answer.recall):
+            sentences = [[] for _ in answer.recall]
+        for few, of in zip(sentences, answer.precision, strict=True):
+            citations = [line.precision for line in few if line.state in ("judged", "unjudged")]
+            known = [few[0].recall if few else None, *(citations if len(citations) == len(of) else [None] * len(of))]
             recall, *precision = (MISSING if value is None else value for value in known)
-            said["sentence"].append(recall)
-            said["citation"] += precision
-    return said
+            labels["sentence"].append(recall)
+            labels["citation"] += precision
+    return labels
 
 
-def agreement(labels: Labels, n_groups: int, resampling: Resampling) -> list[Agreed]:
-    """Accuracy and Cohen's kappa of every rater with the people; n_groups: of questions."""
-    found = []
-    for name, said in labels.raters.items():
-        both = said != MISSING
-        human, own = labels.human[both], said[both]
-        counts = decision_counts(own, human, labels.group[both], n_groups, 2)
+def agreement(labels: UnitLabels, n_groups: int, resampling: Resampling) -> list[RaterAgreement]:
+    """Return accuracy and Cohen's kappa of every rater with the people; n_groups: the number of questions."""
+    agreements = []
+    for name, ratings in labels.raters.items():
+        both = ratings != MISSING
+        human, rated = labels.human[both], ratings[both]
+        counts = decision_counts(rated, human, labels.group[both], n_groups, 2)
         rows = np.bincount(labels.group[both], minlength=n_groups)
         accuracy, kappa = (
             interval_by(partial(replicate, resampled(counts, measure)), rows, resampling, ends)[0]
             for measure, ends in ((share_alike, SHARES), (cohen_kappa, SIGNED))
         )
-        shares = (float(human.mean()), float(own.mean())) if human.size else (None, None)
-        found.append(Agreed(name, int(both.sum()), int((~both).sum()), accuracy, kappa, shares))
-    return found
+        shares = (float(human.mean()), float(rated.mean())) if human.size else (None, None)
+        agreements.append(RaterAgreement(name, int(both.sum()), int((~both).sum()), accuracy, kappa, shares))
+    return agreements
 
 
-def fleiss(labels: Labels) -> float | None:
-    """Fleiss' kappa of the people's label and all raters on the units that all judged; None with fewer than three."""
+def fleiss(labels: UnitLabels) -> float | None:
+    """Return Fleiss' kappa of people and raters on the units that all judged; None for fewer than three raters."""
     columns = np.stack([labels.human, *labels.raters.values()])
     if columns.shape[0] < 3:
         return None

@@ -1,4 +1,4 @@
-"""ALiiCE (arXiv 2406.13375): claims by the place of their citations in the dependency tree, and scores on them.
+"""ALiiCE (arXiv 2406.13375): claims by the positions of citations in the dependency tree, and their scores.
 
-Source: "ALiiCE: Evaluating Positional Fine-grained Citation Generation" and its released code, each a profile.
+The paper "ALiiCE: Evaluating Positional Fine-grained Citation Generation" and its released code are each a profile.
 """

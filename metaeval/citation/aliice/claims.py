@@ -1,4 +1,4 @@
-"""From answers to claims and to the citation table: marks, their positions, what is parsed, and a group's words."""
+"""The claims of answers and their citation table: marks and their positions, parsed sentences, words of claims."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from metaeval.citation.aliice.profile import Profile
-from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, apart, expanded, tree_of
+from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, expanded, separated, tree_of
 from metaeval.citation.model import Answer, Claim, Entails, Mark, MarkProblem
 from metaeval.citation.parsers.parse import Parse, Parser
 from metaeval.citation.sentences import LocatedText, find_marks, joined, move_leading, split, whole
@@ -20,7 +20,7 @@ from metaeval.citation.table import CitationLine, CitedMark, CitedStatement, fin
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 MARK = re.compile(r"\[(\d{1,18})\]")
-"""The only form that the rules know; what the profile's styles read besides is brought to it beforehand.
+"""The only form of mark that the rules read; `in_one_form` rewrites all other marks.
 
 No list of passages needs more digits, and Python refuses to read some longer numbers.
 """
@@ -30,20 +30,20 @@ _DELETED = {
 }
 _PART = re.compile(rf"(?P<mark>{MARK.pattern})|(?P<word>(?:(?!{MARK.pattern})\S)+)")
 
-Found = tuple[int, int, int]
+MarkSpan = tuple[int, int, int]
 """A mark of a sentence: start and end offsets in it, and the number."""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Adjacent marks, white space between them allowed. word: place of the word that they hang on."""
+class CitationGroup:
+    """Adjacent marks, with or without white space between them. word: the place of the word that they follow."""
 
     word: int
-    marks: tuple[Found, ...]
+    marks: tuple[MarkSpan, ...]
 
     @property
     def citations(self) -> tuple[int, ...]:
-        """The numbers, in order."""
+        """Return the numbers of the marks, in order."""
         return tuple(number for _, _, number in self.marks)
 
 
@@ -52,54 +52,55 @@ def has_mark(text: str) -> bool:
     return MARK.search(text) is not None
 
 
-def marks_of(reading: LocatedText) -> tuple[Found, ...]:
-    """All marks of a cleaned sentence, with their offsets in the sentence as it was."""
+def marks_of(reading: LocatedText) -> tuple[MarkSpan, ...]:
+    """Return all marks of a cleaned sentence, with their offsets in the original sentence."""
     return tuple(_found(reading, match) for match in MARK.finditer(reading.text))
 
 
 def without_marks(sentence: str) -> str:
-    """The sentence as ALCE gives it to the NLI model: no marks, and no closing bracket anywhere."""
+    """Return the sentence as ALCE gives it to the NLI model: without marks and without closing brackets."""
     return re.sub(r"\[\d+", "", re.sub(r" \[\d+", "", sentence)).replace(" |", "").replace("]", "")
 
 
-def words_and_groups(clean: LocatedText, profile: Profile) -> tuple[tuple[str, ...], tuple[Group, ...]]:
+def words_and_groups(clean: LocatedText, profile: Profile) -> tuple[tuple[str, ...], tuple[CitationGroup, ...]]:
     """Split a cleaned sentence into words and citation groups.
 
-    A group hangs on the word before it, at the start of the sentence on the first word (place 0, also where there is
-    none). Where two groups hang on one word the profile says what becomes of them.
+    A group belongs to the word before it; at the start of the sentence to the first word (place 0, even if there is no
+    word). `merge_groups` decides what happens to two groups of one word.
     """
     words: list[str] = []
-    groups: list[Group] = []
-    apart = True
+    groups: list[CitationGroup] = []
+    new_group = True
     for unit in _PART.finditer(clean.text):
         if unit["mark"] is None:
             words.append(unit["word"].strip(string.punctuation) if profile.strip_words else unit["word"])
-            apart = True
+            new_group = True
             continue
         mark = _found(clean, unit)
-        if apart:
-            groups.append(Group(max(len(words) - 1, 0), (mark,)))
+        if new_group:
+            groups.append(CitationGroup(max(len(words) - 1, 0), (mark,)))
         else:
-            groups[-1] = Group(groups[-1].word, (*groups[-1].marks, mark))
-        apart = False
+            groups[-1] = CitationGroup(groups[-1].word, (*groups[-1].marks, mark))
+        new_group = False
     return tuple(words), gathered(groups, profile)
 
 
-def gathered(groups: list[Group], profile: Profile) -> tuple[Group, ...]:
-    """One group per place, in order of the places' first groups: of two the profile keeps both, or the later one."""
-    at: dict[int, Group] = {}
+def gathered(groups: list[CitationGroup], profile: Profile) -> tuple[CitationGroup, ...]:
+    """Return one group per place, in order of the places' first groups; see `Profile.merge_groups`."""
+    at: dict[int, CitationGroup] = {}
     for group in groups:
         before = at[group.word].marks if profile.merge_groups and group.word in at else ()
-        at[group.word] = Group(group.word, (*before, *group.marks))
+        at[group.word] = CitationGroup(group.word, (*before, *group.marks))
     return tuple(at.values())
 
 
-def _found(reading: LocatedText, match: re.Match[str]) -> Found:
+def _found(reading: LocatedText, match: re.Match[str]) -> MarkSpan:
     return reading.at[match.start()], reading.at[match.end() - 1] + 1, int(match[0][1:-1])
 
 
-Traced = tuple[int, int | None, str]
-"""(i, j, rule) in the order applied; j is None for a group that is not in the tree."""
+AppliedRule = tuple[int, int | None, str]
+"""(i, j, rule); j is None for a group that is not in the tree."""
+
 UNMATCHED = "fallback: citation matches no word of the parse"
 UNREACHED = "fallback: citation outside the parse tree"
 ROOT_CITED = "fallback: citation on the root"
@@ -110,28 +111,28 @@ TOO_LONG = "fallback: sentence too long to parse"
 class Stated:
     """One claim of a sentence: text, the marks of its citation group, and the rule that made it (`Claim.made_by`).
 
-    places: of its words in the parse; (): the claim is the whole sentence.
+    places: the places of its words in the parse; empty if the claim is the whole sentence.
     """
 
     text: str
-    marks: tuple[Found, ...]
+    marks: tuple[MarkSpan, ...]
     made_by: str
     places: tuple[int, ...] = field(default=(), compare=False)
 
     @property
     def citations(self) -> tuple[int, ...]:
-        """The numbers in the marks, in order."""
+        """Return the numbers of the marks, in order."""
         return tuple(number for _, _, number in self.marks)
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A sentence made ready. text: what the parser reads; None where `stated` is already the answer."""
+class PreparedSentence:
+    """A sentence prepared for the parser. text: what the parser reads; None where `stated` holds the claims already."""
 
     sentence: str
     clean: LocatedText
     words: tuple[str, ...] = ()
-    groups: tuple[Group, ...] = ()
+    groups: tuple[CitationGroup, ...] = ()
     text: str | None = None
     stated: tuple[Stated, ...] = ()
 
@@ -140,8 +141,8 @@ class Draft:
 class SentenceClaims:
     """The claims of one sentence.
 
-    kind: "fallback" where one claim stands for the whole sentence (an uncited one too). nodes: place in the parse ->
-    citations. lost: citation groups that ended in no claim. trace: the positional rules applied.
+    kind: "fallback" where one claim is the whole sentence, as for an uncited one. nodes: (place in the parse,
+    citations) of each group. lost: citation groups without a claim. trace: the positional rules, as applied.
     """
 
     sentence: str
@@ -149,11 +150,11 @@ class SentenceClaims:
     kind: Literal["claims", "fallback"]
     nodes: tuple[tuple[int, tuple[int, ...]], ...] = ()
     lost: tuple[tuple[int, ...], ...] = ()
-    trace: tuple[Traced, ...] = ()
+    trace: tuple[AppliedRule, ...] = ()
 
 
 def read_sentences(sentences: Sequence[str], parser: Parser, profile: Profile) -> list[SentenceClaims]:
-    """The claims of every sentence, in order; equal texts are parsed once, all in one batch."""
+    """Return the claims of every sentence, in order; equal texts are parsed once, all in one batch."""
     drafts = [draft(sentence, profile) for sentence in sentences]
     texts = list(dict.fromkeys(each.text for each in drafts if each.text is not None))
     parses = dict(zip(texts, parser.parse(texts), strict=True))
@@ -165,21 +166,20 @@ def read_sentences(sentences: Sequence[str], parser: Parser, profile: Profile) -
     ]
 
 
-def draft(sentence: str, profile: Profile) -> Draft:
-    """Make a sentence ready for the parser, or settle it without one."""
+def draft(sentence: str, profile: Profile) -> PreparedSentence:
+    """Prepare a sentence for the parser, or state its claims where it needs no parse."""
     as_is = whole(sentence)
     if not has_mark(sentence):
-        return Draft(sentence, as_is, stated=(Stated(sentence, (), "sentence"),))
+        return PreparedSentence(sentence, as_is, stated=(Stated(sentence, (), "sentence"),))
     if profile.longest is not None and len(sentence.split()) > profile.longest:
-        return Draft(sentence, as_is, stated=(Stated(without_marks(sentence), marks_of(as_is), TOO_LONG),))
-    # The marks stay.
+        return PreparedSentence(sentence, as_is, stated=(Stated(without_marks(sentence), marks_of(as_is), TOO_LONG),))
     clean = as_is.without([match.span() for match in _DELETED[profile.cleaning].finditer(sentence)])
     words, groups = words_and_groups(clean, profile)
-    return Draft(sentence, clean, words, groups, " ".join(words))
+    return PreparedSentence(sentence, clean, words, groups, " ".join(words))
 
 
-def read(ready: Draft, parse: Parse, profile: Profile) -> SentenceClaims:
-    """The claims of a sentence, given the parse of its text."""
+def read(ready: PreparedSentence, parse: Parse, profile: Profile) -> SentenceClaims:
+    """Return the claims of a sentence, given the parse of its text."""
     if profile.hangs_on == "offset":
         places = _nodes_by_offset(ready, parse)
     else:
@@ -189,14 +189,14 @@ def read(ready: Draft, parse: Parse, profile: Profile) -> SentenceClaims:
         lost = tuple(group.citations for group in ready.groups)
         return SentenceClaims(ready.sentence, (Stated(ready.clean.text, (), UNMATCHED),), "fallback", lost=lost)
     matched = zip(ready.groups, places, strict=True)
-    nodes = gathered([Group(place, group.marks) for group, place in matched if place is not None], profile)
+    nodes = gathered([CitationGroup(place, group.marks) for group, place in matched if place is not None], profile)
     at = tuple((node.word, node.citations) for node in nodes)
     tree, sentence = tree_of(parse), without_marks(ready.clean.text)
     glued = _glued(parse, ready.text or "") if profile.spacing == "written" else frozenset[int]()
     if profile.cited_root == "sentence" and tree is not None and any(tree.root == node for node, _ in at):
         claims = (Stated(sentence, marks_of(ready.clean), ROOT_CITED),)
         return SentenceClaims(ready.sentence, claims, "fallback", at)
-    trace: list[Traced] = []
+    trace: list[AppliedRule] = []
     stated: list[Stated] = []
     lost_groups: list[tuple[int, ...]] = []
     for node in nodes:
@@ -214,33 +214,33 @@ def read(ready: Draft, parse: Parse, profile: Profile) -> SentenceClaims:
     return SentenceClaims(ready.sentence, tuple(settled), "claims", at, tuple(lost_groups), tuple(trace))
 
 
-def _node_of(group: Group, words: tuple[str, ...], parse: Parse) -> int | None:
-    """The nearest token that holds the group's word or is held by it, the earlier of two equally near."""
+def _node_of(group: CitationGroup, words: tuple[str, ...], parse: Parse) -> int | None:
+    """Return the nearest token that contains the group's word or is contained in it; of equally near ones the first."""
     if group.word >= len(words):
         return None
     word = words[group.word]
-    alike = (place for place, token in enumerate(parse.tokens) if word in token or token in word)
-    return min(alike, key=lambda place: abs(place - group.word), default=None)
+    matches = (place for place, token in enumerate(parse.tokens) if word in token or token in word)
+    return min(matches, key=lambda place: abs(place - group.word), default=None)
 
 
-def _nodes_by_offset(ready: Draft, parse: Parse) -> list[int | None]:
-    """The last token of each group's word; of a word that ends in punctuation, the last before it that has letters."""
-    found = zip(_starts(parse, ready.text or ""), parse.tokens, strict=True)
-    spans = [(start, start + len(token) if start >= 0 else start) for (start, _), token in found]
+def _nodes_by_offset(ready: PreparedSentence, parse: Parse) -> list[int | None]:
+    """Return the last token of each group's word, without punctuation at the word's end."""
+    starts = zip(_starts(parse, ready.text or ""), parse.tokens, strict=True)
+    spans = [(start, start + len(token) if start >= 0 else start) for (start, _), token in starts]
     ends = list(accumulate(len(word) + 1 for word in ready.words))
     places: list[int | None] = []
     for group in ready.groups:
         end = ends[group.word] - 1 if ends else 0
         start = end - len(ready.words[group.word]) if ends else 0
-        own = [place for place, (first, last) in enumerate(spans) if first < end and last > start]
-        while own and own[-1] > 0 and not re.search(r"\w", parse.tokens[own[-1]]):
-            own.append(own[-1] - 1)
-        places.append(own[-1] if own else None)
+        tokens = [place for place, (first, last) in enumerate(spans) if first < end and last > start]
+        while tokens and tokens[-1] > 0 and not re.search(r"\w", parse.tokens[tokens[-1]]):
+            tokens.append(tokens[-1] - 1)
+        places.append(tokens[-1] if tokens else None)
     return places
 
 
-def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace: list[Traced]) -> tuple[int, ...]:
-    """The places of the words of i's claim."""
+def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace: list[AppliedRule]) -> tuple[int, ...]:
+    """Return the places of the words of i's claim."""
     others = [node for node in nodes if node != i]
     if profile.rules == "expanded":
         return expanded(tree, i, others)
@@ -248,13 +248,13 @@ def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace:
         if j not in tree:
             trace.append((i, j, GONE))
             continue
-        tree, rule = apart(tree, i, j, profile.replace_root)
+        tree, rule = separated(tree, i, j, profile.replace_root)
         trace.append((i, j, rule))
     return tree.subtree(tree.root)
 
 
 def _text(parse: Parse, places: Sequence[int], glued: frozenset[int]) -> str:
-    """The words with a space between, but none before a glued one that follows the word it was written to."""
+    """Join the words by spaces, without one before a glued word that follows its neighbour in the sentence."""
     written = ""
     for at, place in enumerate(places):
         follows = places[at - 1] == place - 1 or parse.tokens[place] == ","
@@ -263,13 +263,13 @@ def _text(parse: Parse, places: Sequence[int], glued: frozenset[int]) -> str:
 
 
 def _glued(parse: Parse, text: str) -> frozenset[int]:
-    """Places of the tokens that stand in the text with no white space before them, and of all commas."""
-    found = enumerate(zip(parse.tokens, _starts(parse, text), strict=True))
-    return frozenset(place for place, (token, (start, before)) in found if start == before or token == ",")
+    """Return the places of the tokens without white space before them in the text, and of all commas."""
+    starts = enumerate(_starts(parse, text))
+    return frozenset(place for place, (start, before) in starts if start == before or parse.tokens[place] == ",")
 
 
 def _starts(parse: Parse, text: str) -> list[tuple[int, int]]:
-    """Where each token starts in the text (-1: the text does not hold it), and where the one before it ends."""
+    """Return where each token starts in the text (-1 if it is not there), and where the token before it ends."""
     starts, end = [], 0
     for token in parse.tokens:
         start = text.find(token, end)
@@ -280,7 +280,7 @@ def _starts(parse: Parse, text: str) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerClaims:
-    """An answer with its claims. sentences: as they were read, marks moved and brought to one form."""
+    """An answer with its claims. sentences: with their marks, moved (`Profile.leading`) and rewritten as [n]."""
 
     answer: Answer
     sentences: tuple[SentenceClaims, ...]
@@ -288,33 +288,33 @@ class AnswerClaims:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The sentences, with their marks."""
+        """Return the sentences, with their marks."""
         return tuple(sentence.sentence for sentence in self.sentences)
 
 
 def read_answers(
     answers: Sequence[Answer], parser: Parser, profile: Profile, splitter: SentenceSplitter = RULES
 ) -> list[AnswerClaims]:
-    """The claims of every answer, in order."""
+    """Return the claims of every answer, in order."""
     split_up: list[list[LocatedText]] = []
     for answer in answers:
         moved = move_leading(split(in_one_form(answer, profile), splitter), profile.leading, profile.styles)
         split_up.append([each for each in moved if profile.emptied == "keep" or each.text.strip()])
     read = iter(read_sentences([each.text for sentences in split_up for each in sentences], parser, profile))
-    found = []
+    answer_claims = []
     for answer, sentences in zip(answers, split_up, strict=True):
-        own = tuple(next(read) for _ in sentences)
+        answer_sentences = tuple(next(read) for _ in sentences)
         claims = tuple(
             _cited(stated, sentence, number)
-            for number, (sentence, stated_there) in enumerate(zip(sentences, own, strict=True), start=1)
+            for number, (sentence, stated_there) in enumerate(zip(sentences, answer_sentences, strict=True), start=1)
             for stated in stated_there.claims
         )
-        found.append(AnswerClaims(answer, own, claims))
-    return found
+        answer_claims.append(AnswerClaims(answer, answer_sentences, claims))
+    return answer_claims
 
 
 def in_one_form(answer: Answer, profile: Profile) -> LocatedText:
-    """The answer with every mark that the profile's styles read as a [n] of its own, counted from 1."""
+    """Return the answer with each mark of the profile's styles rewritten as [n], with numbers from 1."""
     text = whole(answer.text)
     pieces: list[LocatedText] = []
     end = 0
@@ -337,7 +337,7 @@ def _cited(stated: Stated, sentence: LocatedText, number: int) -> Claim:
 
 
 def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profile) -> list[CitationLine]:
-    """The lines of all answers, see `judged_lines`; an uncited claim has no recall."""
+    """Return the citation table of all answers (`judged_lines`); an uncited claim has no recall."""
     stated = [
         [_statement(claim, each.answer, number, profile) for number, claim in enumerate(each.claims, start=1)]
         for each in read
@@ -346,25 +346,25 @@ def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profil
 
 
 def _statement(claim: Claim, answer: Answer, number: int, profile: Profile) -> CitedStatement:
-    found: list[tuple[int | None, MarkProblem | None]] = [
+    places: list[tuple[int | None, MarkProblem | None]] = [
         (None, "out of range")
         if profile.bound is not None and (mark.number or 0) > profile.bound
         else find_place(mark.number, len(answer.passages), profile.zero)
         for mark in claim.marks
     ]
-    lost = profile.out_of_range == "left out" and any(place is None for place, _ in found)
-    counts = bool(found) and not lost
+    lost = profile.out_of_range == "left out" and any(place is None for place, _ in places)
+    counts = bool(places) and not lost
     marks = tuple(
         CitedMark(mark, place, problem, "judged" if counts and place is not None else "fails")
-        for mark, (place, problem) in zip(claim.marks, found, strict=True)
+        for mark, (place, problem) in zip(claim.marks, places, strict=True)
     )
     return CitedStatement(claim, marks, number, counts, failing=0 if counts else None)
 
 
 def group_positions(sentence: str) -> tuple[int, ...]:
-    """Places of the citation groups, from 1, among the sentence's words and groups.
+    """Return the places of the citation groups, from 1, among the sentence's words and groups.
 
-    A word runs to the next white space or mark; punctuation that stands alone is none.
+    A word runs to the next white space or mark; punctuation alone is not a word.
     """
     positions, place = [], 0
     for unit in re.finditer(r"(?P<group>\[\d+\](?:\s*\[\d+\])*)|(?P<word>(?:(?!\[\d+\])\S)+)", sentence):
@@ -377,7 +377,7 @@ def group_positions(sentence: str) -> tuple[int, ...]:
 
 
 def sentence_cvcp(sentence: str) -> float | None:
-    """Population standard deviation over mean of the groups' positions; None without a citation.
+    """Return the population standard deviation of the groups' positions over their mean; None without a citation.
 
     The paper divides positions by the sentence's length first, which cancels.
     """
@@ -386,11 +386,11 @@ def sentence_cvcp(sentence: str) -> float | None:
 
 
 def answer_cvcp(sentences: Sequence[str]) -> float | None:
-    """The paper's Equation 4: mean over an answer's sentences with a citation; None where nothing is cited."""
+    """Return the mean of `sentence_cvcp` over an answer's cited sentences (Equation 4); None if nothing is cited."""
     values = [value for value in map(sentence_cvcp, sentences) if value is not None]
     return float(np.mean(values)) if values else None
 
 
 def mark_offsets(sentences: Sequence[str]) -> list[float]:
-    """Character offset of each mark over the length of its sentence; the released code pools those of all answers."""
+    """Return the character offset of each mark over the length of its sentence; the released code pools all answers."""
     return [mark.start() / len(sentence) for sentence in sentences for mark in MARK.finditer(sentence)]

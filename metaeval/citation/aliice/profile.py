@@ -1,4 +1,4 @@
-"""Every choice that the paper and its released code make differently, each by name, and the two as profiles."""
+"""Profiles: every choice on which the paper and its released code differ, as a named option."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLAIN = MarkStyles(lists=False, ranges=False, carets=False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """How a sentence becomes claims, and how verdicts become numbers."""
+    """Options for making claims of sentences and scores of verdicts."""
 
     name: str
     """Name of the profile."""
@@ -41,8 +41,8 @@ class Profile:
     """A citation on the tree's root goes through the tree like any other, or makes one claim of the whole sentence
     with all its citations."""
     lost_group: Literal["sentence", "lost"] = by_profile("sentence", released="lost")
-    """Claim of a group whose word is no token of the tree: the whole sentence, or it is lost (with all others of
-    its sentence, when the word is no token at all)."""
+    """Claim of a group whose word is not in the tree: the whole sentence, or it is lost (with all other groups of
+    its sentence, if the word matches no token)."""
     rules: Literal["positional", "expanded"] = by_profile("positional", expanded="expanded")
     """How claims are cut: the paper's rules (positional), or claims that stand alone (expanded)."""
     replace_root: bool = by_profile(True, released=False)
@@ -80,25 +80,25 @@ class Profile:
 
     @property
     def signature(self) -> str:
-        """The name, and every option that differs from the profile of that name."""
+        """Return the name, and every option that differs from the profile of that name."""
         base = replace(PROFILES.get(self.name, PAPER), name=self.name)
         return "|".join([self.name, *differing(self, base)])
 
 
 PAPER = Profile(name="paper")
-"""The paper's definitions; what it leaves open so that its figures come out and no citation is lost."""
+"""The paper's definitions; what the paper leaves open is chosen to match its figures and to lose no citation."""
 
 RELEASED = profile_of(Profile, "released", name="released")
 """ylXuu/ALiiCE, `myparser.py` and `eval.py` at commit 7665642, digit for digit."""
 
 EXPANDED = profile_of(Profile, "expanded", name="expanded")
-"""The paper's profile with claims that stand alone, and with text that an NLI model can read."""
+"""The paper's profile with self-contained claims, in text that an NLI model can read."""
 
 PROFILES = {profile.name: profile for profile in (PAPER, RELEASED, EXPANDED)}
 
 
 def aliice_profile(name: str = "paper", **changes: Any) -> Profile:
-    """A profile with some options changed. Raises `UserError` on an unknown profile, option, or limit."""
+    """Return a profile with some options changed; `UserError` on an unknown profile or option, or a limit below 1."""
     try:
         return changed_profile(PROFILES, name, changes, "ALiiCE")
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Answers that a chat model writes: the options, the three strategies, what each asks, and the answers that come."""
+"""Answers that a chat model writes: options, the three strategies with their requests, and the results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STRATEGIES: tuple[Strategy, ...] = ("truncated", "summary", "two-stage")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationOptions:
-    """What a model is shown and asked, one question at a time."""
+    """Options for the documents and requests that a model gets, one question at a time."""
 
     strategy: Strategy = "truncated"
     """What of the documents the model is shown: their beginnings (truncated), a summary of each (summary), or in
@@ -60,20 +60,20 @@ class GenerationOptions:
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
             raise unknown("strategy", self.strategy, STRATEGIES)
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if one.name.endswith("_words") and value < 1:
-                raise UserError(f"{one.name} is {value}; allowed: a whole number from 1.")
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.name.endswith("_words") and value < 1:
+                raise UserError(f"{option.name} is {value}; allowed: a whole number from 1.")
 
     @property
     def in_use(self) -> dict[str, int]:
-        """The numbers of words that the strategy heeds."""
+        """Return the numbers of words that the strategy uses."""
         shown = {"truncated": "document_words", "summary": "summary_words", "two-stage": "preview_words"}
         return {name: getattr(self, name) for name in ("context_words", shown[self.strategy], "answer_words")}
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ShownDocument:
     """A document as a request shows it; number: its place among the question's documents, from 1."""
 
     number: int
@@ -81,23 +81,23 @@ class Document:
     text: str
 
 
-def whole_documents(passages: Sequence[Passage]) -> list[Document]:
-    """Every document as it is."""
-    return [Document(number, one.title, one.text) for number, one in enumerate(passages, start=1)]
+def whole_documents(passages: Sequence[Passage]) -> list[ShownDocument]:
+    """Return every document uncut."""
+    return [ShownDocument(number, passage.title, passage.text) for number, passage in enumerate(passages, start=1)]
 
 
-def fitted(documents: Sequence[Document], total: int, each: int | None = None) -> list[Document]:
-    """Documents cut to a total of words, no one to more than `each`: short ones stay whole, the others end alike.
+def fitted(documents: Sequence[ShownDocument], total: int, each: int | None = None) -> list[ShownDocument]:
+    """Cut documents to a total of words and to `each` words at most: the long ones to one limit, short ones stay whole.
 
-    Where there are more documents than words, each keeps a word.
+    Where there are more documents than words, each keeps one word.
     """
-    limit = level([len(one.text.split()) for one in documents], total)
+    limit = level([len(document.text.split()) for document in documents], total)
     limit = limit if each is None else min(limit, each)
-    return [Document(one.number, one.title, cut(one.text, limit)) for one in documents]
+    return [ShownDocument(document.number, document.title, cut(document.text, limit)) for document in documents]
 
 
 def level(lengths: Sequence[int], total: int) -> int:
-    """The greatest limit, from 1, under which the lengths, each cut to it, add up to no more than the total."""
+    """Return the greatest limit, from 1, such that the lengths, each cut to it, add up to the total at most."""
     left, open_ = total, len(lengths)
     for length in sorted(lengths):
         if length * open_ > left:
@@ -107,9 +107,9 @@ def level(lengths: Sequence[int], total: int) -> int:
 
 
 def cut(text: str, words: int) -> str:
-    """The beginning of a text: as many whole sentences as have no more than so many words, verbatim.
+    """Return the first whole sentences of a text that have so many words at most, verbatim.
 
-    A first sentence that is longer ends behind its last word that fits.
+    A first sentence that is longer is cut after that many words.
     """
     if len(text.split()) <= words:
         return text
@@ -129,7 +129,7 @@ STAGES: Mapping[Strategy, tuple[Stage, ...]] = {
     "summary": ("summary", "answer"),
     "two-stage": ("selection", "answer"),
 }
-"""What a strategy asks, in order."""
+"""The requests of each strategy, in order."""
 
 _SHOWN: Mapping[Strategy, str] = {
     "truncated": "of a long one you see the beginning",
@@ -145,7 +145,7 @@ PROMPTS = Path(__file__).parent / "prompts"
 
 
 def load_prompts(options: GenerationOptions) -> dict[Stage, Prompt]:
-    """The prompts of the strategy's stages: the project's own, or the files that were named.
+    """Return the prompts of the strategy's stages: the project's, or those of the options' files.
 
     Raises `UserError` when a file cannot be read or lacks a place.
     """
@@ -157,16 +157,22 @@ def load_prompts(options: GenerationOptions) -> dict[Stage, Prompt]:
 
 
 class Setup:
-    """What a strategy works with. Raises `UserError` as `load_prompts`."""
+    """Options and prompts of a strategy. Raises `UserError` as `load_prompts` does."""
 
     def __init__(self, options: GenerationOptions, chat: ChatOptions) -> None:
         self.options, self._chat, self._prompts = options, chat, load_prompts(options)
 
-    def request(self, stage: Stage, question: str, documents: Sequence[Document]) -> ChatRequest:
-        """Ask for the summary of one document, for the documents that are needed, or for the answer with its marks."""
+    def request(self, stage: Stage, question: str, documents: Sequence[ShownDocument]) -> ChatRequest:
+        """Return the request for a summary of one document, for a selection of documents, or for the answer."""
         lines = "\n".join(
-            quoted({"document": one.number, **({"title": one.title} if one.title else {}), "text": one.text})
-            for one in documents
+            quoted(
+                {
+                    "document": document.number,
+                    **({"title": document.title} if document.title else {}),
+                    "text": document.text,
+                }
+            )
+            for document in documents
         )
         form: dict[str, Any] | None = None
         if stage == "summary":
@@ -181,112 +187,112 @@ class Setup:
 
 
 def read_summary(text: str) -> str | None:
-    """The summary in a reply, empty where the document says nothing; None for a reply of another form."""
+    """Return the summary in a reply, empty where the document says nothing; None for a reply of another form."""
     body = read_object(text, _SUMMARY)
     return body["summary"].strip() if body else None
 
 
 def read_selection(text: str) -> list[int] | None:
-    """The numbers in a reply, each once, in order; None for a reply of another form."""
+    """Return the distinct numbers in a reply, sorted; None for a reply of another form."""
     body = read_object(text, _SELECTION)
     return sorted(set(body["documents"])) if body else None
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What is shown of a question's documents; trouble: why nothing can be, as what became of an earlier stage.
+class ShownDocuments:
+    """The documents that the model sees for a question; trouble: why an earlier stage failed, so that there are none.
 
-    problems: what was wrong inside replies that were read, and summaries that are longer than was asked for. unread:
-    the answer of the model that brought the trouble.
+    problems: the number of problems in the replies, by kind. unread: the reply with the trouble.
     """
 
-    documents: tuple[Document, ...] = ()
+    documents: tuple[ShownDocument, ...] = ()
     trouble: Trouble | None = None
     problems: Counter[str] = field(default_factory=Counter)
     unread: Reply | None = None
 
 
-def truncated(questions: Sequence[Answer], _: Ask, setup: Setup) -> list[Shown]:
-    """The beginning of every document, an equal share of the words that may be shown."""
+def truncated(questions: Sequence[Answer], _: Ask, setup: Setup) -> list[ShownDocuments]:
+    """Show the beginning of every document, with an equal share of the words."""
     words = setup.options.context_words, setup.options.document_words
-    return [Shown(tuple(fitted(whole_documents(one.passages), *words))) for one in questions]
+    return [ShownDocuments(tuple(fitted(whole_documents(question.passages), *words))) for question in questions]
 
 
-def summarised(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[Shown]:
-    """A summary of every document that says anything about the question; the others stay out, their numbers too.
+def summarised(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[ShownDocuments]:
+    """Show a summary of every document that says something about the question; the other documents are left out.
 
-    A question of which one summary is missing is lost: its answer would be that of a model that saw less.
+    A question with a missing summary fails: its answer would be that of a model that saw less.
     """
-    asked = summary_requests(questions, setup)
-    replies = ask([request for _, _, request in asked])
-    found: list[list[Document]] = [[] for _ in questions]
+    requests = summary_requests(questions, setup)
+    replies = ask([request for _, _, request in requests])
+    summaries: list[list[ShownDocument]] = [[] for _ in questions]
     troubles: list[list[tuple[Trouble, Reply]]] = [[] for _ in questions]
     problems = [Counter[str]() for _ in questions]
-    for (place, document, _), reply in zip(asked, replies, strict=True):
+    for (place, document, _), reply in zip(requests, replies, strict=True):
         text, trouble = text_of(reply)
         summary = None if text is None else read_summary(text)
         if summary is None:
             troubles[place].append((trouble or "unparsed", reply))
         elif summary:
-            found[place].append(Document(document.number, document.title, summary))
+            summaries[place].append(ShownDocument(document.number, document.title, summary))
             problems[place]["summaries longer than asked"] += len(summary.split()) > setup.options.summary_words
         else:
             problems[place]["documents without a summary"] += 1
     return [
-        Shown(trouble=troubled[0][0], unread=troubled[0][1])
+        ShownDocuments(trouble=troubled[0][0], unread=troubled[0][1])
         if troubled
-        else Shown(tuple(fitted(documents, setup.options.context_words)), problems=+counted)
-        for documents, troubled, counted in zip(found, troubles, problems, strict=True)
+        else ShownDocuments(tuple(fitted(documents, setup.options.context_words)), problems=+counted)
+        for documents, troubled, counted in zip(summaries, troubles, problems, strict=True)
     ]
 
 
-def selected(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[Shown]:
-    """The documents that the model takes as needed, in full as far as the words go. Invented numbers are counted."""
+def selected(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[ShownDocuments]:
+    """Show the documents that the model selects, in full up to the limit of words; count numbers that do not exist."""
     replies = ask(selection_requests(questions, setup))
-    shown: list[Shown] = []
+    shown: list[ShownDocuments] = []
     for question, reply in zip(questions, replies, strict=True):
         text, trouble = text_of(reply)
         numbers = None if text is None else read_selection(text)
         if numbers is None:
-            shown.append(Shown(trouble=trouble or "unparsed", unread=reply))
+            shown.append(ShownDocuments(trouble=trouble or "unparsed", unread=reply))
             continue
-        chosen = [one for one in whole_documents(question.passages) if one.number in numbers]
+        chosen = [document for document in whole_documents(question.passages) if document.number in numbers]
         problems = Counter({"documents chosen that do not exist": len(numbers) - len(chosen)})
-        shown.append(Shown(tuple(fitted(chosen, setup.options.context_words)), problems=+problems))
+        shown.append(ShownDocuments(tuple(fitted(chosen, setup.options.context_words)), problems=+problems))
     return shown
 
 
-SHOWING: Mapping[Strategy, Callable[[Sequence[Answer], Ask, Setup], list[Shown]]] = {
+SHOWING: Mapping[Strategy, Callable[[Sequence[Answer], Ask, Setup], list[ShownDocuments]]] = {
     "truncated": truncated,
     "summary": summarised,
     "two-stage": selected,
 }
 
 
-def summary_requests(questions: Sequence[Answer], setup: Setup) -> list[tuple[int, Document, ChatRequest]]:
-    """The question's place, the document, and the request, of every document that has a text."""
+def summary_requests(questions: Sequence[Answer], setup: Setup) -> list[tuple[int, ShownDocument, ChatRequest]]:
+    """Return (index of the question, document, request) for every document that has a text."""
     return [
-        (place, one, setup.request("summary", question.question, fitted([one], setup.options.context_words)))
+        (place, document, setup.request("summary", question.question, fitted([document], setup.options.context_words)))
         for place, question in enumerate(questions)
-        for one in whole_documents(question.passages)
-        if one.text.strip()
+        for document in whole_documents(question.passages)
+        if document.text.strip()
     ]
 
 
 def selection_requests(questions: Sequence[Answer], setup: Setup) -> list[ChatRequest]:
-    """One request for each question, with the beginnings of its documents."""
+    """Return one request for each question, with the beginnings of its documents."""
     words = setup.options.context_words, setup.options.preview_words
     return [
-        setup.request("selection", one.question, fitted(whole_documents(one.passages), *words)) for one in questions
+        setup.request("selection", question.question, fitted(whole_documents(question.passages), *words))
+        for question in questions
     ]
 
 
 @dataclass(frozen=True)
 class Generated:
-    """What came of a question. answer: with its text; None where none came, for the `trouble` of the `stage`.
+    """The result for a question. answer: None where the `stage` failed with the `trouble`.
 
-    shown: numbers of the documents that the answer was written from. problems: what was wrong on the way, counted;
-    among them the answer's marks that cite nothing that was shown. unread: what the model answered at that stage.
+    shown: the numbers of the documents that the model saw. problems: the number of problems by kind, among them marks
+    that cite no shown document. unread: the reply of the stage that failed.
     """
 
     question: Answer
@@ -299,13 +305,13 @@ class Generated:
 
 
 def counts_of(results: Sequence[Generated]) -> dict[str, dict[str, float | None]]:
-    """What is counted, by block: answers, marks as the pipelines read them, and problems."""
-    answers = [one.answer for one in results if one.answer is not None]
-    shown = [len(one.shown) for one in results if one.answer is not None]
-    words = [len(without_marks(one.text, ScifiOptions()).split()) for one in answers]
-    causes = Counter(f"left out: {one.stage} {one.trouble}" for one in results if one.answer is None)
-    marks = [sum(mark.number is not None for mark in find_marks(one.text)) for one in answers]
-    problems = sorted(sum((one.problems or Counter() for one in results), Counter[str]()).items())
+    """Return counts by block: of answers, of marks as the pipelines read them, and of problems."""
+    answers = [result.answer for result in results if result.answer is not None]
+    shown = [len(result.shown) for result in results if result.answer is not None]
+    words = [len(without_marks(answer.text, ScifiOptions()).split()) for answer in answers]
+    causes = Counter(f"left out: {result.stage} {result.trouble}" for result in results if result.answer is None)
+    marks = [sum(mark.number is not None for mark in find_marks(answer.text)) for answer in answers]
+    problems = sorted(sum((result.problems or Counter() for result in results), Counter[str]()).items())
     return {
         "answers": {
             "questions": len(results),
@@ -328,27 +334,27 @@ def counts_of(results: Sequence[Generated]) -> dict[str, dict[str, float | None]
 def generate(
     questions: Sequence[Answer], ask: Ask, options: GenerationOptions, chat: ChatOptions, system: str = ""
 ) -> list[Generated]:
-    """One result for each question, in order; the text, reference marks and `first` that a question has are not read.
+    """Return one result for each question, in order; the question's own text, reference marks and `first` are ignored.
 
-    system: the name of the answers' generator. An answer that was refused, cut short or is empty is none.
+    system: the name of the answers' generator. A refused, truncated or empty answer gives None.
     """
     setup = Setup(options, chat)
     shown = SHOWING[options.strategy](questions, ask, setup)
-    able = [number for number, one in enumerate(shown) if one.trouble is None]
+    able = [number for number, documents in enumerate(shown) if documents.trouble is None]
     requests = [setup.request("answer", questions[number].question, shown[number].documents) for number in able]
     replies = dict(zip(able, ask(requests) if requests else [], strict=True))
     results = []
-    for number, (question, own) in enumerate(zip(questions, shown, strict=True)):
-        if own.trouble is not None:
+    for number, (question, documents) in enumerate(zip(questions, shown, strict=True)):
+        if documents.trouble is not None:
             stage = STAGES[options.strategy][0]
-            results.append(Generated(question, None, stage=stage, trouble=own.trouble, unread=own.unread))
+            results.append(Generated(question, None, stage=stage, trouble=documents.trouble, unread=documents.unread))
             continue
-        results.append(_generated(question, own, replies[number], system))
+        results.append(_generated(question, documents, replies[number], system))
     return results
 
 
 def first_requests(questions: Sequence[Answer], options: GenerationOptions, chat: ChatOptions) -> list[ChatRequest]:
-    """What is asked first, for an estimate."""
+    """Return the requests of the first stage, for an estimate."""
     setup = Setup(options, chat)
     if options.strategy == "summary":
         return [request for _, _, request in summary_requests(questions, setup)]
@@ -358,18 +364,20 @@ def first_requests(questions: Sequence[Answer], options: GenerationOptions, chat
 
 
 def largest_requests(questions: Sequence[Answer], options: GenerationOptions, chat: ChatOptions) -> list[ChatRequest]:
-    """The requests for the answers as large as they are likely to get: every document taken, or summed up at length."""
+    """Return the answer requests at their likely largest: every document selected, or summarised at full length."""
     setup = Setup(options, chat)
     each = {"truncated": options.document_words, "summary": options.summary_words, "two-stage": None}[options.strategy]
     return [
-        setup.request("answer", one.question, fitted(whole_documents(one.passages), options.context_words, each))
-        for one in questions
+        setup.request(
+            "answer", question.question, fitted(whole_documents(question.passages), options.context_words, each)
+        )
+        for question in questions
     ]
 
 
-def _generated(question: Answer, shown: Shown, reply: Reply, system: str) -> Generated:
+def _generated(question: Answer, shown: ShownDocuments, reply: Reply, system: str) -> Generated:
     text, trouble = text_of(reply)
-    numbers = tuple(one.number for one in shown.documents)
+    numbers = tuple(document.number for document in shown.documents)
     problems = Counter(shown.problems)
     match = re.match(r"\s*<(think|thinking)>.*?</\1>", text or "", re.DOTALL)
     written = (text or "")[match.end() if match else 0 :].strip()

@@ -1,4 +1,4 @@
-"""Parsers by name (stored parses, spaCy), and what they give: tokens with their edge's label and head's place."""
+"""Parsers by name (spaCy, stored parses) and their results: tokens with the label and the head of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Parse:
 
     tokens, labels, heads: one entry per token, in text order. A root's head is its own place. There can be several
     roots, where the parser saw several sentences, and none, where the text holds no token.
-    Raises `ValueError` for columns of different lengths, a head that is no place, and heads that go in a circle.
+    Raises `ValueError` for columns of different lengths, a head outside the parse, and heads that form a cycle.
     """
 
     tokens: tuple[str, ...]
@@ -51,15 +51,15 @@ class Parse:
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """Places of the roots, in order."""
+        """Return the places of the roots, in order."""
         return tuple(place for place, head in enumerate(self.heads) if head == place)
 
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """A parser by name. parse: texts to their parses, in order, a batch at a time.
+    """A parser. parse: turns a batch of texts into their parses, in order.
 
-    name: what a result says about who parsed: backend, model and version.
+    name: backend, model and version, as results name the parser.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Parser:
 
 
 def stored_parser(parses: Mapping[str, Parse], name: str = "stored") -> Parser:
-    """A parser that looks its texts up; a text that is not there raises `UserError`."""
+    """Make a parser that looks up its texts; it raises `UserError` for a text that is not there."""
 
     def parse(texts: Sequence[str]) -> list[Parse]:
         for text in texts:
@@ -82,7 +82,7 @@ def stored_parser(parses: Mapping[str, Parse], name: str = "stored") -> Parser:
 
 
 def read_parses(path: Path) -> dict[str, Parse]:
-    """Read {text: [{"text", "dep", "head"}, ...]} (one entry per token, in order); `UserError` when it is not that."""
+    """Read {text: [{"text", "dep", "head"}, ...]}, one entry per token in order; `UserError` for any other content."""
     content = read_object(path, "stored parses are an object of texts and their tokens")
     try:
         return {text: parse_of(tokens) for text, tokens in content.items()}
@@ -93,7 +93,7 @@ def read_parses(path: Path) -> dict[str, Parse]:
 
 
 def parse_of(tokens: Sequence[Mapping[str, Any]]) -> Parse:
-    """Token objects ("text", "dep", "head") to a parse. Raises `TypeError` where one holds another kind of value."""
+    """Make a parse of token objects ("text", "dep", "head"). Raises `TypeError` for a value of another type."""
     columns = [[token[name] for token in tokens] for name in ("text", "dep", "head")]
     for values, kind in zip(columns, (str, str, int), strict=True):
         if not isinstance(tokens, list) or any(type(value) is not kind for value in values):
@@ -111,7 +111,7 @@ def _spacy_parser(source: str, name: str, one_root: bool) -> Parser:
 
     def prepared(text: str) -> Doc:
         doc = language.make_doc(text)
-        # The parser's transition system may not break between tokens that are marked so beforehand.
+        # The parser starts no sentence at a token that is marked beforehand as not being a start.
         for place, token in enumerate(doc if one_root else ()):
             token.is_sent_start = place == 0
         return doc
@@ -137,7 +137,7 @@ def _load(source: str) -> tuple[Language, str]:
         raise UserError(
             f"spaCy has no pipeline {source!r}: type 'python -m spacy download {source}', or use the parser 'small'."
         ) from error
-    except Exception as error:  # what a broken file of a pipeline makes of each part's own reader
+    except Exception as error:  # every part of a pipeline has its own reader, and a broken file its own error
         reason = " ".join(str(error).split())[:200]
         raise UserError(
             f"The spaCy pipeline {source!r} cannot be loaded ({type(error).__name__}: {reason}): install it again, or "
@@ -150,9 +150,9 @@ def _load(source: str) -> tuple[Language, str]:
 
 
 def find_parser(name: str = "small", one_root: bool = True) -> Parser:
-    """The parser of that name: "small" is the shipped English one, which works offline wherever spaCy is installed.
+    """Return the parser of that name: "small" is the shipped English one, which works offline if spaCy is installed.
 
-    one_root: where it parses anew, each text is one sentence for it, whatever it would have seen.
+    one_root: spaCy treats each text as one sentence (stored parses are used as they are).
 
     Raises `UserError` for an unknown name, a missing file, or a library that is not installed.
     """

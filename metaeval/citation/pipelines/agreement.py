@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from metaeval.citation.alce.labels import Labelled, Labels, agreement, fleiss, gather_labels, read_labels
+from metaeval.citation.alce.labels import LabelledAnswer, UnitLabels, agreement, fleiss, gather_labels, read_labels
 from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.pipelines import pipeline
@@ -40,7 +40,7 @@ class AgreementCommand(JudgedByMetrics):
     splitter: pipeline.Splitter = "auto"
 
 
-def _judge(read: tuple[Run, list[Labelled]], backends: pipeline.MakeBackends) -> pipeline.Layout:
+def _judge(read: tuple[Run, list[LabelledAnswer]], backends: pipeline.MakeBackends) -> pipeline.Layout:
     """Compare every rater with the human labels, sentences above citations."""
     run, labelled = read
     judges = list(backends())
@@ -77,7 +77,7 @@ def _provenance(
     run: Run,
     answers: Sequence[Answer],
     backends: Sequence[Backend],
-    labels: Mapping[str, Labels],
+    labels: Mapping[str, UnitLabels],
     all_raters: Sequence[tuple[str, str]],
 ) -> Provenance:
     data = data_of(run.name, "human labels", answers, labels["sentence"].human.size, labels["citation"].human.size)

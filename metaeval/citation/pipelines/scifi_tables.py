@@ -27,7 +27,7 @@ from metaeval.citation.scifi import facts as fact_making
 from metaeval.citation.scifi import shares
 from metaeval.citation.scifi.entailment import counter
 from metaeval.citation.scifi.model import AnswerFacts, CoverageLine, FactLine, ScifiOptions, read_sentences
-from metaeval.citation.scifi.shares import Scored
+from metaeval.citation.scifi.shares import ScoredFacts
 from metaeval.citation.table import find_place
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag
@@ -97,10 +97,10 @@ class Assessed:
     read: Sequence[AnswerFacts] = ()
     models: Sequence[str] = ()
     backends: Sequence[Backend] = ()
-    scored: Sequence[Scored] = ()
+    scored: Sequence[ScoredFacts] = ()
 
     @property
-    def both(self) -> list[tuple[Backend, Scored]]:
+    def both(self) -> list[tuple[Backend, ScoredFacts]]:
         """Pairs of a backend and its values."""
         return list(zip(self.backends, self.scored, strict=True))
 
@@ -315,7 +315,7 @@ def provenance_of(assessed: Assessed) -> Provenance:
     return Provenance(data, "SCiFi", subtitle, fields, run.config.interval, judges, after=notes)
 
 
-def missing_values(scored: Scored) -> str:
+def missing_values(scored: ScoredFacts) -> str:
     """Count the facts without a value by reason, in answers and references, with examples."""
     facts = [line for line in scored.facts if line.state == "unjudged"]
     references = [line for line in scored.references if line.reason and line.value is None]
@@ -329,7 +329,7 @@ def missing_values(scored: Scored) -> str:
     return "; ".join(filter(None, (of_answers, of_references)))
 
 
-def _bounds(assessed: Assessed, scored: Scored) -> str:
+def _bounds(assessed: Assessed, scored: ScoredFacts) -> str:
     """State the least and the most that entailment and coverage of each system can be: missing values as 0, or as 1.
 
     A sentence without facts counts as one fact, and the note says so: if it holds more, the bounds lie further apart.

@@ -1,4 +1,4 @@
-"""Read a file of model answers, its format told from its content or named."""
+"""Readers of files of model answers, whose format is named or recognised from the content."""
 
 from __future__ import annotations
 
@@ -18,24 +18,22 @@ from metaeval.reading import read_json
 
 
 def read_scholarqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
-    """The experts' answers of ScholarQA-Multi (Asai et al. 2024); the question is the group, the annotator the system.
+    """Yield the experts' answers of ScholarQA-Multi (Asai et al. 2024); question: the group, annotator: the system.
 
     Marks count from 0: nearly every answer starts at 0 and ends one below its number of passages, and a clause shares
-    more words with the passage at the number counted from 0 than with the one before it. Two of the
-    published passages have no text, which the file writes as NaN: their text is empty.
+    more words with the passage at the number counted from 0 than with the one before it. Two of the published passages
+    have NaN as their text, which is read as an empty text.
     """
     for row in rows:
-        own = row.identifier("id")
-        documents = [(one, one.fields.get("text")) for one in row.rows("ctxs")]
+        passages = []
+        for document in row.rows("ctxs"):
+            text = document.fields.get("text")
+            is_nan = isinstance(text, float) and text != text
+            passages.append(Passage("" if is_nan else document.text("text"), document.optional_text("title")))
         yield Answer(
-            id=own,
+            id=row.identifier("id"),
             text=row.text("output"),
-            passages=tuple(
-                Passage(
-                    "" if isinstance(text, float) and text != text else one.text("text"), one.optional_text("title")
-                )
-                for one, text in documents
-            ),
+            passages=tuple(passages),
             question=row.text("input"),
             system=row.optional_text("annotator"),
             first=0,
@@ -43,7 +41,7 @@ def read_scholarqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
 
 
 def read_crag25(rows: Sequence[DataRow], path: Path) -> Iterator[Answer]:
-    """CRAG-25 (Gienapp et al. 2025), study 1: the topic is the group, the style (bullet, essay, news) the system.
+    """Yield the answers of CRAG-25 (Gienapp et al. 2025), study 1; group: topic, system: style (bullet, essay, news).
 
     Marks count from 0. In the 903 published responses they run from 0 to 19 over 20 passages, 0 is the most frequent,
     and 20 never occurs; and a clause shares 38 % of its words with the passage at the number counted from 0, 22 % with
@@ -78,25 +76,25 @@ def read_crag25(rows: Sequence[DataRow], path: Path) -> Iterator[Answer]:
 
 
 REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
-"""The fields that correctness is measured against, kept as they stand."""
+"""The fields of an item that the measures of correctness need; their values are kept unchanged."""
 
 
 def alce_passages(item: DataRow) -> tuple[Passage, ...]:
-    """The documents of an item; `sent` is read in place of `text` where one has it, as ALCE's own code does."""
+    """Return the documents of an item; as in ALCE's code, `sent` is read instead of `text` where a document has it."""
     return tuple(
-        Passage(one.text("sent" if "sent" in one.fields else "text"), one.optional_text("title"))
-        for one in item.rows("docs")
+        Passage(document.text("sent" if "sent" in document.fields else "text"), document.optional_text("title"))
+        for document in item.rows("docs")
     )
 
 
 def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
-    """ALCE's items: one answer for each, or for each sample where `output` is a list; samples share the item's group.
+    """Yield one answer for each of ALCE's items, or for each sample where `output` is a list.
 
-    Ids are the item's `id` or `sample_id`, else its number from 1; a sample's has `#1`, `#2` behind it.
+    Ids are the item's `id` or `sample_id`, else its number from 1; samples add `#1`, `#2` and share the item's group.
     """
     for number, row in enumerate(rows, start=1):
-        given = (row.identifier(one) for one in ("id", "sample_id") if row.fields.get(one) is not None)
-        name = next(given, str(number))
+        ids = (row.identifier(field) for field in ("id", "sample_id") if row.fields.get(field) is not None)
+        item = next(ids, str(number))
         passages = alce_passages(row)
         reference = {field: row.fields[field] for field in REFERENCE if row.fields.get(field) is not None}
         question = row.optional_text("question")
@@ -104,13 +102,13 @@ def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
         if several and not row.texts("output"):
             raise row.error("output", "a string, or a list of strings that is not empty")
         for sample, text in enumerate(row.texts("output") if several else [row.text("output")], start=1):
-            own = f"{name}#{sample}" if several else name
-            yield Answer(own, text, passages, question, group="" if question.strip() else name, reference=reference)
+            name, group = f"{item}#{sample}" if several else item, "" if question.strip() else item
+            yield Answer(name, text, passages, question, group=group, reference=reference)
 
 
-Reader = Callable[[list[DataRow], Path], Iterator[Answer]]
+FormatReader = Callable[[list[DataRow], Path], Iterator[Answer]]
 
-READERS: Mapping[str, Reader] = {
+READERS: Mapping[str, FormatReader] = {
     "alce": lambda rows, _: read_alce(rows),
     "jsonl": lambda rows, _: read_own(rows),
     "crag25": read_crag25,
@@ -119,7 +117,7 @@ READERS: Mapping[str, Reader] = {
     "scifi": lambda rows, _: read_scifi(rows),
 }
 
-# The fields that tell a format from the others; the first format whose fields a file's first item has is taken.
+# A file has the first of these formats whose fields its first item has.
 _TELLING: Mapping[str, tuple[str, ...]] = {
     "scholarqa": ("output", "ctxs"),
     "alce": ("output", "docs"),
@@ -136,10 +134,10 @@ HINT = (
 
 
 def read_answers(path: Path, form: str = "auto") -> list[Answer]:
-    """The answers of a file, in its order; form: a name in `READERS`, or "auto".
+    """Return the answers of a file, in its order; form: a name in `READERS`, or "auto".
 
-    Raises `UserError`, with file, item and field, when the file is empty or of another format, when passages are
-    missing, and when two answers share an id.
+    Raises `UserError`, with file, item and field, if the file is empty or has another format, if passages are missing,
+    and if two answers share an id.
     """
     answers = _answers(path, form, _rows(path, form))
     check_ids((answer.id for answer in answers), "answers", path)
@@ -151,67 +149,71 @@ def _answers(path: Path, form: str, rows: list[DataRow]) -> list[Answer]:
 
 
 def answers_of(objects: Sequence[Mapping[str, Any]]) -> list[Answer]:
-    """The answers of objects with the fields of the JSONL format; other fields, and those that are None, are left out.
+    """Return the answers of objects with the fields of the JSONL format; other fields and those with None are ignored.
 
     Raises `UserError` as `read_answers` does.
     """
-    known = [{key: one[key] for key in FIELDS if one.get(key) is not None} for one in objects]
-    answers = list(read_own([DataRow(f"answers row {number}", one) for number, one in enumerate(known, start=1)]))
+    rows = [
+        DataRow(f"answers row {number}", {key: record[key] for key in FIELDS if record.get(key) is not None})
+        for number, record in enumerate(objects, start=1)
+    ]
+    answers = list(read_own(rows))
     check_ids((answer.id for answer in answers), "answers", "the answers")
     return answers
 
 
 def gather(files: Sequence[Path], form: str = "auto") -> list[Answer]:
-    """The answers of one or more files.
+    """Return the answers of one or more files.
 
-    An answer that names no system is of its file's; with several files, ids begin with the file's name.
+    An answer without a system gets its file's name; with several files, ids begin with the file's name.
 
-    Raises `UserError` for no file, a file that cannot be read as answers, two files of one name, and a system that
-    goes by the name of another file.
+    Raises `UserError` without a file, for a file that cannot be read as answers, for two files of the same name, and
+    for a system with the name of another file.
     """
     read = {name: read_answers(path, form) for name, path in named_files(files, "answers").items()}
-    named = {name: {answer.system for answer in own} for name, own in read.items()}
+    named = {name: {answer.system for answer in file_answers} for name, file_answers in read.items()}
     for (name, systems), (other, others) in permutations(named.items(), 2):
-        # Answers that name no system go by their file's name; it must not be another system's.
         if "" in systems and name in others:
             raise UserError(
-                f"Answers in {other} are of a system {name!r}, and so are those of the file {name}, which name "
-                "none: rename the file, or name its system in the field 'system'."
+                f"Answers in {other} name the system {name!r}, and those in the file {name} name none, so that they "
+                "get the same name: rename the file, or name its system in the field 'system'."
             )
     answers: list[Answer] = []
-    for name, own_answers in read.items():
-        for answer in own_answers:
-            prefix = f"{name}/" if len(files) > 1 else ""
-            own = f"{prefix}{answer.id}", answer.system or name, answer.group
-            written, system, group = map(writable, own)
-            answers.append(replace(answer, id=written, system=system, group=group))
+    for name, file_answers in read.items():
+        prefix = f"{name}/" if len(files) > 1 else ""
+        for answer in file_answers:
+            system = writable(answer.system or name)
+            answer_id, group = writable(f"{prefix}{answer.id}"), writable(answer.group)
+            answers.append(replace(answer, id=answer_id, system=system, group=group))
     return answers
 
 
 def named_files(files: Sequence[Path], what: str) -> dict[str, Path]:
-    """Files by their names without endings; `UserError` for no file (of `what`), and for two of one name."""
+    """Return files by their names without endings; `UserError` without a file, and for two files of the same name."""
     if not files:
         raise UserError(f"No file of {what} is given: name at least one.")
     names = [file_stem(path) for path in files]
     if len(set(names)) < len(names):
-        raise UserError(f"Files are told apart by their names, and two have the same: {', '.join(names)}.")
+        raise UserError(
+            f"Each file needs a name of its own (without endings), and two have the same: {', '.join(names)}."
+        )
     return dict(zip(names, files, strict=True))
 
 
 def file_stem(path: Path) -> str:
-    """A file's name without its endings: answers.jsonl.gz is answers."""
+    """Return a file's name without its endings: answers for answers.jsonl.gz."""
     return path.name.split(".")[0] or path.name
 
 
 def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint: str = "") -> str:
-    """The first form whose telling fields a file's first item has. what: the file holds, for errors.
+    """Return the first form whose fields a file's first item has; `UserError` if no form fits.
 
-    hint: what else to do, where an item that lacks one telling field is to be refused as half of that form.
+    telling: the fields that are required of each form. what: the contents of the file, for errors. hint: what else the
+    user can do; if it is given, an item that lacks a single field of a form gets an error that names the field.
     """
-    lacking = {form: [one for one in fields if one not in row.fields] for form, fields in telling.items()}
-    if found := next((form for form, left in lacking.items() if not left), None):
-        return found
-    # A record that lacks one telling field is more likely half of a known format than of no format.
+    lacking = {form: [field for field in fields if field not in row.fields] for form, fields in telling.items()}
+    if complete := next((form for form, left in lacking.items() if not left), None):
+        return complete
     near = [f"looks like {form} and lacks the field {left[0]}" for form, left in lacking.items() if len(left) == 1]
     fields = ", ".join(row.fields) or "none"
     if near and hint:
@@ -223,7 +225,7 @@ def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint:
 
 
 def _rows(path: Path, form: str) -> list[DataRow]:
-    """The items of a list, of JSON lines, or under `data` of one object, as ALCE writes it; at least one."""
+    """Return the items of a list, of JSON lines, or of the field `data` of one object, as ALCE writes it."""
     if form != "auto" and form not in READERS:
         raise unknown("format of answers", form, (*READERS, "auto"))
     if path.suffix.lower() in (".csv", ".tsv", ".xlsx", ".parquet") and path.is_file():
@@ -234,15 +236,16 @@ def _rows(path: Path, form: str) -> list[DataRow]:
     try:
         content = read_json(path)
     except UserError:
-        content = None  # `read_rows` judges what it is
+        content = None  # `read_rows` raises the error
     if isinstance(content, dict) and "data" in content:
         data = content["data"]
         if not isinstance(data, list):
             raise UserError(f"{path}: field 'data' is {shown(data)}; allowed: a list of items.")
+        rows = []
         for number, value in enumerate(data, start=1):
             if not isinstance(value, dict):
                 raise UserError(f"{path} record {number} is {shown(value)}; allowed: an object.")
-        rows = [DataRow(f"{path} record {number}", value) for number, value in enumerate(data, start=1)]
+            rows.append(DataRow(f"{path} record {number}", value))
     else:
         rows = list(read_rows(path, HINT, lone_surrogates=True))
     if not rows:
@@ -250,18 +253,17 @@ def _rows(path: Path, form: str) -> list[DataRow]:
     return rows
 
 
-# The field of the documents in a form whose texts may be missing, and the field of the text.
+# Formats of questions: the field of the documents, and the field of the text, which may be missing.
 _UNWRITTEN: Mapping[str, tuple[str, str]] = {"jsonl": ("passages", "text"), "alce": ("docs", "output")}
 
 
 def read_questions(path: Path, form: str = "auto") -> list[Answer]:
-    """The distinct questions of a file, in its order, as answers whose text is not to be read.
+    """Return the distinct questions of a file, in its order, as answers without a meaningful text.
 
         {"id": "q1", "question": "Who built it?", "passages": [{"title": "Bridge", "text": "A Dane built the bridge."}]}
 
-    Any file of answers is read, and one's own form (`readers/jsonl.py`) without `text`, and ALCE's without `output`.
-
-    Answers to the same question from the same documents are one question, under the first one's id.
+    Any file of answers can be read; the JSONL form needs no `text` (`readers/jsonl.py`), and ALCE's form no `output`.
+    Answers to the same question from the same documents are one question, with the id of the first.
 
     Raises `UserError` where `read_answers` does, and for a question without words or without a document.
     """
@@ -272,12 +274,12 @@ def read_questions(path: Path, form: str = "auto") -> list[Answer]:
     answers = _answers(path, form, rows)
     if not answers:
         raise UserError(f"{path} holds no questions: give a file with at least one.")
-    check_ids((one.id for one in answers), "questions", path)
+    check_ids((question.id for question in answers), "questions", path)
     distinct: dict[tuple[str, tuple[Passage, ...]], Answer] = {}
-    for one in answers:
-        if not one.question.strip():
-            raise UserError(f"{path}: question {shown(one.id)} has no words; give it a field 'question'.")
-        if not any(passage.text.strip() for passage in one.passages):
-            raise UserError(f"{path}: question {shown(one.id)} has no documents; give it passages with a text.")
-        distinct.setdefault((one.question, one.passages), one)
+    for question in answers:
+        if not question.question.strip():
+            raise UserError(f"{path}: question {shown(question.id)} has no words; give it a field 'question'.")
+        if not any(passage.text.strip() for passage in question.passages):
+            raise UserError(f"{path}: question {shown(question.id)} has no documents; give it passages with a text.")
+        distinct.setdefault((question.question, question.passages), question)
     return list(distinct.values())

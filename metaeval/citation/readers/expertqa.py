@@ -1,8 +1,8 @@
 """ExpertQA's long answers (`lfqa` files): each claim with its evidence, the answer made of its claims.
 
-The published answer strings do not hold every claim as it was judged, so an answer's text is its claims one after the
-other, each with marks for the passages of its evidence. Evidence that is a URL without text is no passage. An answer
-all of whose evidence is URLs (bing_chat, gpt4) is left out: its citations point at nothing that could be read.
+The published answer strings lack some of the claims as they were judged, so an answer's text is its claims in order,
+each with marks for the passages of its evidence. Evidence that is a URL without text is not a passage. An answer whose
+evidence is URLs alone (bing_chat, gpt4) is left out: its citations have no text that could be read.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from metaeval.corpus.loaders import expertqa as published
 from metaeval.corpus.loaders.rows import DataRow, content_id, strip_marks
 from metaeval.corpus.sentences import RULES
 
-# What closes a sentence, with the quotes, brackets and marks of emphasis around it; marks stand in front of it, for
-# behind it a splitter takes them for the beginning of the next sentence.
+# The closing punctuation of a sentence, with quotes, brackets and marks of emphasis. Marks are put in front of it:
+# behind it a splitter would count them to the next sentence.
 _CLOSING = re.compile(r"[.!?…:;]+[\"'”’»)\]*_]*\Z")
 
 
 def written(statements: Sequence[tuple[str, Sequence[int]]]) -> tuple[str, list[tuple[int, int]]]:
-    """The text of statements (text, cited numbers), one after the other with `[n]` marks; offsets of each, in order.
+    """Return the text of statements (text, cited numbers) with `[n]` marks, and the offsets of each statement in it.
 
-    Marks stand before the closing punctuation. A space parts statements where a splitter sees the end of one sentence
-    and the beginning of the next, a line break all others.
+    Marks stand before the closing punctuation. Statements are separated by a space where a splitter sees the end of a
+    sentence there, else by a line break.
     """
     text, last = "", ""
     places: list[tuple[int, int]] = []
-    for own, citations in statements:
-        shown = with_marks(own, citations)
+    for statement, citations in statements:
+        shown = with_marks(statement, citations)
         if places:
             together = RULES.split(f"{last} {shown}")
             text += " " if len(together) == len(RULES.split(last)) + len(RULES.split(shown)) else "\n"
@@ -41,7 +41,7 @@ def written(statements: Sequence[tuple[str, Sequence[int]]]) -> tuple[str, list[
 
 
 def with_marks(statement: str, citations: Sequence[int]) -> str:
-    """A statement with its marks before its closing punctuation, or at its end without any."""
+    """Return a statement with its marks before its closing punctuation, or else at its end."""
     if not citations:
         return statement
     marks = "".join(f"[{number}]" for number in citations)
@@ -56,11 +56,11 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedClaim:
-    """A claim in its answer's text: offsets with its marks, text without, and the expert's word on its evidence.
+class ExpertClaim:
+    """A claim in its answer's text: offsets with its marks, text without them, and the expert's rating of its evidence.
 
-    bare: how much of its evidence is a URL alone. level: support from 0 to 1; None where the expert gave none, or
-    without a passage to hold the claim against.
+    bare: the number of evidence entries that are a URL alone. level: support from 0 to 1; None where the expert gave
+    none, or where the evidence has no passage.
     """
 
     start: int
@@ -71,22 +71,22 @@ class JudgedClaim:
 
 
 @dataclass(frozen=True)
-class JudgedAnswer:
-    """An answer with its claims; all_urls: it has evidence, and none of it has text."""
+class ExpertAnswer:
+    """An answer with its claims."""
 
     answer: Answer
-    claims: tuple[JudgedClaim, ...]
+    claims: tuple[ExpertClaim, ...]
 
     @property
     def all_urls(self) -> bool:
-        """Whether it has evidence, and none of it has text."""
+        """Whether it has evidence and none of the evidence has text."""
         return not self.answer.passages and any(claim.bare for claim in self.claims)
 
 
 def read_expertqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
-    """One answer for each question and system. Its id is the same in every file of the set; the question is its group.
+    """Yield one answer for each question and system, with the same id in every file of the set; group: the question.
 
-    Answers whose evidence is URLs alone are left out, and how many is logged.
+    Answers whose evidence is URLs alone are left out; their number is logged.
     """
     left_out = 0
     for judged in read_judged(rows):
@@ -98,8 +98,8 @@ def read_expertqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
         _log.info("expertqa: %s left out: %d", URLS_ALONE, left_out)
 
 
-def read_judged(rows: Sequence[DataRow]) -> Iterator[JudgedAnswer]:
-    """The answers with the experts' judgements, those of URLs alone too."""
+def read_judged(rows: Sequence[DataRow]) -> Iterator[ExpertAnswer]:
+    """Yield the answers with the experts' ratings, including answers whose evidence is URLs alone."""
     for row in rows:
         question, answers = row.text("question"), row.row("answers")
         for system in answers.fields:
@@ -108,19 +108,19 @@ def read_judged(rows: Sequence[DataRow]) -> Iterator[JudgedAnswer]:
             yield _judged(question, system, answer.rows("claims"))
 
 
-def _judged(question: str, system: str, claims: Sequence[DataRow]) -> JudgedAnswer:
+def _judged(question: str, system: str, claims: Sequence[DataRow]) -> ExpertAnswer:
     numbers: dict[str, int] = {}
     read: list[tuple[str, tuple[int, ...], int, float | None]] = []
     for claim in claims:
         support = claim.choice("support", published.SUPPORT)
         entries = dict.fromkeys(claim.texts("evidence"))
-        texts = [text for entry in entries if (text := published.Passage.parse(entry).text)]
-        own = dict.fromkeys(numbers.setdefault(text, len(numbers) + 1) for text in texts)
-        # One line a claim: some claims end in a list's first number, which would be a sentence on a line of its own.
+        texts = [text for entry in entries if (text := published.EvidencePassage.parse(entry).text)]
+        cited = dict.fromkeys(numbers.setdefault(text, len(numbers) + 1) for text in texts)
+        # Each claim is one line: some end in the first number of a list, which a line break would make a sentence.
         if text := " ".join(strip_marks(claim.text("claim_string")).split()):
-            level = None if support is None or not own else support / 2
-            read.append((text, tuple(own), len(entries) - len(texts), level))
-    text, places = written([(text, own) for text, own, _, _ in read])
+            level = None if support is None or not cited else support / 2
+            read.append((text, tuple(cited), len(entries) - len(texts), level))
+    text, places = written([(text, cited) for text, cited, _, _ in read])
     answer = Answer(
         id=content_id(question, system),
         text=text,
@@ -130,4 +130,4 @@ def _judged(question: str, system: str, claims: Sequence[DataRow]) -> JudgedAnsw
         system=system,
     )
     placed = zip(places, read, strict=True)
-    return JudgedAnswer(answer, tuple(JudgedClaim(*at, own, bare, level) for at, (own, _, bare, level) in placed))
+    return ExpertAnswer(answer, tuple(ExpertClaim(*at, text, bare, level) for at, (text, _, bare, level) in placed))

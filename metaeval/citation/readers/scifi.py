@@ -1,20 +1,20 @@
 """SCiFi's samples (arXiv 2406.06125): a query, candidate documents, and a reference paragraph with its citations.
 
-The paper says what a sample holds and not under which names; the names are ours. One JSON object per line (or a list of
-them), UTF-8::
+The paper describes the contents of a sample without names of fields; the names are the project's own. One JSON object
+per line (or a list of them), UTF-8::
 
     {"id": "s1", "query": "Who built it?", "paragraph": "A Dane built it in 1999.",
      "citations": [{"position": 6, "document": 1}, {"position": 23, "document": 2}],
      "documents": [{"title": "Bridge", "text": "A Danish engineer built it."}, {"text": "It opened in 1999."}],
      "output": "A Danish engineer [1] built the bridge."}
 
-:query: what was asked. group: optional, what resampling draws; default: the query.
+:query: the question. group: optional, the unit of resampling; default: the query.
 :paragraph: the reference, without marks.
 :citations: of the paragraph. position: a character offset in it, 0 to its length, from 0. document: the number of a
     document, from 1; or its `id`, where the documents have ids (all of them, or none).
 :documents: the candidates: objects with `text`, and optional `title` and `id`.
 :output: optional: a model's answer, with marks [n] that count the documents from 1; `text` is read as well. Without
-    one the paragraph is the answer, with its citations written in: what people reach, an upper line.
+    one the paragraph with its citations is the answer: the score of people, an upper bound.
 :id: optional; default: the sample's number in the file, from 1. No two samples share one.
 :system: optional, the generator; default for the paragraph itself: "reference".
 """
@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from metaeval.citation.model import Answer, Passage, check_ids
+from metaeval.citation.model import Answer, check_ids
+from metaeval.citation.readers.jsonl import passages_of
 from metaeval.citation.sentences import find_marks
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import UserError, shown
@@ -32,48 +33,48 @@ FIELDS = ("id", "query", "paragraph", "citations", "documents", "output", "text"
 
 
 def read_scifi(rows: Sequence[DataRow]) -> Iterator[Answer]:
-    """One answer for each sample: the model's output, or the reference paragraph.
+    """Yield one answer for each sample: the model's output, or the reference paragraph.
 
     Raises `UserError` on a field that the format does not have, on a citation outside the paragraph or of no document,
     and on a paragraph that holds marks.
     """
     for number, row in enumerate(rows, start=1):
         row.only(FIELDS)
-        own = row.identifier("id") if "id" in row.fields else str(number)
+        sample_id = row.identifier("id") if "id" in row.fields else str(number)
         query, paragraph, cited = row.text("query"), row.text("paragraph"), _cited(row)
-        given = [name for name in ("output", "text") if row.fields.get(name) is not None]
-        if len(given) > 1:
+        outputs = [name for name in ("output", "text") if row.fields.get(name) is not None]
+        if len(outputs) > 1:
             raise UserError(f"{row.where}: the fields 'output' and 'text' both hold an answer; leave one out.")
         yield Answer(
-            id=own,
-            text=row.text(given[0]) if given else with_marks(paragraph, cited),
-            passages=tuple(Passage(one.text("text"), one.optional_text("title")) for one in row.rows("documents")),
+            id=sample_id,
+            text=row.text(outputs[0]) if outputs else with_marks(paragraph, cited),
+            passages=passages_of(row, "documents"),
             question=query,
-            group=row.optional_text("group") or ("" if query.strip() else own),
-            system=row.optional_text("system") or ("" if given else "reference"),
+            group=row.optional_text("group") or ("" if query.strip() else sample_id),
+            system=row.optional_text("system") or ("" if outputs else "reference"),
             reference={"answer": paragraph},
         )
 
 
 def with_marks(paragraph: str, cited: Sequence[tuple[int, int]]) -> str:
-    """A paragraph with its citations (offset, number) written in as marks; those at one place stay in their order."""
+    """Write citations (offset, number) into a paragraph as marks; marks at the same offset keep their order."""
     parts, end = [], 0
-    for offset, number in sorted(cited, key=lambda one: one[0]):
+    for offset, number in sorted(cited, key=lambda citation: citation[0]):
         parts += [paragraph[end:offset], f"[{number}]"]
         end = offset
     return "".join([*parts, paragraph[end:]])
 
 
 def _cited(row: DataRow) -> list[tuple[int, int]]:
-    """The paragraph's citations as (offset, number of the document from 1), in the order of the file."""
+    """Return the paragraph's citations as (offset, number of the document from 1), in the order of the file."""
     paragraph = row.text("paragraph")
     if mark := next((mark for mark in find_marks(paragraph) if mark.number is not None), None):
         raise UserError(
-            f"{row.where}: the paragraph is text without marks, and holds {shown(paragraph[mark.start : mark.end])} at "
+            f"{row.where}: the paragraph must have no marks, but has {shown(paragraph[mark.start : mark.end])} at "
             f"offset {mark.start}: put its citations into 'citations', or use the format jsonl (metaeval cite --help)."
         )
     numbers = _numbers(row)
-    found = []
+    citations = []
     for citation in row.rows("citations"):
         offset = citation.number("position")
         if not 0 <= offset <= len(paragraph):
@@ -81,21 +82,23 @@ def _cited(row: DataRow) -> list[tuple[int, int]]:
         named = citation.identifier("document")
         if named not in numbers:
             whole = f"a number from 1 to {len(numbers)}" if numbers else "none, for there are no documents"
-            ids = any("id" in one.fields for one in row.rows("documents"))
+            ids = any("id" in document.fields for document in row.rows("documents"))
             some = ", ".join([*map(shown, list(numbers)[:5]), *(["..."] if len(numbers) > 5 else [])])
             raise citation.error("document", f"the id of a document ({some})" if ids else whole)
-        found.append((offset, numbers[named]))
-    return found
+        citations.append((offset, numbers[named]))
+    return citations
 
 
 def _numbers(row: DataRow) -> Mapping[str, int]:
-    """The number of each document, from 1, by what a citation calls it: its id, else its number."""
+    """Return the number of each document, from 1, by its name in citations: its id, or else its number."""
     documents = row.rows("documents")
-    without = [one for one in documents if "id" not in one.fields]
+    without = [document for document in documents if "id" not in document.fields]
     if without and len(without) < len(documents):
         raise UserError(
             f"{without[0].where}: field 'id' is missing, and other documents have one; allowed: all or none."
         )
-    names = [str(number) if without else one.identifier("id") for number, one in enumerate(documents, start=1)]
+    names = [
+        str(number) if without else document.identifier("id") for number, document in enumerate(documents, start=1)
+    ]
     check_ids(names, "documents", row.where)
     return {name: number for number, name in enumerate(names, start=1)}

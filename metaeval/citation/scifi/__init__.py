@@ -1,4 +1,4 @@
-"""SCiFi (arXiv 2406.06125): citations held against the facts of a sentence, from the paper's text and its tables.
+"""SCiFi (arXiv 2406.06125): citations compared with the facts of a sentence, after the paper's text and tables.
 
-No code was published; what the paper leaves open is an option with a name (`model.py`).
+The paper published no code; every choice that it leaves open is an option (`model.py`).
 """

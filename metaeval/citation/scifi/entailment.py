@@ -1,4 +1,4 @@
-"""Which citation a fact is held against, in chunks; how far that entails it; how far an answer covers its reference."""
+"""The citation of each fact and the chunks of its passages, entailment of facts, and coverage of references."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metaeval.citation.scifi.model import (
     CoverageLine,
     Fact,
     FactLine,
-    Placed,
+    PlacedGroup,
     ScifiOptions,
     Sentence,
 )
@@ -24,25 +24,25 @@ from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError, install_extra
 
 Count = Callable[[str], int]
-"""The length of a text in the unit of the window."""
+"""Return the length of a text in the unit of the window."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
-    """A premise. passage: the index of the passage that its text is from; None where it is from several."""
+class PremiseChunk:
+    """A premise. passage: the index of its passage; None if its text is from several passages."""
 
     text: str
     passage: int | None
 
 
 def count_words(text: str) -> int:
-    """White-space words."""
+    """Return the number of white-space words."""
     return len(text.split())
 
 
 @cache
 def counter(unit: str) -> Count:
-    """How a window is measured: in "words", or in the tokens of the tokenizer of that hub id or folder.
+    """Return the function that measures a window: in "words", or in tokens of the tokenizer of a hub id or folder.
 
     Raises `UserError` where the tokenizer cannot be loaded.
     """
@@ -64,7 +64,7 @@ def counter(unit: str) -> Count:
 
 
 def _tokenizer(unit: str) -> Any:
-    """The tokenizer in a folder, in the hub's cache, or on the hub; whatever is wrong is raised as it comes."""
+    """Load a tokenizer from a folder, from the hub's cache, or from the hub; errors of the libraries are passed on."""
     from transformers import AutoTokenizer
 
     try:
@@ -74,33 +74,33 @@ def _tokenizer(unit: str) -> Any:
             raise
     from huggingface_hub import model_info
 
-    # Asked once, so that without a network, or with a wrong id, nothing is tried again and again.
+    # One request first: without a network, or with a wrong id, transformers would try again and again.
     model_info(unit, timeout=5.0)
     return AutoTokenizer.from_pretrained(unit, trust_remote_code=False)
 
 
 def windows(sizes: Sequence[int], window: int, overlap: bool) -> list[tuple[int, int]]:
-    """From the sentences' sizes to the chunks, as (first sentence, first one that is no longer in it).
+    """Return the chunks of sentences of these sizes, as (first sentence, sentence after the last).
 
-    A chunk takes sentences up to the window, and at least one, however long. With overlap the next one starts back by
-    half of the chunk's sentences (rounded down), or by fewer where the sentence after the chunk would not find room:
-    every chunk reads on. The last chunk ends with the last sentence.
+    A chunk takes sentences up to the window, and at least one, however long. With overlap the next chunk repeats half
+    of the chunk's sentences (rounded down), or fewer where the sentence after the chunk would not fit: every chunk
+    adds a sentence. The last chunk ends with the last sentence.
 
-    WiCE's released code starts one sentence later, which leaves a sentence out behind a chunk of one or two, and
-    closes a chunk that just fits; neither is kept.
+    WiCE's released code starts one sentence later, which leaves out a sentence after a chunk of one or two, and closes
+    a chunk that just fits; this function does neither.
     """
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     start = end = 0
     while end < len(sizes):
         total = sum(sizes[start:end])
         while end < len(sizes) and (end == start or total + sizes[end] <= window):
             total += sizes[end]
             end += 1
-        found.append((start, end))
+        spans.append((start, end))
         start = end - (end - start) // 2 if overlap else end
         while end < len(sizes) and start < end and sum(sizes[start : end + 1]) > window:
             start += 1
-    return found
+    return spans
 
 
 def chunks_of(
@@ -108,13 +108,15 @@ def chunks_of(
     options: ScifiOptions = DEFAULTS,
     count: Count = count_words,
     splitter: SentenceSplitter = RULES,
-) -> list[Chunk]:
-    """The passages, (index, passage) each, as one text in chunks; at least one chunk if there is a passage.
+) -> list[PremiseChunk]:
+    """Cut the passages, (index, passage) each, into chunks, as one text; at least one chunk if there is a passage.
 
-    With the option `titles` every chunk opens with the title of its passage, which is not counted; where it holds
-    text of several passages, each part does.
+    With the option `titles` every chunk opens with the title of its passage, which is not counted; in a chunk of
+    several passages each part does.
     """
-    sentences = [(place, one) for place, (_, passage) in enumerate(passages) for one in splitter.split(passage.text)]
+    sentences = [
+        (place, sentence) for place, (_, passage) in enumerate(passages) for sentence in splitter.split(passage.text)
+    ]
     if not sentences and passages:
         return [_chunk([(place, "") for place in range(len(passages))], passages, options)]
     sizes = [count(sentence) for _, sentence in sentences]
@@ -124,44 +126,44 @@ def chunks_of(
 
 def _chunk(
     sentences: Sequence[tuple[int, str]], passages: Sequence[tuple[int, Passage]], options: ScifiOptions
-) -> Chunk:
+) -> PremiseChunk:
     texts: dict[int, list[str]] = {}
     for place, sentence in sentences:
         texts.setdefault(place, []).append(sentence)
     parts = [
-        Passage(" ".join(said), passages[place][1].title if options.titles else "") for place, said in texts.items()
+        Passage(" ".join(lines), passages[place][1].title if options.titles else "") for place, lines in texts.items()
     ]
     from_several = len({passages[place][0] for place in texts}) > 1
-    return Chunk(premise(parts), None if from_several else passages[next(iter(texts))][0])
+    return PremiseChunk(premise(parts), None if from_several else passages[next(iter(texts))][0])
 
 
-def assign(fact: Fact, sentence: Sentence, options: ScifiOptions = DEFAULTS) -> tuple[Placed | None, int | None]:
-    """The citation group of a fact and its distance to the segment's end; (None, None) in an uncited sentence.
+def assign(fact: Fact, sentence: Sentence, options: ScifiOptions = DEFAULTS) -> tuple[PlacedGroup | None, int | None]:
+    """Return the citation group of a fact and its distance to the segment's end; (None, None) in an uncited sentence.
 
     With the option `own_group` a parser's fact has the group that it was cut out for; with several, their marks
     together, at the place of the first. With `group=first` each group has its first mark alone.
 
     In characters the distance is |place - end|; in words it is the number of white-space words between the two.
-    Of two at the same distance the option `tie` takes the one behind the end, or the one before it; of two on the same
-    side, which words alone can give the same distance, the nearer one in characters.
+    The option `tie` decides between two groups at the same distance: the one after or before the end. If both are on
+    the same side, which can happen in words, the nearer one in characters is taken.
     """
     end = fact.segment.end
 
-    def rank(group: Placed) -> tuple[int, bool, int]:
+    def rank(group: PlacedGroup) -> tuple[int, bool, int]:
         away = distance(sentence.text, group.at, end, options)
         return away, (group.at >= end) != (options.tie == "after"), abs(group.at - end)
 
     if not sentence.groups:
         return None, None
-    own = [group for group in sentence.groups if group.at in fact.own] if options.own_group else []
-    taken = own or [min(sentence.groups, key=rank)]
+    own_groups = [group for group in sentence.groups if group.at in fact.group_places] if options.own_group else []
+    taken = own_groups or [min(sentence.groups, key=rank)]
     most = 1 if options.group == "first" else None
     at, marks = taken[0].at, tuple(mark for group in taken for mark in group.marks[:most])
-    return Placed(at, marks), distance(sentence.text, at, end, options)
+    return PlacedGroup(at, marks), distance(sentence.text, at, end, options)
 
 
 def distance(text: str, place: int, end: int, options: ScifiOptions) -> int:
-    """How far a place in a sentence is from the end of a segment."""
+    """Return the distance of a place in a sentence from the end of a segment."""
     if options.distance == "characters":
         return abs(place - end)
     low, high = sorted((place, end))
@@ -169,9 +171,9 @@ def distance(text: str, place: int, end: int, options: ScifiOptions) -> int:
 
 
 def judge_pairs(pairs: Sequence[NliPair], entails: Entails, soft: bool) -> dict[NliPair, Verdict]:
-    """The verdict on each pair; equal pairs are asked once, all in one call.
+    """Return the verdict on each distinct pair, from one call of `entails`.
 
-    Raises ValueError for a soft score outside 0 to 1, and for another number of verdicts than pairs.
+    Raises ValueError for a soft score outside 0 to 1, and if the numbers of verdicts and pairs differ.
     """
     known = verdicts_on(pairs, entails)
     for verdict in known.values():
@@ -181,16 +183,16 @@ def judge_pairs(pairs: Sequence[NliPair], entails: Entails, soft: bool) -> dict[
 
 
 def value_of(verdict: Verdict, soft: bool) -> float | None:
-    """The score, or the decision as 0 or 1; None where there is none."""
+    """Return the score, or the decision as 0 or 1; None if it is missing."""
     if soft:
         return verdict.score
     return None if verdict.entailed is None else float(verdict.entailed)
 
 
 def most(verdicts: Sequence[Verdict], soft: bool) -> tuple[int | None, float | None, str]:
-    """The place of the highest value (of equal ones the first), that value, and why there is none.
+    """Return the index of the highest value (of equal ones the first), the value, and why it is missing.
 
-    A missing verdict leaves the whole without a value, unless a known one already has all that can be had.
+    The value is missing if any verdict is missing, unless a known value is the highest that is possible.
     """
     values = [value_of(verdict, soft) for verdict in verdicts]
     known = [(value, -place) for place, value in enumerate(values) if value is not None]
@@ -207,36 +209,39 @@ def fact_lines(
     soft: bool = False,
     splitter: SentenceSplitter = RULES,
 ) -> list[FactLine]:
-    """One line for each fact, answer by answer in the order of the text; everything is asked in one call of `entails`.
+    """Return one line for each fact, answer by answer in the order of the text, from one call of `entails`.
 
-    soft: a value is the backend's score, else its decision as 0 or 1. splitter: of the passages.
+    soft: a value is the backend's score, else its decision as 0 or 1. splitter: splits the passages into sentences.
 
     Raises ValueError for a soft score outside 0 to 1.
     """
     count = counter(options.window_unit)
 
     @cache
-    def cut(passages: tuple[tuple[int, Passage], ...]) -> list[Chunk]:
-        """The chunks of what is cited; a passage is cut once, however many facts cite it."""
+    def cut(passages: tuple[tuple[int, Passage], ...]) -> list[PremiseChunk]:
+        """Cut the cited passages into chunks, once for all facts that cite them."""
         return chunks_of(passages, options, count, splitter)
 
     drafts = [_draft(each, fact, options, cut) for each in read for fact in each.facts]
     pairs = [[(chunk.text, line.fact) for chunk, _ in premises] for line, premises in drafts]
-    known = judge_pairs([pair for own in pairs for pair in own], entails, soft)
+    known = judge_pairs([pair for fact_pairs in pairs for pair in fact_pairs], entails, soft)
     return [
-        _judged(line, premises, [known[pair] for pair in own], soft) if premises else line
-        for (line, premises), own in zip(drafts, pairs, strict=True)
+        _judged(line, premises, [known[pair] for pair in fact_pairs], soft) if premises else line
+        for (line, premises), fact_pairs in zip(drafts, pairs, strict=True)
     ]
 
 
-_Premise = tuple[Chunk, int]
-"""A chunk that a fact is held against, and its number from 1."""
+_Premise = tuple[PremiseChunk, int]
+"""A chunk that may entail a fact, and its number from 1."""
 
 
 def _draft(
-    each: AnswerFacts, fact: Fact, options: ScifiOptions, cut: Callable[[tuple[tuple[int, Passage], ...]], list[Chunk]]
+    each: AnswerFacts,
+    fact: Fact,
+    options: ScifiOptions,
+    cut: Callable[[tuple[tuple[int, Passage], ...]], list[PremiseChunk]],
 ) -> tuple[FactLine, list[_Premise]]:
-    """A fact with what it was assigned, and what it is held against; without that, its line is settled."""
+    """Return a fact's line with its citation, and its premises; without premises the line is complete."""
     sentence, passages = each.sentences[fact.sentence - 1], each.answer.passages
     unknown = fact.trouble and len(sentence.groups) > 1
     group, distance = (None, None) if unknown else assign(fact, sentence, options)
@@ -251,17 +256,17 @@ def _draft(
         segment=sentence.text[fact.segment.start : fact.segment.end],
         segment_start=fact.segment.start,
         segment_end=fact.segment.end,
-        found=fact.segment.found,
+        match=fact.segment.match,
         citations=tuple(mark.number for mark in group.marks) if group else (),
         cited_at=group.at if group else None,
         distance=distance,
     )
     if group is None:
         return replace(line, state="unjudged" if unknown else "uncited", reason=fact.trouble if unknown else ""), []
-    found = [find_place(mark.number, len(passages))[0] for mark in group.marks]
-    cited = tuple(dict.fromkeys((place, passages[place]) for place in found if place is not None))
-    # The premises are chunks of each passage by itself, or of all of them as one text.
-    texts = [cited] if options.group == "joint" else [(one,) for one in cited]
+    places = [find_place(mark.number, len(passages))[0] for mark in group.marks]
+    cited = tuple(dict.fromkeys((place, passages[place]) for place in places if place is not None))
+    # The premises are chunks of each passage alone, or of all passages as one text.
+    texts = [cited] if options.group == "joint" else [(passage,) for passage in cited]
     premises = [(chunk, number) for text in texts for number, chunk in enumerate(cut(text), start=1)]
     if not premises:
         line = replace(line, state="fails", value=0.0 if options.out_of_range == "fails" else None)
@@ -285,17 +290,17 @@ def _judged(line: FactLine, premises: Sequence[_Premise], verdicts: Sequence[Ver
 def coverage_lines(
     read: Sequence[AnswerFacts], entails: Entails, options: ScifiOptions = DEFAULTS, soft: bool = False
 ) -> list[CoverageLine]:
-    """One line for each fact of each reference, in order; everything is asked in one call of `entails`.
+    """Return one line for each fact of each reference, in order, from one call of `entails`.
 
     The whole answer without its marks is the premise, or with the option `coverage=fact` the hypothesis. An answer
-    without a sentence covers nothing: its values are 0, and nothing is asked. Answers without a reference have no line.
+    without a sentence covers nothing: its values are 0 without a verdict. Answers without a reference have no line.
     """
     pairs: list[tuple[AnswerFacts, int, str, NliPair | None]] = []
     for each in read:
         text = " ".join(sentence.text for sentence in each.sentences)
         for number, fact in enumerate(each.reference.facts if each.reference else (), start=1):
-            asked = (text, fact) if options.coverage == "answer" else (fact, text)
-            pairs.append((each, number, fact, asked if text else None))
+            texts = (text, fact) if options.coverage == "answer" else (fact, text)
+            pairs.append((each, number, fact, texts if text else None))
     known = judge_pairs([pair for *_, pair in pairs if pair is not None], entails, soft)
     lines: list[CoverageLine] = []
     for each, number, fact, pair in pairs:

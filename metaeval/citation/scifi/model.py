@@ -1,5 +1,5 @@
-"""SCiFi's options, one for every choice that its paper leaves open, its nouns (sentences, facts, segments),
-and the sentences of an answer and its reference without marks, with where groups and a fact's segment stand in them.
+"""SCiFi's options, one for every choice that the paper leaves open; its records (sentences, facts, segments); and
+the sentences of answers and references without marks, with the places of citation groups and segments in them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from metaeval.stats.arrays import Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScifiOptions:
-    """How answers become facts, facts get citations, and citations get values."""
+    """Options for making facts of answers, assigning citations to facts, and scoring both."""
 
     facts: Literal["parser", "model"] = "parser"
     """Who makes facts of sentences: the parser (ALiiCE's claims) or a chat model."""
@@ -108,36 +108,36 @@ class ScifiOptions:
 
     @property
     def signature(self) -> str:
-        """Every option with its value but the prompt files, whose wordings are named apart; defaults as well."""
+        """Return all options with their values, except the prompt files, whose contents have their own signature."""
         left = ("decomposition_file", "mapping_file", "styles")
-        said = [f"{one.name}={getattr(self, one.name)}" for one in fields(self) if one.name not in left]
-        return ",".join([*said, *differing(self.styles, MarkStyles())])
+        values = [f"{option.name}={getattr(self, option.name)}" for option in fields(self) if option.name not in left]
+        return ",".join([*values, *differing(self.styles, MarkStyles())])
 
 
 DEFAULTS = ScifiOptions()
 
-Found = Literal["verbatim", "case folded", "fuzzy", "sentence", "not asked", "no reply"]
+SegmentMatch = Literal["verbatim", "case folded", "fuzzy", "sentence", "not asked", "no reply"]
 """How a segment was found.
 
-verbatim: as it stands. case folded: but for case and white space. fuzzy: by likeness. sentence: not at all, and the
-whole sentence stands for it. Two more that are no failure to find it, and no success: not asked: the sentence has one
-citation group or none, so that every segment would lead to the same. no reply: it was asked for, and no usable reply
-came; such a fact is not judged. In both the segment is the whole sentence.
+verbatim: unchanged. case folded: except for case and white space. fuzzy: by similarity. sentence: not found, and
+replaced by the whole sentence. not asked: the sentence has one citation group or none, so that every segment would lead
+to the same citation. no reply: no usable reply named the segment; such a fact is not judged. In the last two cases the
+segment is the whole sentence.
 """
 
 LEFT_OUT = "left out: segment not found"
-"""Among `AnswerFacts.problems`: how many facts the option `unmapped=left out` took away."""
+"""In `AnswerFacts.problems`: the number of facts that the option `unmapped=left out` removed."""
 
 DUPLICATE = "duplicate fact"
-"""Among `AnswerFacts.problems`: how many facts were said again in their sentence; they count once.
+"""In `AnswerFacts.problems`: the number of facts that repeat another of their sentence; they count once.
 
-One that a parser cut out for another citation group keeps that group too (`Fact.own`).
+A fact that a parser cut out for another citation group keeps that group too (`Fact.group_places`).
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A citation group: where it stands in the sentence without marks (an offset, 0 to its length), and its marks."""
+class PlacedGroup:
+    """A citation group: its offset in the sentence without marks, from 0 to the length, and its marks."""
 
     at: int
     marks: tuple[Mark, ...]
@@ -151,25 +151,25 @@ class Sentence:
     text: str
     start: int
     end: int
-    groups: tuple[Placed, ...] = ()
+    groups: tuple[PlacedGroup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The stretch of a sentence that a fact is stated in: offsets in `Sentence.text`, and how it was found."""
+    """The stretch of a sentence that states a fact: offsets in `Sentence.text`, and how it was found."""
 
     start: int
     end: int
-    found: Found
+    match: SegmentMatch
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One fact of a sentence. number: in the answer, from 1. made_by: "model", or the rule of the parser's claims.
 
-    trouble: why its segment is not known, where no usable reply said it (`metaeval.llm.exchange.Trouble`).
-    own: where the citation groups stand (`Placed.at`) that a parser cut it out for; several where their claims read
-    alike, none where a model made it.
+    trouble: why its segment is unknown, where no usable reply named it (`metaeval.llm.exchange.Trouble`).
+    group_places: the places (`PlacedGroup.at`) of the citation groups that a parser cut it out for; several where
+    their claims are equal, none where a model made it.
     """
 
     number: int
@@ -178,12 +178,12 @@ class Fact:
     segment: Segment
     made_by: str
     trouble: str = ""
-    own: tuple[int, ...] = ()
+    group_places: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceFacts:
-    """Facts of the reference that an answer should cover. sentences_lost: sentences of it that gave no facts."""
+    """Facts of the reference that an answer should cover. sentences_lost: the number of its sentences without facts."""
 
     facts: tuple[str, ...]
     sentences_lost: int = 0
@@ -193,7 +193,7 @@ class ReferenceFacts:
 class AnswerFacts:
     """An answer with its sentences and facts. lost: numbers of the sentences whose facts are missing, with the reason.
 
-    reference: None where the answer comes without one. problems: what was wrong inside replies, by kind.
+    reference: None where the answer has no reference. problems: the number of problems in the replies, by kind.
     """
 
     answer: Answer
@@ -204,12 +204,12 @@ class AnswerFacts:
     problems: Counter[str] = field(default_factory=Counter)
 
 
-State = Literal["judged", "unjudged", "uncited", "fails"]
-"""What became of a fact.
+FactState = Literal["judged", "unjudged", "uncited", "fails"]
+"""State of a fact.
 
-judged: it has a value. unjudged: the backend gave no score that decides it, or no reply said which citation it has;
-`reason` says why. uncited: its sentence has no citation, and it takes no part. fails: what it cites is no passage, and
-its value is 0, or None where the options leave it out.
+judged: it has a value. unjudged: the backend gave no score that decides it, or no reply named its citation (`reason`).
+uncited: its sentence has no citation, and it is ignored. fails: it cites no existing passage, and its value is 0, or
+None where the options leave it out.
 """
 
 
@@ -217,10 +217,10 @@ its value is 0, or None where the options leave it out.
 class FactLine:
     """One fact, and how far its citation entails it.
 
-    segment_start, segment_end: offsets in the sentence without marks. citations: the numbers of the marks it was
-    assigned, cited_at: where they stand in that sentence. passage: the number of the passage that decided, None where
-    its text holds several; chunk: which of the chunks, of the passage or of all that are one premise; both from 1.
-    value: in [0, 1]; None where undefined. cut: a premise was longer than what the backend reads.
+    segment_start, segment_end: offsets in the sentence without marks. citations: the numbers of its marks; cited_at:
+    their offset in that sentence. passage: the number of the passage that decided, None where the premise has several;
+    chunk: the number of the chunk in the passage, or in the joint premise; both from 1. value: in [0, 1]; None where
+    undefined. cut: a premise was longer than the backend can read.
     """
 
     answer: str
@@ -235,21 +235,21 @@ class FactLine:
     segment: str
     segment_start: int
     segment_end: int
-    found: Found
+    match: SegmentMatch
     citations: tuple[int | None, ...] = ()
     cited_at: int | None = None
     distance: int | None = None
     passage: int | None = None
     chunk: int | None = None
     value: float | None = None
-    state: State = "judged"
+    state: FactState = "judged"
     reason: str = ""
     cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageLine:
-    """One fact of the reference, and how far the answer entails it; value None: missing, and `reason` says why."""
+    """One fact of the reference, and how far the answer entails it. value: None if missing (`reason`)."""
 
     answer: str
     group: str
@@ -264,29 +264,29 @@ class CoverageLine:
 def read_sentences(
     answer: Answer, options: ScifiOptions = DEFAULTS, splitter: SentenceSplitter = RULES
 ) -> tuple[Sentence, ...]:
-    """The sentences of an answer, in order, numbered from 1.
+    """Return the sentences of an answer, in order, numbered from 1.
 
-    A sentence without a letter is none ("1.", "--"), unless it holds a number and a citation. Marks that the styles
+    A text without a letter ("1.", "--") is not a sentence, unless it has a digit and a citation. Marks that the styles
     cannot read stay in the text.
     """
     moved = move_leading(split(whole(answer.text), splitter), options.leading, options.styles)
-    found: list[Sentence] = []
+    sentences: list[Sentence] = []
     for reading in moved:
         clean, groups = _cleaned(reading.stripped(), options, answer.first)
         if has_letter(clean.text) or (groups and any(character.isalnum() for character in clean.text)):
             where = reading.span()
-            found.append(Sentence(len(found) + 1, clean.text, where.start, where.end, groups))
-    return tuple(found)
+            sentences.append(Sentence(len(sentences) + 1, clean.text, where.start, where.end, groups))
+    return tuple(sentences)
 
 
 def unread_marks(answer: Answer, sentences: Sequence[Sentence]) -> list[Mark]:
-    """The marks of the answer that belong to no group: of forms that the styles do not read, or in no sentence."""
+    """Return the answer's marks without a group: marks that the styles do not read, or outside all sentences."""
     read = [mark for sentence in sentences for group in sentence.groups for mark in group.marks]
     return unread(find_marks(answer.text, first=answer.first), read)
 
 
 def without_marks(text: str, options: ScifiOptions) -> str:
-    """A text without the citation groups that the styles read, and the white space before each."""
+    """Remove the citation groups that the styles read, and the white space before each."""
     clean, _ = _cleaned(whole(text), options, first=1)
     return clean.text
 
@@ -296,21 +296,21 @@ def has_letter(text: str) -> bool:
     return any(character.isalpha() for character in text)
 
 
-def _cleaned(reading: LocatedText, options: ScifiOptions, first: int) -> tuple[LocatedText, tuple[Placed, ...]]:
-    """The reading without its groups and the white space before each, and the groups at their places."""
+def _cleaned(reading: LocatedText, options: ScifiOptions, first: int) -> tuple[LocatedText, tuple[PlacedGroup, ...]]:
+    """Return the reading without its groups and the white space before each, and the groups at their places."""
     clean, end = LocatedText("", ()), 0
-    placed: list[Placed] = []
+    placed: list[PlacedGroup] = []
     for group in cited_spans(reading.text, options.styles, first):
         before = len(reading.text[: group.start].rstrip())
         clean = _continued(clean, reading.part(end, max(end, before)), bool(placed))
         marks = tuple(Mark(reading.at[mark.start], reading.at[mark.end - 1] + 1, mark.number) for mark in group.marks)
-        placed.append(Placed(len(clean.text), marks))
+        placed.append(PlacedGroup(len(clean.text), marks))
         end = group.end
     return _continued(clean, reading.part(end, len(reading.text)), bool(placed)), tuple(placed)
 
 
 def _continued(clean: LocatedText, rest: LocatedText, behind_mark: bool) -> LocatedText:
-    """What stands behind a mark, put behind what stands before it; two words that it parted stay two."""
+    """Join the text before and after a mark; two words that the mark separated stay two words."""
     if not clean.text:
         return rest.part(len(rest.text) - len(rest.text.lstrip()), len(rest.text))
     parted = behind_mark and clean.text[-1].isalnum() and rest.text[:1].isalnum()
@@ -318,7 +318,7 @@ def _continued(clean: LocatedText, rest: LocatedText, behind_mark: bool) -> Loca
 
 
 def given_facts(answer: Answer) -> tuple[str, ...] | None:
-    """The reference's own `claims`, as they are; None where there are none."""
+    """Return the reference's own `claims`; None where there are none."""
     claims = answer.reference.get("claims")
     if not isinstance(claims, list | tuple) or not all(isinstance(claim, str) for claim in claims):
         return None
@@ -328,7 +328,7 @@ def given_facts(answer: Answer) -> tuple[str, ...] | None:
 def reference_sentences(
     answer: Answer, options: ScifiOptions = DEFAULTS, splitter: SentenceSplitter = RULES
 ) -> tuple[str, ...] | None:
-    """The sentences of the reference's `answer`, without marks; None where there is no such text."""
+    """Return the sentences of the reference's `answer`, without marks; None without one."""
     text = answer.reference.get("answer")
     if not isinstance(text, str) or not text.strip():
         return None
@@ -338,22 +338,22 @@ def reference_sentences(
 
 _WORD = re.compile(r"\w+(?:[^\w\s]+\w+)*")
 _WORK = 600_000
-"""What is spent on comparing, in characters of a run times characters of the text: about ten milliseconds."""
+"""Limit of comparisons, in characters of a run times characters of the text: about ten milliseconds."""
 
 
-def likest_run(sentence: str, text: str, likeness: float, last: bool = False) -> tuple[int, int] | None:
-    """Offsets of the run of about as many words whose characters are likest to the text's, from `likeness` on.
+def most_similar_run(sentence: str, text: str, likeness: float, last: bool = False) -> tuple[int, int] | None:
+    """Return the offsets of the run of words in the sentence that is most similar to the text; None below `likeness`.
 
-    Likeness is difflib's ratio without regard to case; of equally like runs the shortest is taken, then the first, or
-    the last. Runs that share most words are compared first, and of the others those that could be likest; what would
-    go beyond `_WORK` is left out, which sentences of usual length do not come near. None where no run is like enough.
+    Similarity is difflib's ratio, ignoring case; of equally similar runs the shortest is taken, then the first, or the
+    last. Runs that share most words are compared first, then those with the highest possible similarity. Comparisons
+    beyond `_WORK` are left out, a limit that sentences of usual length do not reach.
     """
     if len(text) ** 2 > _WORK:
         return None
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(text.casefold())  # the one of the two that the matcher prepares once
     best: tuple[float, int, int] | None = None
-    found, work = None, _WORK
+    best_run, work = None, _WORK
     for start, end, most in _runs(sentence, text, likeness):
         if best is not None and most < best[0]:
             continue
@@ -363,43 +363,43 @@ def likest_run(sentence: str, text: str, likeness: float, last: bool = False) ->
         matcher.set_seq1(sentence[start:end].casefold())
         rank = (matcher.ratio(), start - end, start if last else -start)
         if rank[0] >= likeness and (best is None or rank > best):
-            best, found = rank, (start, end)
-    return found
+            best, best_run = rank, (start, end)
+    return best_run
 
 
 def _runs(sentence: str, text: str, likeness: float) -> Iterator[tuple[int, int, float]]:
-    """Runs of about as many words as the text has, (start, end, the most that the likeness can be), in the order in
-    which they are compared; without those that cannot be like enough, and without the punctuation around them.
+    """Yield the runs of about as many words as the text, as (start, end, highest possible similarity), in the order of
+    comparison; runs that cannot reach `likeness`, and the punctuation around runs, are left out.
     """
     spans = np.array([match.span() for match in _WORD.finditer(sentence)], dtype=np.int64).reshape(-1, 2)
     folded = [character.casefold() for character in sentence]
     letters, words = Counter(text.casefold()), Counter(match[0].casefold() for match in _WORD.finditer(text))
     letters_before = _seen(folded, letters)
     words_before = _seen([[sentence[start:end].casefold()] for start, end in spans], words)
-    before = np.concatenate(([0], np.cumsum([len(one) for one in folded], dtype=np.int64)))
+    before = np.concatenate(([0], np.cumsum([len(character) for character in folded], dtype=np.int64)))
     weights = np.array([len(word) for word in words], dtype=np.int64)
-    said = len(text.split())
-    slack = max(1, said // 4)  # a run may be longer or shorter than the text by a quarter of its words
-    found = []
-    for size in range(max(1, said - slack), min(said + slack, len(spans)) + 1):
+    word_count = len(text.split())
+    slack = max(1, word_count // 4)  # a run may be longer or shorter than the text by a quarter of its words
+    runs_by_size = []
+    for size in range(max(1, word_count - slack), min(word_count + slack, len(spans)) + 1):
         starts, ends = spans[: len(spans) - size + 1, 0], spans[size - 1 :, 1]
         both = before[ends] - before[starts] + letters.total()
         most = 2 * _shared(letters_before[ends] - letters_before[starts], letters).sum(axis=1) / both
         shared = 2 * (_shared(words_before[size:] - words_before[:-size], words) @ weights) / both
-        found.append(np.stack((starts, ends, most, shared))[:, most >= likeness])
-    runs = np.concatenate(found, axis=1) if found else np.empty((4, 0))
+        runs_by_size.append(np.stack((starts, ends, most, shared))[:, most >= likeness])
+    runs = np.concatenate(runs_by_size, axis=1) if runs_by_size else np.empty((4, 0))
     for start, end, most_of_run, _ in runs[:, np.lexsort((runs[1] - runs[0], -runs[2], -runs[3]))].T:
         yield int(start), int(end), float(most_of_run)
 
 
 def _seen(units: Sequence[Iterable[str]], wanted: Mapping[str, int]) -> Ints:
-    """How often each of the wanted has occurred before every unit, and in the end: (units + 1, wanted)."""
-    column = {one: place for place, one in enumerate(wanted)}
+    """Return how often each wanted entry has occurred before every unit, and at the end: (units + 1, wanted)."""
+    column = {entry: place for place, entry in enumerate(wanted)}
     counts = np.zeros((len(units) + 1, len(column)), dtype=np.int64)
     for row, unit in enumerate(units, start=1):
-        for one in unit:
-            if one in column:
-                counts[row, column[one]] += 1
+        for entry in unit:
+            if entry in column:
+                counts[row, column[entry]] += 1
     return counts.cumsum(axis=0)
 
 
@@ -407,28 +407,28 @@ def _shared(counts: Ints, wanted: Mapping[str, int]) -> Ints:
     return np.minimum(counts, np.array(list(wanted.values()), dtype=np.int64))
 
 
-def find_segment(sentence: str, said: str, options: ScifiOptions = DEFAULTS) -> Segment | None:
-    """Where in a sentence stands what was said: verbatim, else but for case, else the likest words (`likest_run`).
+def find_segment(sentence: str, wording: str, options: ScifiOptions = DEFAULTS) -> Segment | None:
+    """Find a wording in a sentence: verbatim, or ignoring case, or else the most similar words (`most_similar_run`).
 
-    Of several places the option `twice` takes the first or the last; but one where no word is cut comes before one
-    where some is ("art" in "started by art"). Where nothing is found: the whole sentence, or None, as the option
-    `unmapped` says.
+    Of several places the option `twice` takes the first or the last, among those at the borders of words if there are
+    any ("art" in "started by art"). If the wording is not found, the segment is the whole sentence, or None, as the
+    option `unmapped` says.
     """
     last = options.twice == "last"
-    said = said.strip()
-    if said:
-        pattern = r"\s+".join(map(re.escape, said.split()))
-        if found := _place(re.escape(said), sentence, last, True) or _place(pattern, sentence, last, False):
-            return found
-        if options.likeness < 1 and (run := likest_run(sentence, said, options.likeness, last)):
+    wording = wording.strip()
+    if wording:
+        pattern = r"\s+".join(map(re.escape, wording.split()))
+        if segment := _place(re.escape(wording), sentence, last, True) or _place(pattern, sentence, last, False):
+            return segment
+        if options.likeness < 1 and (run := most_similar_run(sentence, wording, options.likeness, last)):
             return Segment(*run, "fuzzy")
     return Segment(0, len(sentence), "sentence") if options.unmapped == "sentence" else None
 
 
 def _place(pattern: str, sentence: str, last: bool, verbatim: bool) -> Segment | None:
     flags = re.NOFLAG if verbatim else re.IGNORECASE
-    for one in (rf"(?<!\w){pattern}(?!\w)", pattern):
-        # Looked ahead, so that a place may begin within another one.
-        if matches := list(re.finditer(f"(?=({one}))", sentence, flags)):
+    for form in (rf"(?<!\w){pattern}(?!\w)", pattern):
+        # A look-ahead finds overlapping places too.
+        if matches := list(re.finditer(f"(?=({form}))", sentence, flags)):
             return Segment(*matches[-1 if last else 0].span(1), "verbatim" if verbatim else "case folded")
     return None

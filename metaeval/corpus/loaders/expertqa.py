@@ -21,14 +21,14 @@ SUPPORT: Mapping[str | None, SupportLevel | None] = {
 }
 
 
-class Passage(NamedTuple):
+class EvidencePassage(NamedTuple):
     """One evidence entry, published as "[1] url" or "[1] url", a blank line and the passage."""
 
     url: str
     text: str
 
     @classmethod
-    def parse(cls, entry: str) -> Passage:
+    def parse(cls, entry: str) -> EvidencePassage:
         """Read an entry; only the first blank line parts the url from the passage, which may hold more of them."""
         head, _, text = entry.partition("\n\n")
         return cls(strip_marks(head), text.strip())
@@ -59,7 +59,7 @@ def _add_answer(
     for number, claim in enumerate(answer.rows("claims"), start=1):
         level = claim.choice("support", SUPPORT)
         entries = claim.texts("evidence")
-        passages = [Passage.parse(entry) for entry in dict.fromkeys(entries)]
+        passages = [EvidencePassage.parse(entry) for entry in dict.fromkeys(entries)]
         text = strip_marks(claim.text("claim_string"))
         reason = ""
         if not passages:
@@ -76,7 +76,7 @@ def _add_answer(
         statement_id = draft.statement(Statement(f"{group}-{number}", text, group, system, about))
         if options["unit"] == "claim":
             texts = dict.fromkeys(passage.text for passage in passages if passage.text)
-            passages = [Passage(passages[0].url, "\n\n".join(texts))]
+            passages = [EvidencePassage(passages[0].url, "\n\n".join(texts))]
         elif len(passages) < len(entries):
             draft.drop("evidence listed twice for one claim", len(entries) - len(passages))
         for passage in passages:

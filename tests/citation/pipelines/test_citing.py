@@ -246,7 +246,7 @@ def test_two_files_of_one_name_are_refused(write, tmp_path):
 
 def test_a_file_that_goes_by_the_name_of_a_system_is_refused(write):
     nameless = [{key: value for key, value in row.items() if key != "system"} for row in ANSWERS]
-    with pytest.raises(UserError, match=r"Answers in right are of a system 'left', .* rename the file"):
+    with pytest.raises(UserError, match=r"Answers in right name the system 'left', .* rename the file"):
         gather([write(nameless, "left.jsonl"), write([{**ANSWERS[0], "system": "left"}], "right.jsonl")])
     assert {answer.system for answer in gather([write(nameless, "left.jsonl"), write(ANSWERS, "right.jsonl")])} == {
         "left",

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from metaeval.corpus.loaders.expertqa import DATASET, Passage
+from metaeval.corpus.loaders.expertqa import DATASET, EvidencePassage
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 
@@ -26,8 +26,8 @@ OTHER = "[3] https://c.org/\n\nAnother."
 
 
 def test_passage_and_url_are_parted_at_the_first_blank_line() -> None:
-    assert Passage.parse(PAGE) == ("https://a.org/", "A passage.\n\nIts second part.")
-    assert Passage.parse(URL) == ("https://b.org/x", "")
+    assert EvidencePassage.parse(PAGE) == ("https://a.org/", "A passage.\n\nIts second part.")
+    assert EvidencePassage.parse(URL) == ("https://b.org/x", "")
 
 
 def test_a_claim_cites_its_evidence_as_one_document(made: Callable[..., Corpus]) -> None:

@@ -1,0 +1,170 @@
+"""Extract short answers with a question-answering model: windows of a long context, and the best span of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.citation.alce.correctness import QaReader
+from metaeval.errors import UserError
+from metaeval.stats.arrays import Bools
+
+Float32s = NDArray[np.float32]
+
+_TOKENS = 384
+_STRIDE = 128
+_LONGEST_ANSWER = 15
+_BATCH = 16  # windows of one pass
+_CLOSED = np.float32(-10000.0)
+
+
+class ContextWindow(NamedTuple):
+    """A window of a context, with the question before it.
+
+    encoding: its tokens, an `Encoding` of the tokenizers library. open: (tokens,) where an answer may begin and end,
+    the classification token among them: it stands for "no answer".
+    """
+
+    encoding: Any
+    open: Bools
+
+
+class AnswerSpan(NamedTuple):
+    """The best answer of a window: its first and last token, its probability, and the probability of no answer."""
+
+    first: int
+    last: int
+    score: float
+    none: float
+
+
+def extractive_reader(model: Any, tokenizer: Any) -> QaReader:
+    """Make a reader from a transformers model with a question-answering head, in eval mode, and its fast tokenizer.
+
+    A long context is read in windows of 384 tokens with the question, 128 shared by neighbours (fewer where the
+    tokenizer's limit is lower); an answer has at most 15 tokens and ends at word borders.
+
+    Raises `UserError` for a tokenizer that is slow or pads on the left. The reader raises `UserError` for a question
+    that leaves no room for its context.
+    """
+    if not tokenizer.is_fast or tokenizer.padding_side != "right":
+        raise UserError(
+            f"{type(tokenizer).__name__} cannot be used to read answers: allowed are fast tokenizers that pad on the "
+            "right."
+        )
+
+    def read(pairs: Sequence[tuple[str, str]]) -> list[str]:
+        windows = [_windows(tokenizer, *pair) for pair in pairs]
+        spans = iter(_best_spans(model, tokenizer, list(chain(*windows))))
+        return [
+            _answer(context, [(window, next(spans)) for window in context_windows])
+            for (_, context), context_windows in zip(pairs, windows, strict=True)
+        ]
+
+    return read
+
+
+def best_span(start: Float32s, end: Float32s, open: Bools) -> AnswerSpan:
+    """Return the best answer of one window from its logits, each (tokens,); of equal ones the first.
+
+    Probabilities are over the open tokens. The probability of no answer is that of the first token as beginning and
+    end, so that token takes no part in the search for an answer.
+    """
+    begins, ends = _softmax(start, open), _softmax(end, open)
+    none = float(begins[0] * ends[0])
+    begins[0] = ends[0] = 0
+    product = np.tril(np.triu(np.outer(begins, ends)), _LONGEST_ANSWER - 1)
+    first, last = np.unravel_index(np.argmax(product), product.shape)
+    return AnswerSpan(int(first), int(last), float(product[first, last]), none)
+
+
+def _softmax(logits: Float32s, open: Bools) -> Float32s:
+    # In float32, as published: the order decides between probabilities that are equal in float32.
+    kept = np.where(open, logits, _CLOSED)
+    powers = np.exp(kept - kept.max())
+    shares: Float32s = powers / powers.sum()
+    return shares
+
+
+def _answer(context: str, spans: Sequence[tuple[ContextWindow, AnswerSpan]]) -> str:
+    """Return the best window's answer; empty if every window gives no answer a higher probability than that one."""
+    window, best = max(spans, key=lambda pair: pair[1].score)
+    if min(span.none for _, span in spans) > best.score:
+        return ""
+    first, last = _characters(window.encoding, best)
+    return context[first:last]
+
+
+def _characters(encoding: Any, span: AnswerSpan) -> tuple[int, int]:
+    """Return the first and last character of an answer, extended to the whole words at its ends."""
+    words = encoding.token_to_word(span.first), encoding.token_to_word(span.last)
+    first, last = (None if word is None else encoding.word_to_chars(word, 1) for word in words)
+    if first is None or last is None:  # a token outside all words of the context has its offsets alone
+        return encoding.offsets[span.first][0], encoding.offsets[span.last][1]
+    return first[0], last[1]
+
+
+def _windows(tokenizer: Any, question: str, context: str) -> list[ContextWindow]:
+    limit = min(tokenizer.model_max_length, _TOKENS)
+    stride = min(limit // 2, _STRIDE)
+    # The tokenizers library panics where a window would hold only tokens that its neighbours share.
+    question_tokens = len(tokenizer(question, "")["input_ids"])
+    if question_tokens + stride >= limit and len(tokenizer(question, context)["input_ids"]) > limit:
+        raise UserError(
+            f"The question {question[:60]!r} ... is too long for the reader: it has {question_tokens} tokens, and "
+            f"fewer than {limit - stride} leave room for its context."
+        )
+    encoded = tokenizer(
+        question,
+        context,
+        truncation="only_second",
+        max_length=limit,
+        stride=stride,
+        return_token_type_ids=True,
+        return_overflowing_tokens=True,
+    )
+    windows = []
+    for encoding in encoded.encodings:
+        of_context = np.array([number == 1 for number in encoding.sequence_ids])
+        none = np.array(encoding.ids) == tokenizer.cls_token_id
+        windows.append(ContextWindow(encoding, of_context | none))
+    return windows
+
+
+def _best_spans(model: Any, tokenizer: Any, windows: Sequence[ContextWindow]) -> list[AnswerSpan]:
+    """Return the best answer of each window, in order; windows of similar length share a batch."""
+    import torch
+
+    order = sorted(range(len(windows)), key=lambda number: -len(windows[number].encoding.ids))
+    spans: dict[int, AnswerSpan] = {}
+    for begin in range(0, len(order), _BATCH):
+        numbers = order[begin : begin + _BATCH]
+        encodings = [windows[number].encoding for number in numbers]
+        with torch.inference_mode():
+            output = model(**_tensors(encodings, tokenizer, model.device))
+        starts, ends = output.start_logits.float().cpu().numpy(), output.end_logits.float().cpu().numpy()
+        for row, number in enumerate(numbers):
+            length = len(windows[number].encoding.ids)
+            spans[number] = best_span(starts[row, :length], ends[row, :length], windows[number].open)
+    return [spans[number] for number in range(len(windows))]
+
+
+def _tensors(encodings: Sequence[Any], tokenizer: Any, device: Any) -> dict[str, Any]:
+    """Return the model's inputs, padded on the right: (encodings, longest) each."""
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+
+    rows = {
+        "input_ids": ([encoding.ids for encoding in encodings], tokenizer.pad_token_id),
+        "attention_mask": ([encoding.attention_mask for encoding in encodings], 0),
+        "token_type_ids": ([encoding.type_ids for encoding in encodings], tokenizer.pad_token_type_id),
+    }
+    return {
+        name: pad_sequence([torch.tensor(row) for row in ids], batch_first=True, padding_value=padding).to(device)
+        for name, (ids, padding) in rows.items()
+        if name in tokenizer.model_input_names
+    }
