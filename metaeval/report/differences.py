@@ -33,8 +33,9 @@ class Change:
 
 def missing(name: str, in_first: bool, other: bool) -> list[Change]:
     """The change that a row or record is on one side alone; none where both have it."""
-    there = ["there" if side else None for side in (in_first, other)]
-    return [] if in_first and other else [Change("row", name, *there)]
+    if in_first and other:
+        return []
+    return [Change("row", name, "there" if in_first else None, "there" if other else None)]
 
 
 def row_changes(first: Row, other: Row) -> Iterator[Change]:
