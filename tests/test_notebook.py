@@ -285,7 +285,7 @@ def test_explain_and_diff_take_signatures(ran):
     assert fields["protocol"] == "classification"
     changed = metaeval.results.diff(one, other)
     assert [change.name for changes in changed.values() for change in changes] == ["metric"]
-    assert repr(changed) == f"signatures: metric {fields['metric']} -> {changed[''][0].other}"
+    assert repr(changed) == f"signatures: metric {fields['metric']} -> {changed[''][0].second}"
     assert list(changed.to_frame()["name"]) == ["metric"]
     assert is_html(changed._repr_html_())
     assert repr(metaeval.results.diff(one, one)) == "<Changes: none in 1 row>"

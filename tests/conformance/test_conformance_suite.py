@@ -53,7 +53,7 @@ BROKEN = {
         "TWO_WAYS": "both have to compute the same.",
         "MUTE": "title or about is empty: say in one sentence what it measures, for `explain`.",
         "OLD_OPTIONS": "Option 'form' is not whole: give Option(about, {value: what it means, ...})",
-        "HEADLESS": "The headline is 'gapp', which is no measure: choose among gap.",
+        "HEADLESS": "The headline is 'gapp', which is not a measure: choose among gap.",
         "EMPTY_TIES": "tie_orders is set and no estimate has `ties`",
         "LISTS": "evaluate returned list: return a protocols.contract.Outcome.",
     },
