@@ -185,6 +185,14 @@ class Setup:
         content = self._prompts[stage].fill(question=quoted(question), **texts)
         return self._chat.request(content, form)
 
+    def requests(self, stage: Stage, questions: Sequence[Answer], words: int | None) -> list[ChatRequest]:
+        """Return one request for each question, with its documents cut to so many words each (None: to the total)."""
+        return [self.request(stage, question.question, self.documents(question, words)) for question in questions]
+
+    def documents(self, question: Answer, words: int | None = None) -> tuple[ShownDocument, ...]:
+        """Return the question's documents, cut to so many words each, and in total to `context_words`."""
+        return tuple(fitted(whole_documents(question.passages), self.options.context_words, words))
+
 
 def read_summary(text: str) -> str | None:
     """Return the summary in a reply, empty where the document says nothing; None for a reply of another form."""
@@ -213,8 +221,7 @@ class ShownDocuments:
 
 def truncated(questions: Sequence[Answer], _: Ask, setup: Setup) -> list[ShownDocuments]:
     """Show the beginning of every document, with an equal share of the words."""
-    words = setup.options.context_words, setup.options.document_words
-    return [ShownDocuments(tuple(fitted(whole_documents(question.passages), *words))) for question in questions]
+    return [ShownDocuments(setup.documents(question, setup.options.document_words)) for question in questions]
 
 
 def summarised(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[ShownDocuments]:
@@ -247,7 +254,7 @@ def summarised(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[Show
 
 def selected(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[ShownDocuments]:
     """Show the documents that the model selects, in full up to the limit of words; count numbers that do not exist."""
-    replies = ask(selection_requests(questions, setup))
+    replies = ask(setup.requests("selection", questions, setup.options.preview_words))
     shown: list[ShownDocuments] = []
     for question, reply in zip(questions, replies, strict=True):
         text, trouble = text_of(reply)
@@ -275,15 +282,6 @@ def summary_requests(questions: Sequence[Answer], setup: Setup) -> list[tuple[in
         for place, question in enumerate(questions)
         for document in whole_documents(question.passages)
         if document.text.strip()
-    ]
-
-
-def selection_requests(questions: Sequence[Answer], setup: Setup) -> list[ChatRequest]:
-    """Return one request for each question, with the beginnings of its documents."""
-    words = setup.options.context_words, setup.options.preview_words
-    return [
-        setup.request("selection", question.question, fitted(whole_documents(question.passages), *words))
-        for question in questions
     ]
 
 
@@ -340,17 +338,19 @@ def generate(
     """
     setup = Setup(options, chat)
     shown = SHOWING[options.strategy](questions, ask, setup)
-    able = [number for number, documents in enumerate(shown) if documents.trouble is None]
-    requests = [setup.request("answer", questions[number].question, shown[number].documents) for number in able]
-    replies = dict(zip(able, ask(requests) if requests else [], strict=True))
-    results = []
-    for number, (question, documents) in enumerate(zip(questions, shown, strict=True)):
-        if documents.trouble is not None:
-            stage = STAGES[options.strategy][0]
-            results.append(Generated(question, None, stage=stage, trouble=documents.trouble, unread=documents.unread))
-            continue
-        results.append(_generated(question, documents, replies[number], system))
-    return results
+    requests = [
+        setup.request("answer", question.question, documents.documents)
+        for question, documents in zip(questions, shown, strict=True)
+        if documents.trouble is None
+    ]
+    replies = iter(ask(requests) if requests else [])
+    stage = STAGES[options.strategy][0]
+    return [
+        _generated(question, documents, next(replies), system)
+        if documents.trouble is None
+        else Generated(question, None, stage=stage, trouble=documents.trouble, unread=documents.unread)
+        for question, documents in zip(questions, shown, strict=True)
+    ]
 
 
 def first_requests(questions: Sequence[Answer], options: GenerationOptions, chat: ChatOptions) -> list[ChatRequest]:
@@ -359,20 +359,14 @@ def first_requests(questions: Sequence[Answer], options: GenerationOptions, chat
     if options.strategy == "summary":
         return [request for _, _, request in summary_requests(questions, setup)]
     if options.strategy == "two-stage":
-        return selection_requests(questions, setup)
+        return setup.requests("selection", questions, options.preview_words)
     return largest_requests(questions, options, chat)
 
 
 def largest_requests(questions: Sequence[Answer], options: GenerationOptions, chat: ChatOptions) -> list[ChatRequest]:
     """Return the answer requests at their likely largest: every document selected, or summarised at full length."""
-    setup = Setup(options, chat)
-    each = {"truncated": options.document_words, "summary": options.summary_words, "two-stage": None}[options.strategy]
-    return [
-        setup.request(
-            "answer", question.question, fitted(whole_documents(question.passages), options.context_words, each)
-        )
-        for question in questions
-    ]
+    words = {"truncated": options.document_words, "summary": options.summary_words, "two-stage": None}
+    return Setup(options, chat).requests("answer", questions, words[options.strategy])
 
 
 def _generated(question: Answer, shown: ShownDocuments, reply: Reply, system: str) -> Generated:

@@ -199,10 +199,14 @@ _SEGMENT = reply_form("segment", segment={"type": "string"})
 
 @dataclass(frozen=True)
 class ReplyFacts:
-    """The facts of a reply, each on one line; problems: the number of unusable entries, by kind."""
+    """The facts of a reply, each on one line.
+
+    problems: the number of unusable entries, by kind. trouble: why there are no facts.
+    """
 
     facts: tuple[str, ...]
     problems: Counter[str] = field(default_factory=Counter)
+    trouble: str = ""
 
 
 PROMPTS = Path(__file__).parent / "prompts"
@@ -253,7 +257,7 @@ def read_facts(text: str, options: ScifiOptions = DEFAULTS) -> ReplyFacts | None
             facts[fact.casefold()] = fact
     if not body["facts"]:
         problems["empty list of facts"] += 1
-    return ReplyFacts(tuple(facts.values()), problems)
+    return ReplyFacts(tuple(facts.values()), problems, "" if facts else "unparsed")
 
 
 def read_segment(text: str) -> str | None:
@@ -304,48 +308,36 @@ def read_with_model(
     first, second = fact_prompts(options).values()
     texts = _texts(read)
     replies = ask([decomposition_request(text, first, chat) for text in texts]) if texts else ()
-    heard: dict[str, tuple[ReplyFacts, str]] = {}
+    facts_of: dict[str, ReplyFacts] = {}
     for text, reply in zip(texts, replies, strict=True):
-        facts, state = read_answer(reply, lambda text: read_facts(text, options))
-        heard[text] = (facts, "" if facts.facts else "unparsed") if facts else (ReplyFacts(()), state)
-    material = [
-        (sentence, seen)
-        for material in read
-        for sentence, seen in zip(material.sentences, material.seen, strict=True)
-        if seen
-    ]
-    fact_pairs = (
-        (seen, fact) for sentence, seen in material if _is_asked(sentence, options) for fact in heard[seen][0].facts
-    )
-    pairs = list(dict.fromkeys(fact_pairs))
+        facts, state = read_answer(reply, lambda content: read_facts(content, options))
+        facts_of[text] = facts or ReplyFacts((), trouble=state)
+    pairs: dict[_Pair, None] = {}
+    for material in read:
+        for sentence, seen in zip(material.sentences, material.seen, strict=True):
+            if seen and _is_asked(sentence, options):
+                pairs |= dict.fromkeys((seen, fact) for fact in facts_of[seen].facts)
     contents = [second.fill(sentence=quoted(sentence), fact=quoted(fact)) for sentence, fact in pairs]
     replies = ask([chat.request(content, _SEGMENT) for content in contents]) if pairs else ()
     segments = {pair: read_answer(reply, read_segment) for pair, reply in zip(pairs, replies, strict=True)}
-    return [_answer_facts(material, heard, segments, options) for material in read]
+    return [_answer_facts(material, facts_of, segments, options) for material in read]
 
 
 def _material(answer: Answer, options: ScifiOptions, splitter: SentenceSplitter) -> _Material:
     reference_facts = given_facts(answer)
     reference = None if reference_facts is not None else reference_sentences(answer, options, splitter)
     sentences = read_sentences(answer, options, splitter)
-    as_seen = [
-        sentence.text if options.marks == "removed" else answer.text[sentence.start : sentence.end]
-        for sentence in sentences
-    ]
-    seen = tuple(text if has_letter(sentence.text) else None for sentence, text in zip(sentences, as_seen, strict=True))
-    return _Material(answer, sentences, seen, reference_facts, reference)
+    seen: list[str | None] = []
+    for sentence in sentences:
+        text = sentence.text if options.marks == "removed" else answer.text[sentence.start : sentence.end]
+        seen.append(text if has_letter(sentence.text) else None)
+    return _Material(answer, sentences, tuple(seen), reference_facts, reference)
 
 
 def _texts(read: Sequence[_Material]) -> list[str]:
     """Return the texts to decompose, each once."""
-    return list(
-        dict.fromkeys(
-            text
-            for material in read
-            for text in (*material.seen, *(material.reference_sentences or ()))
-            if text is not None
-        )
-    )
+    texts = [text for material in read for text in (*material.seen, *(material.reference_sentences or ()))]
+    return [text for text in dict.fromkeys(texts) if text is not None]
 
 
 def _is_asked(sentence: Sentence, options: ScifiOptions) -> bool:
@@ -354,7 +346,7 @@ def _is_asked(sentence: Sentence, options: ScifiOptions) -> bool:
 
 def _answer_facts(
     material: _Material,
-    heard: Mapping[str, tuple[ReplyFacts, str]],
+    facts_of: Mapping[str, ReplyFacts],
     segments: Mapping[_Pair, tuple[str | None, str]],
     options: ScifiOptions,
 ) -> AnswerFacts:
@@ -364,10 +356,10 @@ def _answer_facts(
     for sentence, seen in zip(material.sentences, material.seen, strict=True):
         if seen is None:
             continue
-        reply, reason = heard[seen]
+        reply = facts_of[seen]
         problems += reply.problems
-        if reason:
-            lost[sentence.number] = reason
+        if reply.trouble:
+            lost[sentence.number] = reply.trouble
         for text in reply.facts:
             segment, trouble = _segment(sentence, segments.get((seen, text)), options)
             if trouble:
@@ -376,7 +368,7 @@ def _answer_facts(
                 problems[LEFT_OUT] += 1
             else:
                 facts.append(Fact(len(facts) + 1, text, sentence.number, segment, "model", trouble))
-    reference = _reference(material, heard, problems)
+    reference = _reference(material, facts_of, problems)
     return AnswerFacts(material.answer, material.sentences, tuple(facts), lost, reference, problems)
 
 
@@ -388,25 +380,23 @@ def _segment(
     text, trouble = reply
     if text is None:
         return Segment(0, len(sentence.text), "no reply"), trouble
-    return find_segment(
-        sentence.text, text if options.marks == "removed" else without_marks(text, options), options
-    ), ""
+    wording = text if options.marks == "removed" else without_marks(text, options)
+    return find_segment(sentence.text, wording, options), ""
 
 
 def _reference(
-    material: _Material, heard: Mapping[str, tuple[ReplyFacts, str]], problems: Counter[str]
+    material: _Material, facts_of: Mapping[str, ReplyFacts], problems: Counter[str]
 ) -> ReferenceFacts | None:
     """Return the reference's facts; the problems of the replies about it are added to `problems`."""
     if material.reference_facts is not None:
         return ReferenceFacts(material.reference_facts)
     if material.reference_sentences is None:
         return None
-    replies = [heard[text] for text in material.reference_sentences]
-    for facts, _ in replies:
-        problems.update({f"reference: {kind}": times for kind, times in facts.problems.items()})
-    return ReferenceFacts(
-        tuple(fact for facts, _ in replies for fact in facts.facts), sum(bool(reason) for _, reason in replies)
-    )
+    replies = [facts_of[text] for text in material.reference_sentences]
+    for reply in replies:
+        problems.update({f"reference: {kind}": times for kind, times in reply.problems.items()})
+    facts = tuple(fact for reply in replies for fact in reply.facts)
+    return ReferenceFacts(facts, sum(bool(reply.trouble) for reply in replies))
 
 
 def facts_signature(options: ScifiOptions, parser: Parser | None = None, chat: ChatOptions | None = None) -> str:

@@ -187,11 +187,12 @@ def citations_without_facts(
         hits = total = missing = 0
         for sentence in each.sentences:
             key = (each.answer.id, sentence.number)
-            marks, used = sum(len(group.marks) for group in sentence.groups), sum(assigned.get(key, {}).values())
-            is_open = key in doubtful
-            hits += 0 if is_open else marks - used
-            missing += marks - used if is_open else 0
-            total += used if is_open else marks
+            used = sum(assigned.get(key, {}).values())
+            unused = sum(len(group.marks) for group in sentence.groups) - used
+            if key in doubtful:
+                missing, total = missing + unused, total + used
+            else:
+                hits, total = hits + unused, total + used + unused
         shares.append(AnswerShare(hits, total, missing))
     return shares
 
