@@ -37,7 +37,10 @@ def judgements(n: int = 300, *, missing: float = 0.0) -> Judgements:
 
 def copied(rows: Judgements) -> Judgements:
     """The same rows in arrays of their own."""
-    return rows.rows(np.ones(rows.score.size, dtype=np.bool_))
+    columns: dict[str, Any] = {
+        name: value.copy() for name, value in vars(rows).items() if isinstance(value, np.ndarray)
+    }
+    return dataclasses.replace(rows, **columns)
 
 
 _PLAIN, _LACKING = judgements(), judgements(missing=0.1)

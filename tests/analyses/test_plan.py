@@ -8,7 +8,7 @@ import metaeval
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.reading import read_object
-from metaeval.runs.dry_run import duration, plan, told
+from metaeval.runs.dry_run import duration, expected_time, plan
 from metaeval.runs.metrics import load_metric
 from metaeval.scoring import pace
 from metaeval.scoring.executors.contract import BlockTask, Context, ScoredBlock
@@ -77,7 +77,7 @@ def test_the_budget_reaches_the_metrics_that_cost_money_and_no_others():
 )
 def test_a_time_says_what_it_rests_on_and_takes_for_granted(executor, devices, said):
     config = RunConfig(executor=executor).executor
-    assert told(ScoringPace(600, 3.0, "cpu: X"), 12_000, 5, config, devices).startswith(said)
+    assert expected_time(ScoringPace(600, 3.0, "cpu: X"), 12_000, 5, config, devices).startswith(said)
 
 
 def test_times_are_in_words():

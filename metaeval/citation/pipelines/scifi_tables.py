@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -405,7 +405,6 @@ def row_tables(assessed: Assessed) -> list[RowTable]:
     """Return the rows of every backend: facts, answers, and the facts of references."""
     tables = []
     for backend, scored in assessed.both:
-        _facts, _references = ([each.name for each in fields(kind)] for kind in (FactLine, CoverageLine))
         rows = [shares.fact_row(line) for line in scored.facts]
         tables.append(RowTable(f"facts:{backend.name}", rows))
         answers = shares.answer_rows(assessed.read, scored, assessed.options)
