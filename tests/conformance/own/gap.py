@@ -1,5 +1,7 @@
 """How far apart the scores of two kinds of rows are: a protocol of one's own, in one file."""
 
+from functools import partial
+
 import numpy as np
 
 from protocols.contract import Measure, Option, Protocol
@@ -8,7 +10,6 @@ from protocols.estimation import NO_SCORES, Qualities, opened, outcome
 
 def replicates(rows, n_groups, draws, options, keys):
     """How much higher rows above level 0 score than the others, in mean, as a share of the spread."""
-
     above = (rows.gold > 0)[:, None]
     spread = np.ptp(rows.score) if rows.score.size else 0.0
     factor = {"plain": 1.0, "halved": 0.5}[options["form"]] / spread if spread else np.nan
@@ -30,15 +31,8 @@ def evaluate(judgements, resampling, options):
     used = judgements.rows(scored)
     why = "no rows of both kinds" if used.score.size else NO_SCORES
     qualities = {"gap": Qualities(np.unique(used.group).size, why)}
-    return outcome(
-        judgements,
-        used,
-        ~scored,
-        lambda draws: replicates(used, n_groups, draws, options, ["gap"]),
-        qualities,
-        n_groups,
-        resampling,
-    )
+    run = partial(replicates, used, n_groups, options=options, keys=["gap"])
+    return outcome(judgements, used, ~scored, run, qualities, n_groups, resampling)
 
 
 GAP = Protocol(

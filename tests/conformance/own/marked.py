@@ -1,5 +1,7 @@
 """Share of sentences with a mark: a pipeline of one's own, in one file."""
 
+from functools import partial
+
 from pydantic import Field
 
 from metaeval.citation.measures import AnswerShare, macro
@@ -29,12 +31,10 @@ def lay_out(judged):
     entries = [Entry(system, "", run.panel.ends(statistics, number)) for number, system in enumerate(run.panel.systems)]
     data = data_of(run.name, "marked", run.answers, sum(one.total for one in shares), 0)
     fields = {"pipeline": "marked", "opening": run.options.opening}
-    around = Provenance(
-        data, "marked", run.name, fields, run.config.interval, after=[uncertainty(run.config.interval, data.groups)]
-    )
-    sheet = around.sheet(
-        "marked", MARKED.label, entry_records(entries), lambda frame: scores_grid(frame, [MARKED.column], entries)
-    )
+    notes = [uncertainty(run.config.interval, data.groups)]
+    around = Provenance(data, "marked", run.name, fields, run.config.interval, after=notes)
+    make = partial(scores_grid, columns=[MARKED.column], entries=entries)
+    sheet = around.sheet("marked", MARKED.label, entry_records(entries), make)
     rows = [{"answer": one.id, "marked": share.value} for one, share in zip(run.answers, shares, strict=True)]
     return Layout([sheet], [RowTable("answers", rows)])
 
@@ -43,10 +43,7 @@ PIPELINE = Pipeline(
     name="marked",
     title="Marked",
     paper="none",
-    help="""Share of sentences with a mark.
-
-    Counts sentences, and asks nobody.
-    """,
+    help="Share of sentences with a mark.",
     options=Options,
     measures=(MARKED,),
     read=read,
