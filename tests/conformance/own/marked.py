@@ -18,11 +18,8 @@ class Options(ReadsAnswers):
 
 
 def read(run):
-    found = []
-    for answer in run.answers:
-        sentences = run.splitter.split(answer.text)
-        found.append(AnswerShare(sum(run.options.opening in one for one in sentences), len(sentences)))
-    return run, found
+    cut = [run.splitter.split(answer.text) for answer in run.answers]
+    return run, [AnswerShare(sum(run.options.opening in text for text in texts), len(texts)) for texts in cut]
 
 
 def lay_out(judged):
@@ -43,7 +40,7 @@ PIPELINE = Pipeline(
     name="marked",
     title="Marked",
     paper="none",
-    help="Share of sentences with a mark.",
+    help="Share of sentences with a mark.\n\nCounts sentences, and asks nobody.",
     options=Options,
     measures=(MARKED,),
     read=read,
