@@ -39,7 +39,7 @@ PHRASES = (
     r"(?<!here )\bis no (?!longer)\w+",  # "there is no table" is English
     *(r"[Pp]reference for length", r"neither of both", r"the one of both"),
 )
-"""Phrases of the project's own dialect; CONTRIBUTING.md names the field's terms that stand in their place."""
+"""Phrases of the project's own dialect, in whose place the field's terms stand."""
 
 TEXTS = ("*.py", "*.md", "*.js", "*.html", "*.yaml", "Makefile")
 

@@ -77,8 +77,8 @@ class Votes:
 
     def mean(self, row: int) -> float:
         """The mean of the votes on a row, which has some."""
-        own = self.values[slice(*self.starts[row : row + 2].tolist())].tolist()
-        return float(sum(own) / len(own))
+        votes = self.values[slice(*self.starts[row : row + 2].tolist())].tolist()
+        return float(sum(votes) / len(votes))
 
     def take(self, rows: Rows) -> Votes:
         """The votes on these rows."""
@@ -251,7 +251,7 @@ class Ratings:
     def score_columns(self) -> Mapping[str, ScoreColumn]:
         """The scores as columns over the rows."""
         where = f"Rated set {self.name!r}: metric"
-        return {name: ScoreColumn.of(self.columns, own, f"{where} {name!r}") for name, own in self.scores.items()}
+        return {name: ScoreColumn.of(self.columns, values, f"{where} {name!r}") for name, values in self.scores.items()}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -275,10 +275,10 @@ class Ratings:
     def level_counts(self, most: int = 10) -> dict[str, int]:
         """Number of texts at each gold value, highest first; empty where there are more than `most` values."""
         values, counts = (part[::-1].tolist() for part in np.unique(self.columns.gold, return_counts=True))
-        found = dict(zip(values, counts, strict=True))
+        count_by_value = dict(zip(values, counts, strict=True))
         if self.levels:
-            return {level.label: found.get(level, 0) for level in sorted(SupportLevel, reverse=True)}
-        return {} if len(found) > most else {f"{gold:g}": count for gold, count in found.items()}
+            return {level.label: count_by_value.get(level, 0) for level in sorted(SupportLevel, reverse=True)}
+        return {} if len(count_by_value) > most else {f"{gold:g}": count for gold, count in count_by_value.items()}
 
 
 def _sha256(brackets: str, parts: Iterable[str]) -> str:
@@ -306,18 +306,18 @@ def _check_rows(rows: RatingColumns, where: str) -> None:
     if not unsound.any():
         return
     row = int(np.argmax(unsound))
-    own, group = rows.id[row], rows.group[row]
-    if not own or not group:
-        raise UserError(f"{where}: rating {own!r} of group {group!r} needs an id and a group, not empty.")
+    rating_id, group = rows.id[row], rows.group[row]
+    if not rating_id or not group:
+        raise UserError(f"{where}: rating {rating_id!r} of group {group!r} needs an id and a group, not empty.")
     if again[row]:
         raise UserError(
-            f"{where}: rating id {own!r} is used twice; ids must be unique, unless a column annotator says whose each "
-            "row is."
+            f"{where}: rating id {rating_id!r} is used twice; ids must be unique, unless a column annotator says "
+            "whose each row is."
         )
     if not isfinite(rows.gold[row]):
-        raise UserError(f"{where}: rating {own!r} has gold {rows.gold[row]}; it must be a finite number.")
+        raise UserError(f"{where}: rating {rating_id!r} has gold {rows.gold[row]}; it must be a finite number.")
     if row in endless:
-        raise UserError(f"{where}: rating {own!r} has a vote that is not a finite number.")
+        raise UserError(f"{where}: rating {rating_id!r} has a vote that is not a finite number.")
     other = rows.group.names[first[pairs[row]]]
     raise UserError(
         f"{where}: pair {rows.pair[row]!r} has texts in the groups {other!r} and {group!r}; a pair lies within one "

@@ -30,7 +30,7 @@ from metaeval.report.table import count, grouped, numeral, place_of, plain, valu
 _COVERAGE = {
     "scored": "{metric} has a score for {scored}, of {groups}",
     "no value": "{metric} does not have a value here: {reasons}",
-    "no values": "no metric has a value here: {reasons}",
+    "no values": "No metric has a value here: {reasons}",
 }
 _BEST = {
     "one": "{best} is significantly better than {others} {where}{values}",
@@ -79,8 +79,8 @@ def _without_values(result: Result) -> str:
     rows = metrics_of(result)
     reasons = dict.fromkeys(plain(value.note) for row in rows for value in row.values.values() if value.note)
     template = _COVERAGE["no value" if len(rows) == 1 else "no values"]
-    names = listed([plain(row.metric) for row in rows])
-    return sentence(template.format(metric=names, reasons="; ".join(reasons) or "no reason is recorded"))
+    reason = "; ".join(reasons) or "no reason is recorded"
+    return f"{template.format(metric=plain(rows[0].metric), reasons=reason)}."
 
 
 def _coverage(shown: Sequence[Headline]) -> str:

@@ -163,8 +163,8 @@ def reciprocal_rank(ranked: RankedPools) -> Floats:
     log_factorial = gammaln(np.arange(1, t.max(initial=0) + 2))
     log_ways = log_factorial[t - j] - log_factorial[r - 1] - log_factorial[t - j - r + 1]
     terms = np.exp(log_ways - (log_factorial[t] - log_factorial[r] - log_factorial[t - r])) / ranked.rank[reached]
-    found = np.bincount(ranked.pool[reached], weights=terms, minlength=ranked.n_pools)
-    return np.where(ranked.n_relevant > 0, found, np.nan)
+    expected = np.bincount(ranked.pool[reached], weights=terms, minlength=ranked.n_pools)
+    return np.where(ranked.n_relevant > 0, expected, np.nan)
 
 
 def average_precision_of_pools(ranked: RankedPools) -> Floats:
@@ -269,14 +269,14 @@ def ndcg_ranges(
     # Among missing rows the lowest gain goes first: exchanging two of them the other way can only add to the DCG.
     lowest, highest = (_lowest(sign * gain[missing], index[missing], n_pools, most) for sign in (1, -1))
     n_free = np.bincount(index[missing], minlength=n_pools)
-    found = []
+    ranges = []
     for k in cutoffs:
         ideal = ideal_dcg(level_gains(perfect.gold, gains), perfect.pool, perfect.rank, n_pools, k)
         worst = _least_dcg(block_gain, sizes, lowest, n_free, k)
         # The highest DCG is the least one of the negated gains.
         best = -_least_dcg(-block_gain, sizes, highest, n_free, k)
-        found.append((arrays.ratio(worst, ideal), arrays.ratio(best, ideal)))
-    return found
+        ranges.append((arrays.ratio(worst, ideal), arrays.ratio(best, ideal)))
+    return ranges
 
 
 def _least_dcg(block_gain: Floats, block_size: Ints, free_gain: Floats, n_free: Ints, k: int) -> Floats:

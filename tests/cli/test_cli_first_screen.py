@@ -127,4 +127,4 @@ def test_a_table_without_scores_says_so(cli, small, tmp_path):
     (tmp_path / "none.jsonl").write_text('{"pair_id": "s0:river#0", "score": null, "status": "too long"}\n')
     ended = cli("evaluate", "none.jsonl", *small)
     assert ended.code == 0
-    assert "does not have a value here: no scored pairs." in " ".join(ended.out.split())
+    assert "none does not have a value here: no scored pairs." in " ".join(ended.out.split())

@@ -58,15 +58,13 @@ def draw_jobs(jobs: Sequence[DoneJob], trust: bool, cost: bool = False) -> JobFi
 
     trust: whether the jobs' manifests may name code. cost: measure metrics too, on pairs that are scored again.
     """
-    by_analysis: dict[Callable[..., dict[str, Figure]] | None, list[DoneJob]] = {}
-    for job in jobs:
-        by_analysis.setdefault(_figures_of_command(job.folder), []).append(job)
-    others = by_analysis.pop(None, [])
+    drawers = [_figures_of_command(job.folder) for job in jobs]
+    others = [job for job, draw in zip(jobs, drawers, strict=True) if draw is None]
     job_figures = JobFigures({}, {})
-    for draw, drawn_jobs in by_analysis.items():
+    for draw in dict.fromkeys(filter(None, drawers)):
+        drawn_jobs = [job for job, drawer in zip(jobs, drawers, strict=True) if drawer is draw]
         if cost:
             raise UserError(f"--cost measures metrics, and {drawn_jobs[0].name} has none of its own: leave one out.")
-        assert draw is not None
         job_figures.figures.update(draw([job.folder for job in drawn_jobs]))
     if others:
         _draw(others, trust, cost, job_figures)

@@ -138,7 +138,9 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
         columns = replace(columns, gold=(gold >= float(limit)).astype(np.float64))
     if dimension == ALL and wanted != [""]:
         side: Coded[str] = Coded(text_array(wanted), np.tile(np.arange(len(wanted)), n)[kept])
-        ids = text_array(f"{own}#{one}" for own, one in zip(values_of(columns.id), side, strict=True))
+        ids = text_array(
+            f"{rating_id}#{dimension}" for rating_id, dimension in zip(values_of(columns.id), side, strict=True)
+        )
         columns = replace(columns, id=ids, fields={**columns.fields, "dimension": side})
     scores = {}
     for metric, score in read.scores.items():
@@ -164,14 +166,14 @@ def _from_lines(lines: Iterable[DataRow]) -> _Read:
         voted = row.row("votes") if row.fields.get("votes") is not None else None
         texts["id"].append(row.identifier("id"))
         texts["group"].append(row.identifier("group"))
-        said = row.fields.get("gold")
-        if isinstance(said, dict):
+        gold_cell = row.fields.get("gold")
+        if isinstance(gold_cell, dict):
             dimensions = row.row("gold")
-            gold.add(number, {name: _number(dimensions, name) for name in said})
-            words = words or any(isinstance(one, str) for one in said.values())
-        elif said is not None or not voted:
+            gold.add(number, {name: _number(dimensions, name) for name in gold_cell})
+            words = words or any(isinstance(value, str) for value in gold_cell.values())
+        elif gold_cell is not None or not voted:
             gold.add(number, {"": _number(row, "gold")})
-            words = words or isinstance(said, str)
+            words = words or isinstance(gold_cell, str)
         fields.add(number, {name: named.identifier(name) for name in named.fields} if named else {})
         votes.append({name: _number(voted, name) for name in voted.fields} if voted else {})
         for metric, value, place in _scores(row):
@@ -199,15 +201,15 @@ class _Gathered:
 
     def add(self, row: int, values: Mapping[str, Any]) -> None:
         for name, value in values.items():
-            rows, found = self.columns.setdefault(name, (array("q"), []))
+            rows, values_of_rows = self.columns.setdefault(name, (array("q"), []))
             rows.append(row)
-            found.append(value)
+            values_of_rows.append(value)
 
     def filled(self, n: int, otherwise: Any) -> Iterator[tuple[str, list[Any]]]:
         """Each name with a value for each of n rows."""
-        for name, (rows, found) in self.columns.items():
+        for name, (rows, values_of_rows) in self.columns.items():
             column = [otherwise] * n
-            for row, value in zip(rows, found, strict=True):
+            for row, value in zip(rows, values_of_rows, strict=True):
                 column[row] = value
             yield name, column
 
@@ -262,8 +264,8 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
         if heading in roles.values() or list(dimensions) == [heading]:
             raise UserError(
                 f"{table.name}: the column {shown(heading)} is named in dataset_options.metrics, and is read as the "
-                f"{next((role for role, one in roles.items() if one == heading), 'gold')}: name another column for one "
-                "of them."
+                f"{next((role for role, named in roles.items() if named == heading), 'gold')}: name another column for "
+                "one of them."
             )
     for heading in (*dimensions, *votes, *(named_scores or rest)):
         table.check_numbers(heading)
@@ -285,8 +287,8 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
     if guessed:
         _log.warning("%s is read so: %s.", table.name, ", ".join(guessed))
     if "group" not in roles:
-        own = "pair" if "pair" in roles else "row"
-        _log.warning("%s has no column 'group': each %s counts as a group of its own.", table.name, own)
+        unit = "pair" if "pair" in roles else "row"
+        _log.warning("%s has no column 'group': each %s counts as a group of its own.", table.name, unit)
     read = _read_columns(table, roles, dimensions, votes, scores, fields)
     return _merged(table, read, roles["annotator"]) if "annotator" in roles else read
 
@@ -336,15 +338,15 @@ def _numbers(cells: Cells) -> Floats:
 
 def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]:
     """The numbers in columns, NaN where a cell is blank. Raises `UserError` about the first row with another cell."""
-    found = {heading: _numbers(table.column(heading)) for heading in headings}
-    wrong = {heading: np.isinf(numbers) for heading, numbers in found.items()}
+    numbers_by_heading = {heading: _numbers(table.column(heading)) for heading in headings}
+    wrong = {heading: np.isinf(numbers) for heading, numbers in numbers_by_heading.items()}
     first = [(int(np.argmax(bad)), heading) for heading, bad in wrong.items() if bad.any()]
     if first:
-        place, heading = min(first, key=lambda one: one[0])
+        place, heading = min(first, key=lambda fault: fault[0])
         row = table.row(place)
-        said = shown(str(row.value(heading)), 40)
-        raise row.wrong(heading, f"is {said}: write a number, or full, partial, none, yes or no")
-    return found
+        cell = shown(str(row.value(heading)), 40)
+        raise row.wrong(heading, f"is {cell}: write a number, or full, partial, none, yes or no")
+    return numbers_by_heading
 
 
 def _merged(table: TypedTable, read: _Read, heading: str) -> _Read:
@@ -352,18 +354,18 @@ def _merged(table: TypedTable, read: _Read, heading: str) -> _Read:
     votes: dict[str, dict[str, float]] = {}
     first: list[int] = []
     gold = np.column_stack([np.zeros((len(read.rows), 0)), *read.gold.values()])
-    for row, (own, annotator) in enumerate(zip(values_of(read.rows.id), table.texts(heading), strict=True)):
+    for row, (rating_id, annotator) in enumerate(zip(values_of(read.rows.id), table.texts(heading), strict=True)):
         if not annotator:
-            raise UserError(f"{table.name}: a row of {own!r} has no annotator: fill the column {heading!r}.")
+            raise UserError(f"{table.name}: a row of {rating_id!r} has no annotator: fill the column {heading!r}.")
         filled = gold[row][~np.isnan(gold[row])].tolist()
         if len(filled) > 1:
             raise UserError(f"{table.name} has an annotator to a row and gold of several dimensions: keep one of them.")
-        if own not in votes:
-            votes[own] = read.rows.votes[row]
+        if rating_id not in votes:
+            votes[rating_id] = read.rows.votes[row]
             first.append(row)
-        if annotator in votes[own]:
-            raise UserError(f"{table.name}: annotator {annotator!r} rates {own!r} twice.")
-        votes[own] |= dict.fromkeys([annotator], *filled) if filled else {}
+        if annotator in votes[rating_id]:
+            raise UserError(f"{table.name}: annotator {annotator!r} rates {rating_id!r} twice.")
+        votes[rating_id] |= dict.fromkeys([annotator], *filled) if filled else {}
     kept = np.array(first)
     rows = replace(read.rows.take(kept), votes=Votes.of(votes.values()))
     return _Read(rows, {}, {metric: score[kept] for metric, score in read.scores.items()})
