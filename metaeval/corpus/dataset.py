@@ -66,6 +66,7 @@ class Dataset:
 
     `files` maps each split to the published files it is read from. `load(split, paths, options)` gets the local path
     of each of those files by its name, and every option with its value, already checked against `options`.
+    `scores` names the metrics whose scores of whole citations are published with a corpus (`Corpus.scores`).
     `folder` is the name of the data set's folder inside a local mirror (`data=FOLDER`). `kind` says what `load` gives:
     a `Corpus`, whose statements any metric can score, or `Ratings`, for scores that exist already.
     """
@@ -84,6 +85,7 @@ class Dataset:
     default_split: str = "all"
     kind: Literal["corpus", "ratings"] = "corpus"
     options: Mapping[str, Option] = field(default_factory=dict)
+    scores: tuple[str, ...] = ()
     note: str = ""
     # The labels are made up, to show what the program does: no result says how good a metric is.
     demo: bool = False

@@ -108,7 +108,8 @@ class Citation:
 class Corpus:
     """Documents, statements and judged citations, by id and in their file order.
 
-    `dropped` counts what the loader left out, by reason. `demo`: the labels are made up (`Dataset.demo`). Raises
+    `dropped` counts what the loader left out, by reason. `demo`: the labels are made up (`Dataset.demo`).
+    `scores`: those of metrics that were published with the data, by citation id, None where one is missing. Raises
     `UserError` when a citation names an unknown statement or document, an id is used twice, or evidence points outside
     its document.
     """
@@ -119,6 +120,7 @@ class Corpus:
     citations: tuple[Citation, ...]
     dropped: Mapping[str, int] = field(default_factory=dict)
     demo: bool = False
+    scores: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         counts = (self.documents, "documents"), (self.statements, "statements"), (self.citations, "citations")

@@ -24,7 +24,7 @@ from metaeval.files import sha256_file, sha256_json
 from metaeval.report.result import Ledger
 from metaeval.runs.answers import JobAnswers, answer_rows, job_answers, joins, reading
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress, load_metrics
-from metaeval.runs.prepared_run import Job, RatedSet
+from metaeval.runs.prepared_run import Job, RatedSet, find_dataset
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import Metric, PairScore, Status
 from metaeval.scoring.controls import CONTROLS, rated_controls
@@ -35,6 +35,8 @@ from metaeval.scoring.store import ScoreStore
 _log = logging.getLogger("metaeval")
 
 FILE_PREFIX = "scores:"
+PUBLISHED = "published"
+"""The name that stands for all metrics whose scores were published with the data."""
 LEXICAL_OVERLAP = "lexical overlap"
 MAX_CONTROL_PAIRS = 20_000
 """The most pairs that support-mini scores only for the control; they take some 20 seconds."""
@@ -72,7 +74,8 @@ def named_metrics(config: RunConfig) -> LoadedMetrics:
     if not config.metrics:
         raise UserError("No metric is asked for: name at least one, for example --metrics overlap.")
     files = [name for name in dict.fromkeys(config.metrics) if name.startswith(FILE_PREFIX)]
-    metrics = load_metrics((name for name in config.metrics if name not in files), config)
+    scored = {*files, PUBLISHED, *find_dataset(config.dataset, config)[0].scores}
+    metrics = load_metrics((name for name in config.metrics if name not in scored), config)
     metrics = replace(metrics, files={name: read_scores(score_path(name), config.columns) for name in files})
     known = {*config.metrics, *(name.partition(":")[0] for name in config.metrics)}
     for owner in sorted(config.metric_options.keys() - known):
@@ -103,9 +106,22 @@ def scored_columns(job: Job, metrics: LoadedMetrics, progress: MetricProgress | 
         }
     columns: list[AlignedColumn] = []
     for name in dict.fromkeys(job.config.metrics):
-        for column in [scored[name]] if name in scored else file_columns(job, name, metrics.files[name]):
+        for column in [scored[name]] if name in scored else _columns_with_scores(job, name, metrics.files.get(name)):
             columns.append(named_apart(column, columns, name))
     return columns
+
+
+def _columns_with_scores(job: Job, name: str, files: Sequence[ScoreFile] | None) -> Sequence[AlignedColumn]:
+    """Return the columns of a score file, or of what was published with the data."""
+    if files is not None:
+        return file_columns(job, name, files)
+    columns = published_columns(job)
+    if name == PUBLISHED and columns:
+        return columns
+    named = [column for column in columns if column.name == name]
+    if not named:
+        raise UserError(f"No scores of {name!r} were published with {job.name} ({job.split}).")
+    return named
 
 
 def file_columns(source: Job | RatedSet, name: str, files: Sequence[ScoreFile]) -> list[AlignedColumn]:
@@ -260,13 +276,25 @@ def ledger_of(answers: Collection[PairScore]) -> Ledger:
     )
 
 
-def published_columns(rated: RatedSet) -> list[AlignedColumn]:
-    """Return one column per metric whose scores were published with the ratings."""
+def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
+    """Return one column per metric whose scores were published with the data.
+
+    Raises `UserError` where the rows are not the citations that the scores are of.
+    """
+    if isinstance(source, RatedSet):
+        scores = {metric: (column.score, column.fingerprint) for metric, column in source.ratings.score_columns.items()}
+    else:
+        if source.corpus.scores and source.config.unit not in ("citation", "page"):
+            raise UserError(f"The scores published with {source.name} are of whole citations: add --unit citation.")
+        scores = {
+            metric: (np.array([by_id.get(row.id) for row in source.rows], dtype=np.float64), sha256_json(dict(by_id)))
+            for metric, by_id in source.corpus.scores.items()
+        }
     columns: list[AlignedColumn] = []
-    for metric, scores in rated.ratings.score_columns.items():
-        statuses = Coded((Status.OK, Status.ABSENT), np.isnan(scores.score).astype(np.int8))
-        fields = {"metric": f"{metric}@published", "scores": f"sha256:{scores.fingerprint[:12]}"}
-        columns.append(AlignedColumn(metric, "metric", scores.score, statuses, fields))
+    for metric, (score, fingerprint) in scores.items():
+        statuses = Coded((Status.OK, Status.ABSENT), np.isnan(score).astype(np.int8))
+        fields = {"metric": f"{metric}@published", "scores": f"sha256:{fingerprint[:12]}"}
+        columns.append(AlignedColumn(metric, "metric", score, statuses, fields))
     return columns
 
 
@@ -280,6 +308,8 @@ def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[AlignedColumn]:
             mapping = {role: heading for role, heading in rated.config.columns.items() if role in SCORE_ROLES}
             for column in file_columns(rated, name, read_scores(score_path(name), mapping)):
                 columns.append(named_apart(column, columns, name))
+        elif name == PUBLISHED:
+            columns.extend(published.values())
         elif name in published:
             columns.append(published[name])
         else:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import starmap
 from math import isfinite
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
@@ -196,11 +197,13 @@ class CorpusDraft:
         """Count what is left out, by reason."""
         self.dropped[reason] += count
 
-    def corpus(self) -> Corpus:
-        """Build the corpus; it checks itself. Raises `UserError` where the files hold nothing."""
+    def corpus(self, scores: Mapping[str, Mapping[str, float | None]] = MappingProxyType({})) -> Corpus:
+        """Build the corpus with published scores; it checks itself. Raises `UserError` where the files hold nothing."""
         if not self.citations and not self.dropped:
             raise UserError(f"{self.name} holds no judged citation: {FETCH}.")
-        return Corpus(self.name, self.documents, self.statements, tuple(self.citations), dict(self.dropped))
+        return Corpus(
+            self.name, self.documents, self.statements, tuple(self.citations), dict(self.dropped), scores=scores
+        )
 
 
 _MARKS = re.compile(r"(?:\s*\[\^?\d+\^?(?:\s*,\s*\d+)*\])+(?P<next>\w)?")

@@ -1,0 +1,133 @@
+"""Citations of Wikipedia, judged by people and by five chat models: the pages, and the published verdicts alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from metaeval.corpus.dataset import Dataset, Option, Repository
+from metaeval.corpus.loaders.rows import FETCH, CorpusDraft, DataRow, read_rows
+from metaeval.corpus.model import Corpus, Statement, SupportLevel
+from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.reading import read_object
+
+REPOSITORY = Repository("alex-o-748/citation-checker-script", "f9aa357c48a8b5c399e6e18458f0451f811c40ba", "benchmark")
+PAGES, FOUR_MODELS, FIFTH_MODEL = "dataset.json", "results.json", "results_claude_sonnet5_2026-08-17.json"
+UNAVAILABLE = "Source unavailable"
+LEVELS: Mapping[str, SupportLevel | None] = {
+    "Supported": SupportLevel.FULL,
+    "Partially supported": SupportLevel.PARTIAL,
+    "Not supported": SupportLevel.NONE,
+    UNAVAILABLE: None,
+}
+MODELS = ("apertus-70b", "qwen-sealion", "claude-sonnet-4-5", "gemini-2.5-flash", "claude-sonnet-5")
+
+
+def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
+    draft = CorpusDraft(f"wiki_citations/{split}")
+    pages = _pages(paths)
+    for citation_id, row in pages.items():
+        level = row.choice("ground_truth", LEVELS)
+        if level is None:
+            draft.drop("the source was not available to the annotators")
+            continue
+        draft.statement(Statement(citation_id, row.text("claim_text"), group=row.text("article_title")))
+        document = draft.document(row.optional_text("source_text"), url=row.text("source_url"))
+        draft.cite(citation_id, citation_id, document, level)
+    judged = {citation.id for citation in draft.citations}
+    scores: dict[str, dict[str, float | None]] = {model: dict.fromkeys(judged) for model in MODELS}
+    for row in _verdicts(paths, pages):
+        if row.text("entry_id") in judged:
+            scores[row.text("provider")][row.text("entry_id")] = _score(row)
+    return draft.corpus(scores)
+
+
+def _load_verdicts(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Ratings:
+    as_published = options["counting"] == "published"
+    pages = _pages(paths)
+    levels = {citation_id: row.choice("ground_truth", LEVELS) for citation_id, row in pages.items()}
+    rows = list(_verdicts(paths, pages))
+    if as_published:  # of the four models
+        rows = [row for row in rows if row.text("provider") != MODELS[-1]]
+        levels |= {row.text("entry_id"): row.choice("ground_truth", LEVELS) for row in rows}
+    scores: dict[str, dict[str, float | None]] = {model: {} for model in MODELS[: 4 if as_published else None]}
+    for row in rows:
+        citation_id, verdict = row.text("entry_id"), _score(row)
+        if as_published and row.fields["predicted_verdict"] == UNAVAILABLE:
+            verdict = float(SupportLevel.PARTIAL if levels[citation_id] is SupportLevel.NONE else SupportLevel.NONE)
+        scores[row.text("provider")][citation_id] = verdict
+    ratings = tuple(
+        Rating(citation_id, page.text("article_title"), float(level), text=page.text("claim_text"))
+        for citation_id, page in pages.items()
+        if (level := levels[citation_id]) is not None and any(citation_id in by_id for by_id in scores.values())
+    )
+    return Ratings(f"wiki_verdicts/{split}", ratings, scores, levels=True)
+
+
+def _pages(paths: Mapping[str, Path]) -> dict[str, DataRow]:
+    """Return the judged citations by id."""
+    return {row.text("id"): row for row in _rows(paths[PAGES])}
+
+
+def _rows(path: Path) -> list[DataRow]:
+    """Return the rows of a file that is one object with its rows."""
+    return DataRow(str(path), read_object(path, FETCH)).rows("rows")
+
+
+def _verdicts(paths: Mapping[str, Path], pages: Mapping[str, DataRow]) -> Iterator[DataRow]:
+    """Yield the verdicts of all models. Raises `UserError` for an unknown model or citation."""
+    for row in (*read_rows(paths[FOUR_MODELS]), *_rows(paths[FIFTH_MODEL])):
+        row.choice("provider", dict.fromkeys(MODELS))
+        row.choice("entry_id", pages)
+        yield row
+
+
+def _score(row: DataRow) -> float | None:
+    """Return the level of a verdict; None where the request failed, or the model called the source unavailable."""
+    level = None if row.fields.get("error") is not None else row.choice("predicted_verdict", LEVELS)
+    return None if level is None else float(level)
+
+
+_FILES = (
+    REPOSITORY.file(PAGES, "857f86233910dd94a9f344ea8f3b44c925d4a958d5717311587a36cbc76015ba", 1_718_511),
+    REPOSITORY.file(FOUR_MODELS, "1edbe106f3f771482a8a8a966eb9ecdd2dfd3fc99e46ee4044084b379c11f469", 526_753),
+    REPOSITORY.file(FIFTH_MODEL, "78d73449f57c58c3b291600965c5f9c55500449aa5d29cec266e9ee31f58aad1", 147_570),
+)
+_CARD: Mapping[str, Any] = {
+    **REPOSITORY.card,
+    "licence": "MIT",
+    "citation": "alex-o-748: citation-checker-script, benchmark of citations of Wikipedia (2026)",
+    "folder": "wiki_citations",
+    "files": {"all": _FILES},
+}
+DATASET = Dataset(
+    name="wiki_citations",
+    title="Wikipedia's citations with their pages, and the verdicts of five chat models",
+    schema="wiki-citations/1",
+    load=_load,
+    scores=MODELS,
+    note="189 citations of 125 articles; 182 have the page's text. Verdicts are 2, 1 and 0 for full, partial and no "
+    "support. A request that failed and the verdict 'source unavailable' have no score. No evidence is marked: --unit "
+    "citation. The group is the Wikipedia article.",
+    **_CARD,
+)
+VERDICTS = Dataset(
+    name="wiki_verdicts",
+    title="The verdicts of five chat models on Wikipedia's citations, without the pages",
+    schema="wiki-citations/1",
+    load=_load_verdicts,
+    kind="ratings",
+    options={
+        "counting": Option(
+            "corrected",
+            "corrected: labels as they are now, and 'source unavailable' has no score; published: the labels of the "
+            "published accuracies (two were corrected since), and 'source unavailable' is a wrong verdict",
+            ("corrected", "published"),
+        )
+    },
+    note="Every citation that a model judged, also those whose page has no text; of verdicts on all three levels. "
+    "Failed requests (31 each of apertus-70b and qwen-sealion) have no score, as in the published accuracies. "
+    "counting=published is for accuracy alone: a wrong verdict stands for none, or for partial where none is right.",
+    **_CARD,
+)
