@@ -58,7 +58,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """What each group contributes to the coefficients; every row must have a score.
+    """Return what each group contributes to the coefficients; every row must have a score.
 
     Partial coefficients of ranks are recomputed without each group, and differentiated where there are more than
     `MOST_LEFT_OUT`; None where such a coefficient is undefined.
@@ -76,7 +76,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """The coefficients under every weighting; rows without a score are not allowed here."""
+    """Return the coefficients under every weighting; rows without a score are not allowed here."""
     columns = rows.score, rows.gold, rows.group, n_groups
     replicates_by_key = {}
     if "pearson" in keys:

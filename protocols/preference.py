@@ -1,4 +1,4 @@
-"""Which of two texts of one input is better: consistency of minimal pairs, pairwise accuracy with calibrated ties."""
+"""The protocol of preferences between two texts: consistency of minimal pairs, accuracy with calibrated ties."""
 
 from __future__ import annotations
 
@@ -56,26 +56,26 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """The rows with scores in units of the difference below which they tie, which then is 1."""
+    """Return the rows with scores in units of the difference below which they tie, which then is 1."""
     return rows.with_score(rows.score / pairwise.calibrated_tie(rows.score, rows.gold, _pairs(rows)))
 
 
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """The measures under every weighting, of rows that `decide` gave."""
+    """Return the measures under every weighting, of rows that `decide` gave."""
     replicated = _replicated(_values(rows, _pairs(rows), options), n_groups, draws)
     return {key: replicated[key] for key in keys}
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """What each group contributes to the measures, of rows that `decide` gave."""
+    """Return what each group contributes to the measures, of rows that `decide` gave."""
     influences = _moved(_values(rows, _pairs(rows), options), n_groups)
     return {key: influences[key] for key in keys}
 
 
 Averaged = tuple[Floats, Ints]
-"""What a measure is the mean of, of each pair or pool (NaN: it does not count), and their groups."""
+"""The values of pairs or pools whose mean is a measure (NaN: it does not count), and their groups."""
 
 
 def _replicated(values: Mapping[str, Averaged], n_groups: int, draws: Draws) -> Replicates:
@@ -95,7 +95,7 @@ def _moved(values: Mapping[str, Averaged], n_groups: int) -> Influences:
 
 
 def _pairs(rows: Judgements) -> pairwise.TextPairs:
-    """The pairs of rows of one pool; none where they are too many."""
+    """Return the pairs of rows of one pool; none where they are too many."""
     return pairwise.text_pairs(rows.pool if not _crowded(rows) else rows.pool[:0])
 
 

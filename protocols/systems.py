@@ -94,7 +94,7 @@ def exchanged(
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """The measures under every weighting of the groups of inputs; rows without a score are not allowed here."""
+    """Return the measures under every weighting of the groups of inputs; rows without a score are not allowed here."""
     if _blind(rows):
         return {key: np.full(draws.n, np.nan) for key in keys}
     score, gold, group = _cells(rows)
@@ -114,7 +114,7 @@ def replicates(
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """What each group of inputs contributes to the measures but `STEPS`; every row must have a score."""
+    """Return what each group of inputs contributes to the measures but `STEPS`; every row must have a score."""
     if _blind(rows):
         return dict.fromkeys(keys)
     smooth = [key for key in keys if key not in STEPS]

@@ -86,12 +86,12 @@ def _cut(rows: Judgements, options: Mapping[str, str]) -> Judgements:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """The measures under every weighting, of rows that `decide` gave."""
+    """Return the measures under every weighting, of rows that `decide` gave."""
     return {key: replicate(averaged, draws) for key, averaged in _measures(rows, n_groups, keys).items()}
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """What each group contributes to the measures, of rows that `decide` gave."""
+    """Return what each group contributes to the measures, of rows that `decide` gave."""
     run = partial(replicates, rows, n_groups, options=options, keys=keys)
     return jackknifed(run, rows.group, n_groups, lambda key: (-1.0 if "kappa" in key else 0.0, 1.0))
 
@@ -123,7 +123,7 @@ def _mean(values: Floats) -> Floats:
 
 
 def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
-    """Why the scores are no verdicts on the gold; unscored rows are left out."""
+    """Say why the scores are no verdicts on the gold; unscored rows are left out."""
     gold, score = rows.gold, rows.score[~np.isnan(rows.score)]
     if not score.size:
         return NO_SCORES
@@ -143,7 +143,7 @@ def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
 
 
 def _unfit(rows: Judgements) -> str:
-    """Why no verdicts can be compared with this gold."""
+    """Say why no verdicts can be compared with this gold."""
     values = np.unique(rows.gold).size
     if values < 2:
         return ONE_LEVEL

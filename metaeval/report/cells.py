@@ -32,11 +32,11 @@ from metaeval.report.table import (
 from metaeval.report.verdicts import best_control, differs
 
 THREE = Column(key="", label="")
-"""How a number without a measure of its own is printed: three decimals."""
+"""The format of a number without a measure of its own: three decimals."""
 
 
 def lay_out(result: Result) -> Table:
-    """The table of a result: metrics above controls, ranks among metrics only, every mark with its footnote.
+    """Return the table of a result: metrics above controls, ranks among metrics only, every mark with its footnote.
 
     It has a record for each metric and measure.
     """
@@ -65,7 +65,7 @@ def lay_out(result: Result) -> Table:
 
 
 def units(unit: Unit) -> str:
-    """The name of the rows of the judged table: chunk pairs, citation pairs, ratings."""
+    """Return the name of the rows of the judged table: chunk pairs, citation pairs, ratings."""
     return notes.plural(unit) if unit == "rating" else f"{unit} {notes.plural(unit)}"
 
 
@@ -78,7 +78,7 @@ class _PrintedColumn(NamedTuple):
 
 
 def _head(column: Column, metrics: Iterable[Row], rows: Iterable[Row]) -> _PrintedColumn:
-    """The column of these rows, ranked among the metrics."""
+    """Return the column of these rows, ranked among the metrics."""
     # A dash beside a minus sign cannot be read.
     spelt = any(numeral(value_of(row, column).low, column).startswith("-") for row in rows)
     return _PrintedColumn(column, rank((value_of(row, column).value for row in metrics), column), spelt)
@@ -100,7 +100,7 @@ def cell(
     marks: tuple[str, ...] = (),
     spelt: bool = False,
 ) -> Cell:
-    """A value with its interval as a column prints it.
+    """Return a value with its interval as a column prints it.
 
     signed: a difference or a preference, with its sign. spelt: "to" between the ends, for a table with negative ends,
     where a dash beside a minus sign cannot be read.
@@ -113,7 +113,7 @@ def cell(
 
 
 def rank(values: Iterable[float | None], column: Column) -> dict[str, Rank]:
-    """The printed numbers that are best and second best; none when only one value is defined.
+    """Return the printed numbers that are best and second best; none when only one value is defined.
 
     Ranks go by the printed digits: of two equal numbers in a table, neither may look better than the other.
     """
@@ -134,7 +134,7 @@ def legend(ranks: Iterable[Mapping[str, Rank]]) -> str:
 
 
 def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Table:
-    """One row per pair and measure, the measures in the table's order (`measures`: only these, by key).
+    """Return one row per pair and measure, the measures in the table's order (`measures`: only these, by key).
 
     Raises `UserError` when the result holds no pairs: it has one metric, or was made without the test.
     """
@@ -188,7 +188,7 @@ def _order_sign(pair: Comparison, alpha: float) -> str:
 
 
 def _signed(value: float | None, column: Column) -> str:
-    """A difference with its sign, unless it is printed as zero."""
+    """Return a difference with its sign, unless it is printed as zero."""
     text = numeral(value, column)
     return text if text == UNDEFINED or text.startswith("-") or float(text) == 0 else f"+{text}"
 
@@ -215,7 +215,7 @@ _FEW, _EXPLAINED = 7, 5
 
 
 def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Table:
-    """The results of one data set in one table: a column for each protocol's headline; those of several: `suite_grid`.
+    """Return one data set's results in one table, a column for each protocol's headline; of several: `suite_grid`.
 
     A single protocol shows all measures of its table, where there are few metrics. most: metrics that are shown.
     """
@@ -237,7 +237,7 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
 
 
 def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Table:
-    """The results of several data sets in one table: a group of columns for each protocol, a column for each data set.
+    """Return several data sets' results in one table: a column group for each protocol, a column for each data set.
 
     Cells have no interval. most: metrics that are shown.
     """
@@ -270,7 +270,7 @@ def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) 
 
 
 def _subtitle(results: Sequence[Result]) -> str:
-    """The data of the result that has the fewest rows: retrieval adds its pools."""
+    """Return the data of the result that has the fewest rows: retrieval adds its pools."""
     result = min(results, key=lambda result: sum(result.data.levels.values()))
     data = result.data
     counts = [f"{name} {data.levels[name]:,}" for name in LEVELS if name in data.levels]
@@ -283,7 +283,7 @@ def _subtitle(results: Sequence[Result]) -> str:
 
 
 def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
-    """The metrics of the table in the results' order, and how many are left out."""
+    """Return the metrics of the table in the results' order, and how many are left out."""
     names = list(dict.fromkeys(row.metric for headline in shown for row in metrics_of(headline.result)))
     if len(names) <= most:
         return names, 0
@@ -326,7 +326,7 @@ def _filled(grid: Table, shown: Sequence[Headline], most: int, readings: Reading
 
 
 def _brief(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals: bool) -> Cell:
-    """A cell without asides, orders of ties and noughts; a control's is without its reasons."""
+    """Return a cell without asides, orders of ties and noughts; a control's is without its reasons."""
     full = _cell(row, head, {})
     return replace(
         full,

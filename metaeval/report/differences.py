@@ -1,4 +1,4 @@
-"""What two results or sheets differ in: numbers, counts and intervals, each named."""
+"""The differences of two results or sheets: numbers, counts and intervals, each named."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IntervalEnds = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Change:
-    """What two rows of one name differ in: a field, or a number; None where only one of the two has it.
+    """A difference of two rows of one name: in a field or a number; None where only one of the two has it.
 
     kind: "field" (`text` says what the field means), "value" or "count" (`by` is other less one), "interval",
     "cluster" (of metrics that are not significantly different), or "row" where only one side has the row.
@@ -32,14 +32,14 @@ class Change:
 
 
 def missing(name: str, in_first: bool, other: bool) -> list[Change]:
-    """The change that a row or record is on one side alone; none where both have it."""
+    """Return the change that a row or record is on one side alone; none where both have it."""
     if in_first and other:
         return []
     return [Change("row", name, "there" if in_first else None, "there" if other else None)]
 
 
 def row_changes(first: Row, other: Row) -> Iterator[Change]:
-    """What two rows of results differ in."""
+    """Yield the differences of two rows of results."""
     for count in ("scored", "unscored", "total"):
         before, after = getattr(first, count), getattr(other, count)
         if before != after:
@@ -70,7 +70,7 @@ def _ends(interval: IntervalEnds) -> str | None:
 
 
 def record_changes(ones: Sequence[Record], others: Sequence[Record]) -> Iterator[Change]:
-    """What the numbers of two sheets differ in."""
+    """Yield the differences of the numbers of two sheets."""
     first, second = numbers_of(ones), numbers_of(others)
     for record in dict.fromkeys([*first, *second]):
         if alone := missing(record, record in first, record in second):
@@ -93,7 +93,7 @@ class RecordValues:
 
 
 def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, RecordValues]:
-    """The numbers of every record by their names, under the record's words (system m, overlap, recall).
+    """Return the numbers of every record by their names, under the record's words (system m, overlap, recall).
 
     Where words are not unique, the first whole number that makes them so is taken for a word (round 2); else records
     of the same words are counted through.
@@ -111,7 +111,7 @@ def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, RecordValue
 
 
 def _keys(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
-    """The fields that say what a record is about."""
+    """Return the fields that say what a record is about."""
     fields = sorted(records[0], key=lambda key: _FIRST.index(key) if key in _FIRST else len(_FIRST)) if records else []
     words = [field for field in fields if any(isinstance(record[field], str | bool) for record in records)]
     whole = [field for field in fields if all(type(record[field]) is int for record in records)]

@@ -53,7 +53,7 @@ def show_sentences(sentences: Iterable[tuple[str, str]], console: Console) -> No
 
 
 def text_of(grid: Table, width: int = 100) -> str:
-    """The same as plain text of `width` columns, for a file."""
+    """Return the same as plain text of `width` columns, for a file."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, force_jupyter=False)
     with console.capture() as capture:
         show_grid(grid, console)
@@ -77,7 +77,7 @@ def _table(grid: Table, layout: Fit, part: Sequence[int]) -> RichTable:
 
 
 def _over(grid: Table, layout: Fit, part: Sequence[int]) -> str:
-    """The line above a table that names its groups, each over the middle of its columns."""
+    """Return the line above a table that names its groups, each over the middle of its columns."""
     owners = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
     line = " " * (1 + layout.name)
     for number, positions in groupby(part, key=lambda position: owners[position]):

@@ -24,7 +24,7 @@ def cohen_kappa(counts: Floats) -> Floats:
     _check_counts(counts)
     total = counts.sum(axis=(-2, -1))
     agreed = np.trace(counts, axis1=-2, axis2=-1)
-    # Of the squared total, so that whole counts stay exact and nought is nought.
+    # Both are times the squared total, so that whole counts stay exact and nought is nought.
     by_chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)
     return np.asarray(1 - arrays.ratio((total - agreed) * total, total**2 - by_chance))
 

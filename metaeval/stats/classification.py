@@ -145,7 +145,7 @@ def decision_counts(predicted: Ints, gold: Ints, group: Ints, n_groups: int, n_l
 
 
 def resampled(counts: Floats, measure: Callable[[Floats], Floats]) -> Prepared:
-    """A measure of counts (G, K, K) under group weights, for `replicate`."""
+    """Return a measure of counts (G, K, K) under group weights, for `replicate`."""
     flat = counts.reshape(counts.shape[0], counts.shape[1] * counts.shape[2])
 
     def evaluate(tile: Tile) -> Floats:

@@ -40,7 +40,7 @@ class StackGain:
     pairs: tuple[tuple[int, int], ...]
 
     def of(self, kind: Kind) -> tuple[float, float]:
-        """A stack's value and its gain."""
+        """Return a stack's value and its gain."""
         return (self.pair, self.pair_gain) if kind == "pair" else (self.everything, self.everything_gain)
 
 
@@ -89,7 +89,7 @@ def stack_gain(
 def resampled_gains(
     scores: Floats, gold: Floats, group: Ints, folds: int, resamples: int, seed: int, objective: Objective
 ) -> list[StackGain]:
-    """The gains of resampled groups, everything learnt anew; scores (m, n), gold, group (n,).
+    """Return the gains of resampled groups, all learnt again; scores (m, n), gold, group (n,).
 
     A group drawn twice stays in one fold, so that no fold is judged by rows that it learnt from. Resamples with fewer
     distinct groups than folds are left out.

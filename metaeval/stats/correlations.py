@@ -94,7 +94,7 @@ def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -
 
 
 def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Of the pairs of rows with unlike gold, the share in which the higher gold has the higher score, ties one half.
+    """Return the share of pairs with unlike gold in which the higher gold has the higher score, ties one half.
 
     score, gold, group: (n,). With two gold values it is ROC-AUC, for survival times without censoring Harrell's C.
     Undefined where the gold is constant. Raises ValueError on NaN, infinity or columns of unlike length.
@@ -260,7 +260,7 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
 
 
 def _distinct(values: Floats, code: Ints, n_strata: int) -> tuple[tuple[Any, ...], Ints]:
-    """The distinct values of each stratum as `loops.residual_left_out` takes them, and which of them each row has.
+    """Return each stratum's distinct values as `loops.residual_left_out` takes them, and which each row has.
 
     Equal values of a stratum stay equal, whatever its mean: they are sorted once, and as one. Without a group the means
     move little, so that they are numbered in the order of what is left on the input.
@@ -331,7 +331,7 @@ def _of_values(
 
 
 def _cells(code: Ints, n_strata: int, group: Ints, n_groups: int) -> tuple[Ints, Ints, Ints, list[slice]]:
-    """The groups in each stratum: that of each row, stratum and group of each, and where a stratum's lie."""
+    """Return the groups in each stratum: that of each row, stratum and group of each, and where a stratum's lie."""
     places = code * max(n_groups, 1) + group
     cell_code, cell_group = np.divmod(arrays.distinct(places), max(n_groups, 1))
     bounds = np.searchsorted(cell_code, np.arange(n_strata + 1)).tolist()
@@ -384,7 +384,7 @@ def _of_ranks(
 
 
 class _InStrata:
-    """Whether any stratum holds two different of `values` (n,), under weightings of the groups.
+    """Test whether any stratum holds two different of `values` (n,), under weightings of the groups.
 
     code, group: (n,) of each row.
     """

@@ -89,12 +89,12 @@ class GroupedEntries:
         return np.asarray(total[self.first] + total[self.end] - 2 * total[self.opening])
 
     def tied(self) -> Ints:
-        """The group's rows of each run, (runs,)."""
+        """Return the group's rows of each run, (runs,)."""
         return np.asarray(np.diff(np.append(_running(self)[self.runs], self.count.sum())))
 
 
 def entries_by_group(entries: Entries, n_groups: int) -> GroupedEntries:
-    """The entries, each group's together."""
+    """Return the entries, each group's together."""
     # Numbers of two bytes are sorted several times faster.
     order = np.argsort(entries.group.astype(np.min_scalar_type(n_groups)), kind="stable")
     group, block = entries.group[order], entries.block[order]
@@ -153,7 +153,7 @@ def level_wins(entries: Entries, n_levels: int, n_groups: int) -> tuple[Ints, In
 
 @dataclass(frozen=True, eq=False)
 class GroupTotals:
-    """What each of G groups contributes to the counts of L levels.
+    """The contributions of G groups to the counts of L levels.
 
     members: (L, G) rows. over, against: (L, G) by the level of the group's rows twice the rows that they outrank, and
     by level twice the rows that the group's outrank, a tie counting one; inside: as `over`, among the group's own rows.
@@ -202,7 +202,7 @@ class GroupTotals:
 
 
 def group_totals_of(entries: Entries, n_levels: int, n_groups: int) -> GroupTotals:
-    """The totals of sorted rows; groups are numbered below `n_groups` and levels from the lowest."""
+    """Return the totals of sorted rows; groups are numbered below `n_groups` and levels from the lowest."""
     shape = n_levels, n_groups
     group, level, count = entries.group, entries.level, entries.count
     sorted_ = entries_by_group(entries, n_groups)

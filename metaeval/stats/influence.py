@@ -106,7 +106,7 @@ def mean_of(some: Sequence[Influence]) -> Influence:
 
 
 def of_left_out(values: Floats, rows: Ints, ends: Ends | None = None) -> Influence | None:
-    """The jackknife's influence values: of a measure on the input, then without each group in turn, (1 + G,).
+    """Return the jackknife's influence values: of a measure on the input, then without each group in turn, (1 + G,).
 
     rows: (G,) rows of each group; a group without rows is not one of the sample. The standard error is the jackknife's.
     None where the measure is undefined on the input or without some group.
@@ -121,7 +121,7 @@ def of_left_out(values: Floats, rows: Ints, ends: Ends | None = None) -> Influen
 
 
 def of_rows(value: float, contributions: Floats, group: Ints, n_groups: int, ends: Ends) -> Influence:
-    """The influence values of groups from those of their rows, (n,) each; see `metaeval.stats.rank_influence`."""
+    """Return groups' influence values from those of their rows, (n,); see `metaeval.stats.rank_influence`."""
     rows = np.bincount(group, minlength=n_groups)
     return Influence(value, group_totals(contributions, group, n_groups)[None], rows[None], ends)
 
@@ -167,7 +167,7 @@ def t_test(influence: Influence, null: float = 0.0) -> float:
 
 
 def resampled(influence: Influence, draws: Draws) -> tuple[Floats, Floats]:
-    """How far the value moves in each resample of `draws` but the first, the input, and its standard error there."""
+    """Return the change of the value in each resample of `draws` but the first, the input, and its standard error."""
     whole = influence.parts.sum(axis=0)
     moments = np.stack((whole, whole**2), axis=1)
     shifts, squares = np.concatenate([weighted_sums(moments, tile) for tile in draws], axis=1)[:, 1:]

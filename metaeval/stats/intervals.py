@@ -36,7 +36,7 @@ class Resampling:
 
     @property
     def studentised(self) -> bool:
-        """Whether intervals come from influence values and their standard error."""
+        """Return whether intervals come from influence values and their standard error."""
         return self.method == "t"
 
 

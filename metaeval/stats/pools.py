@@ -50,7 +50,7 @@ class RankedPools:
 
     @cached_property
     def relevant(self) -> Bools:
-        """Whether each row is relevant, (n,)."""
+        """Return whether each row is relevant, (n,)."""
         return self.gold >= 1
 
     @cached_property
@@ -60,7 +60,7 @@ class RankedPools:
 
     @cached_property
     def blocks(self) -> tuple[Ints, Ints, Ints]:
-        """Of each row's tie block: rows, relevant rows, and relevant rows ranked above it in the pool; (n,) each."""
+        """Count rows, relevant rows, and relevant rows ranked above in the pool, of each row's tie block; (n,) each."""
         counted = np.concatenate(([0], np.cumsum(self.relevant)))
         pool_start = np.arange(self.rank.size) - self.rank + 1
         above, up_to = counted[pool_start + self.first - 1], counted[pool_start + self.last]
@@ -280,7 +280,7 @@ def ndcg_ranges(
 
 
 def _least_dcg(block_gain: Floats, block_size: Ints, free_gain: Floats, n_free: Ints, k: int) -> Floats:
-    """The lowest DCG@k of each pool, (n_pools,), from its first tie blocks and the lowest gains of its free rows."""
+    """Return each pool's lowest DCG@k, (n_pools,), from its first tie blocks and the lowest gains of free rows."""
     block_gain, free_gain = block_gain[:, :k], free_gain[:, :k]
     up_to = np.concatenate((discounts_up_to(k), np.full(k, discounts_up_to(k)[-1])))
     least = np.full((len(free_gain), free_gain.shape[1] + 1), np.inf)
@@ -311,13 +311,13 @@ def _observed_blocks(score: Floats, gain: Floats, pool: Ints, n_pools: int, k: i
 
 
 def _lowest(gain: Floats, pool: Ints, n_pools: int, k: int) -> Floats:
-    """The k lowest gains of each pool in ascending order, padded with 0."""
+    """Return the k lowest gains of each pool in ascending order, padded with 0."""
     order = np.lexsort((gain, pool))
     return _first(gain[order], pool[order], n_pools, k)
 
 
 def _first(values: NDArray[Any], pool: Ints, n_pools: int, k: int) -> NDArray[Any]:
-    """The first k values of each pool, (n_pools, up to k), padded with 0; pool: in ascending order."""
+    """Return the first k values of each pool, (n_pools, up to k), padded with 0; pool: in ascending order."""
     position = np.arange(pool.size)
     place = position - np.maximum.accumulate(np.where(run_starts(pool), position, 0))
     kept = place < k

@@ -45,7 +45,7 @@ class Draws:
     jackknife: bool = False
 
     def __iter__(self) -> Iterator[Tile]:
-        """The tiles in order."""
+        """Return the tiles in order."""
         return iter(self._kept) if self.n * self.n_groups <= KEPT_BYTES else map(self.make, range(self._n_tiles))
 
     @property
@@ -86,7 +86,7 @@ def replicate(prepared: Prepared, draws: Draws) -> Floats:
 
 @lru_cache(maxsize=4)
 def bootstrap(n_groups: int, resamples: int, seed: int) -> Draws:
-    """The input, then `resamples` times `n_groups` groups drawn with replacement: the cluster bootstrap.
+    """Return the input, then `resamples` times `n_groups` groups drawn with replacement: the cluster bootstrap.
 
     Depends on the three arguments alone: every measure on the same groups sees the same resamples, and the first k of
     a longer run are those of a run of k. Raises ValueError on a negative argument.
@@ -106,7 +106,7 @@ def bootstrap(n_groups: int, resamples: int, seed: int) -> Draws:
 
 
 def jackknife(n_groups: int) -> Draws:
-    """The input, then the input without each group in turn. Raises ValueError on a negative number."""
+    """Return the input, then the input without each group in turn. Raises ValueError on a negative number."""
     _check(n_groups, 0, 0, "resamples")
 
     def make(number: int) -> Tile:
@@ -148,11 +148,11 @@ def swaps(n_groups: int, permutations: int, seed: int) -> Draws:
 
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
 _TWICE = np.packbits(np.stack([1 - _BITS, _BITS], axis=2).reshape(256, 16), axis=1)
-"""Of each byte of exchanges the two bytes with 1 - bit and bit in turn."""
+"""For each byte of exchanges, the two bytes with 1 - bit and bit in turn."""
 
 
 def _tile(counts: NDArray[np.integer], number: int, n: int, first: int | None = None) -> Tile:
-    """The columns that are among the `n` weightings, in the smallest unsigned type; `first` fills the very first."""
+    """Return the columns among the `n` weightings in the smallest unsigned type; `first` fills the very first."""
     used = counts[:, : n - number * TILE]
     tile = used.astype(np.min_scalar_type(int(used.max(initial=1))), order="C", copy=False)
     if number == 0 and first is not None:

@@ -90,7 +90,7 @@ class Entries:
 
     @cached_property
     def ends(self) -> tuple[Ints, Ints]:
-        """Where the block of each entry begins, and where it ends, (m,) each."""
+        """Return where the block of each entry begins, and where it ends, (m,) each."""
         return self.start[self.block], self.start[self.block + 1]
 
 
