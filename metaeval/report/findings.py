@@ -83,6 +83,8 @@ def _counted(claim: str, names_of_columns: Sequence[Collection[str]]) -> str:
     columns = Counter(name for names in names_of_columns for name in names)
     by_number = grouped((number, name) for name, number in columns.most_common())
     counts = [f"{listed(names)} in {number}" for number, names in by_number.items()]
+    if not counts:
+        return sentences.NONE.format(claim=claim, evidence="")
     return sentences.COUNTED.format(columns=len(names_of_columns), claim=claim, counts="; ".join(counts[:NAMED]))
 
 
@@ -125,7 +127,8 @@ def _abilities(results: Sequence[Result], readings: Readings) -> str:
     by_protocol = grouped((ability.result.protocol, ability) for ability in tested)
     shown = max(by_protocol.values(), key=lambda same: len({ability.text for ability in same}), default=[])
     if len({id(ability.result) for ability in shown}) > 1:
-        return _over_data_sets(shown)
+        able = grouped((ability.text, [plain(row.metric) for row in ability.above]) for ability in shown)
+        return " ".join(_counted(sentences.ABILITY.format(abilities=text), names) for text, names in able.items())
     same_metrics = grouped((tuple(row.metric for row in ability.above), ability) for ability in shown)
     return " ".join(map(_of_same_metrics, sorted(same_metrics.values(), key=lambda same: -len(same[0].above))))
 
@@ -177,19 +180,6 @@ def _value_of_first(ability: _Ability) -> str:
     column, value = ability.column, value_of(ability.tested[0], ability.column)
     ends = " to ".join(numeral(end, column) for end in (value.low, value.high) if end is not None)
     return f"{plain(column.label)} {numeral(value.value, column)}{f', interval {ends}' if ends else ''}"
-
-
-def _over_data_sets(shown: Sequence[_Ability]) -> str:
-    """Say in how many cases, a metric on a data set, an ability is shown."""
-    by_text = grouped((ability.text, ability) for ability in shown)
-    texts_by_cases = grouped(
-        ((sum(len(ability.above) for ability in same), sum(len(ability.tested) for ability in same)), text)
-        for text, same in by_text.items()
-    )
-    return " ".join(
-        sentences.CASES.format(shown=able, tested=tested, claim=sentences.ABILITY.format(abilities=listed(texts)))
-        for (able, tested), texts in sorted(texts_by_cases.items(), key=lambda cases: -cases[0][0] / cases[0][1])
-    )
 
 
 def _are(names: Collection[str]) -> str:

@@ -233,10 +233,9 @@ def _row_counts(rows: Sequence[Row], units: str) -> Note:
     if len(names_by_counts) == 1:
         return Note(units, next(iter(names_by_counts)))
     largest = max(names_by_counts.values(), key=len, default=[])
-    named = {text: names for text, names in names_by_counts.items() if names is not largest or len(names) <= _NAMED}
-    items = [(", ".join(names), text) for text, names in named.items()]
-    items += [("all others", text) for text in names_by_counts if text not in named]
-    return Note(units, "", tuple(items))
+    label = "all others" if len(largest) > _NAMED else ", ".join(largest)
+    items = [(label if names is largest else ", ".join(names), text) for text, names in names_by_counts.items()]
+    return Note(units, "", tuple(sorted(items, key=lambda item: item[0] == "all others")))
 
 
 def _counts_of(row: Row) -> str:

@@ -34,8 +34,6 @@ NONE = "No metric is {claim}{evidence}."
 # There is one metric with a test, or not all have tests.
 SOME = "{metrics} {are} {claim}."
 NOT = "{metrics} is not {claim}{evidence}."
-# There are several data sets.
-CASES = "In {shown} of {tested} cases, a metric on a data set, the metric is {claim}."
 ABILITY = "shown to {abilities}"
 BETTER_THAN_CONTROLS = "significantly better than every control"
 NOT_ABOVE_CHANCE = " ({measures} not significantly above {chance})"

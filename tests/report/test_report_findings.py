@@ -270,9 +270,9 @@ class TestWhatMetricsCanDo:
     def test_several_data_sets_are_counted(self):
         results = [made([A, B, self.constant], name=name) for name in ("one", "other")]
         assert findings(results, READINGS)[1] == (
-            "In 4 of 4 cases, a metric on a data set, the metric is shown to tell full from no support and tell "
-            "partial from no support. "
-            "In 2 of 4 cases, a metric on a data set, the metric is shown to tell full from partial support."
+            "Over 2 columns, these metrics are shown to tell full from no support: a and b in 2. "
+            "Over 2 columns, these metrics are shown to tell full from partial support: a in 2. "
+            "Over 2 columns, these metrics are shown to tell partial from no support: a and b in 2."
         )
 
 
