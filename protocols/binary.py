@@ -23,7 +23,7 @@ AREAS = ("full_rest", "some_none")
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """ROC-AUC and average precision of full support against the rest, and of some support against none.
+    """Return the ROC-AUC and average precision of full support against the rest, and of some support against none.
 
     `bounds` are exact: every unscored row at the end that is worst, and best. Raises ValueError on an infinite score or
     a level not finite.

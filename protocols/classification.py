@@ -201,7 +201,7 @@ def _of_ratings(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
 
 
 def _widest(judgements: Judgements, n_groups: int) -> tuple[float, float]:
-    """Concordance if every pair with an unscored row were lost, and if it were won."""
+    """Return the concordance if every pair with an unscored row were lost, and if it were won."""
     missing = np.isnan(judgements.score)
     rows = judgements.rows(~missing)
     inside = value(concordance(rows.score, rows.gold, rows.group, n_groups), n_groups)
@@ -228,13 +228,13 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
 
 
 def _delong(high: float, low: float, gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """P of DeLong's test on the rows of two levels."""
+    """Return p of DeLong's test on the rows of two levels."""
     used = np.isin(gold, (high, low))
     return {"delong": delong(first[used], other[used], gold[used] == high).p}
 
 
 def _delong_of_top(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """P of DeLong's test of the highest level v. the rest."""
+    """Return p of DeLong's test of the highest level v. the rest."""
     return {"delong": delong(first, other, gold == gold.max()).p} if gold.size else {}
 
 

@@ -158,7 +158,7 @@ def exchange_p_values(
 
 
 def _scaled(score: Floats, form: str) -> Floats:
-    """Scores as ranks, as z-scores, or as they are."""
+    """Return the scores as ranks, as z-scores, or as they are."""
     if form == "ranks":
         return midranks(score)
     if form != "z":

@@ -22,7 +22,7 @@ TIES = "scores less than {} apart are tied in pairwise accuracy: the margin that
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """Consistency and tie-calibrated pairwise accuracy of the pairs of rows that share a pool.
+    """Return the consistency and tie-calibrated pairwise accuracy of the pairs of rows that share a pool.
 
     Consistency is over all pairs of unlike gold at once; pairwise accuracy is taken of each pool, over all its pairs,
     and averaged over pools. The difference below which scores tie is the one that is best for the metric on these rows
@@ -112,7 +112,7 @@ def _groups(averaged: Averaged) -> int:
 
 
 def _bounds(judgements: Judgements, n_groups: int, options: Mapping[str, str]) -> tuple[float, float] | None:
-    """Consistency with every pair of an unscored row lost, and won."""
+    """Return the consistency with every pair of an unscored row lost, and won."""
     pairs = _pairs(judgements)
     values, group = _values(judgements, pairs, options)["consistency"]
     open_ = np.isnan(judgements.score[pairs.one] + judgements.score[pairs.other]) & ~np.isnan(values)

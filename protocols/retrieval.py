@@ -172,7 +172,7 @@ def _candidates(judgements: Judgements, keep: Bools) -> _Candidates:
 
 
 def _pool_values(rows: Judgements, gains: pools.Gains, ties: Order, keys: Collection[str]) -> dict[str, Floats]:
-    """Value of each measure on every pool, in ascending order of the pool's code; (P,) each."""
+    """Return the value of each measure on every pool, in ascending order of the pool's code; (P,) each."""
     if ties == "expected" and all(key in CUTOFFS for key in keys):
         cutoffs = tuple(CUTOFFS[key] for key in keys)
         return dict(zip(keys, pools.ndcg_at(rows.score, rows.gold, rows.pool, cutoffs, gains), strict=True))
@@ -184,7 +184,7 @@ def _measured(ranked: pools.RankedPools, gains: pools.Gains, keys: Collection[st
 
 
 def _bounds(whole: _Candidates, n_groups: int, gains: pools.Gains) -> dict[str, tuple[float, float] | None]:
-    """Lowest and highest mean over pools that the unscored rows allow; empty if every row has a score."""
+    """Return the lowest and highest mean over pools that the unscored rows allow; empty if every row has a score."""
     rows = whole.rows
     if not np.isnan(rows.score).any():
         return {}

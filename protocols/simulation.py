@@ -57,7 +57,7 @@ class Task:
         return float(self.protocol.replicate(used, n_groups, once, self.options, [self.key])[self.key][0])
 
     def compared(self, rows: Judgements) -> Judgements:
-        """Rows that all have a score, with what metrics are compared by in place of it."""
+        """Return the rows that all have a score, with what metrics are compared by in place of it."""
         return self.protocol.judge(rows, self.options) if self.protocol.judge else rows
 
     def generator(self, stream: Stream, run: int) -> np.random.Generator:
@@ -228,7 +228,7 @@ def paired(task: Task, metric: Judgements, other: Judgements, values: tuple[floa
 
 
 def p_values(task: Task, pair: Pair, permutations: int, runs: int, groups: int | None = None) -> Floats:
-    """P of the test of two metrics' difference on samples of the pair, (runs,); NaN where undefined.
+    """Return p of the test of two metrics' difference on samples of the pair, (runs,); NaN where undefined.
 
     The test is that of the tables; of measures that are not tested there it is Student's with the cluster standard
     error. groups: resampled for each sample from those of the pair, with replacement; None: just those of the pair.
@@ -282,7 +282,7 @@ class Power:
         return power_at(self.effect, *_OF_ONE_GROUP, groups, self.alpha) if self.effect else self.alpha
 
     def groups(self, power: float) -> int | None:
-        """Fewest groups for a chance; None where none is known."""
+        """Return the fewest groups for a chance; None where none is known."""
         return required_groups(self.effect, *_OF_ONE_GROUP, self.alpha, power) if self.effect else None
 
 

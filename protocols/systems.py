@@ -81,7 +81,7 @@ def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: 
 def exchanged(
     first: Judgements, other: Judgements, permutations: int, seed: int, options: Mapping[str, str]
 ) -> Replicates:
-    """Differences of two metrics on the same rows where systems, or systems and inputs, are exchanged."""
+    """Return the differences of two metrics on the same rows where systems, or systems and inputs, are exchanged."""
     what = options.get("resample", "inputs")
     if what == "inputs" or _blind(first):
         return {}
@@ -124,7 +124,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 
 def _cells(rows: Judgements) -> tuple[Floats, Floats, Ints]:
-    """Scores and gold by system and input, and the groups of the inputs."""
+    """Return the scores and gold by system and input, and the groups of the inputs."""
     if rows.system is None:
         raise ValueError("the systems are not known")
     _, first = np.unique(rows.pool, return_index=True)

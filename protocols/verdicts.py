@@ -26,7 +26,7 @@ CUTS = {"full": 2.0, "some": 1.0}
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """Accuracy, balanced accuracy, macro-F1, Cohen's kappa, plain and quadratic, and F1 of each level.
+    """Return the accuracy, balanced accuracy, macro-F1, Cohen's kappa, plain and quadratic, and F1 of each level.
 
     The levels are the values of the gold. All agree with scikit-learn (F1 with `labels=` these levels and
     `zero_division=0`). A score that is not a level makes every measure undefined, with a note: these are no verdicts.
@@ -66,7 +66,7 @@ def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
 
 
 def _cut(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """Gold and verdicts as they are, or both cut into 1 and 0; unscored rows stay so.
+    """Return the gold and verdicts as they are, or both cut into 1 and 0; unscored rows stay so.
 
     Verdicts of 0 and 1 alone are cut already; others are cut where the gold is. Where gold has two values and the
     verdicts are 0 and 1, 1 is the higher one, also where these are full and none.
@@ -128,7 +128,7 @@ def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
     if not score.size:
         return NO_SCORES
     cut = _cut(rows, options)
-    if reason := _unfit(cut):
+    if reason := _why_incomparable(cut):
         return reason
     if cut is not rows and np.isin(score, (0.0, 1.0)).all():
         return ""
@@ -142,7 +142,7 @@ def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
     return f"{strange[0]:.3g} is not a verdict: verdicts here are {words}" if strange.size else ""
 
 
-def _unfit(rows: Judgements) -> str:
+def _why_incomparable(rows: Judgements) -> str:
     """Say why no verdicts can be compared with this gold."""
     values = np.unique(rows.gold).size
     if values < 2:
@@ -169,7 +169,7 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
     return ("accuracy", "balanced_accuracy", "macro_f1", *ends, "kappa", "quadratic_kappa")
 
 
-_measure = partial(Measure, blind=_unfit)
+_measure = partial(Measure, blind=_why_incomparable)
 
 PROTOCOL = Protocol(
     name="verdicts",

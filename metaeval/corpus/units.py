@@ -136,7 +136,7 @@ class UnitRow(NamedTuple):
 
 
 def unit_rows(table: PairTable, unit: Unit) -> list[UnitRow]:
-    """Rows in table order: one per pair, or one per citation over all its pairs."""
+    """Return the rows in table order: one per pair, or one per citation over all its pairs."""
     of_chunks = unit == "chunk"
     if not of_chunks and table.pool != "own":
         raise UserError(f"pool={table.pool} adds chunks that nobody cites, so it needs unit=chunk (unit is {unit!r}).")

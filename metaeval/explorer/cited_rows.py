@@ -27,16 +27,16 @@ def verdicts_of(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]
     if cited := files("per-citations-"):
         return cited, False
     if facts := files("per-facts-"):
-        return {name: [line for row in rows for line in _of_fact(row)] for name, rows in facts.items()}, True
+        return {name: [line for row in rows for line in _fact_lines(row)] for name, rows in facts.items()}, True
     if not (statements := [row for rows in files("per-statements").values() for row in rows]):
         return {}, True
-    verdicts = {"CiteEval": [line for row in statements for line in _of_statement(row, "auto", _edits(row))]}
+    verdicts = {"CiteEval": [line for row in statements for line in _statement_claims(row, "auto", _edits(row))]}
     for column, name in _judges(statements[0]):
-        verdicts[name] = [line for row in statements for line in _of_statement(row, column, "")]
+        verdicts[name] = [line for row in statements for line in _statement_claims(row, column, "")]
     return verdicts, True
 
 
-def _of_fact(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _fact_lines(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield a line for each citation of the sentence that an SCiFi fact comes from."""
     verdict = {"claim": row["fact"], "score": row["value"], "recall": _recall(row["value"])}
     for number in _numbers(row):
@@ -66,7 +66,7 @@ def _judges(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield column, named if match["lqac"] else f"{named}, {match[str(match.lastgroup)]}"
 
 
-def _of_statement(row: Mapping[str, Any], column: str, reason: str) -> Iterator[Mapping[str, Any]]:
+def _statement_claims(row: Mapping[str, Any], column: str, reason: str) -> Iterator[Mapping[str, Any]]:
     """Yield a statement of CiteEval's, as a claim with its citations."""
     recall, numbers = _recall(row[column]), _numbers(row)
     where = {"answer": row["answer"], "sentence_start": row["start"], "sentence_end": row["end"]}

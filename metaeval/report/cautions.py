@@ -18,7 +18,7 @@ _CUT, _LEFT_OUT = 0.01, 0.1
 def cautions(results: Sequence[Result]) -> list[str]:
     """Say what limits these findings, in a sentence for each rule below that applies; of several data sets, by name."""
     of = grouped((place_of(result.data), result) for result in results)
-    rules = (_demo, _missing_levels, _left_out, _parts_of_evidence, _few_groups, _unscored, _cut, _warned, _certified)
+    rules = (_demo, _missing_levels, _left_out, _parts_of_evidence, _few_groups, _unscored, _cut, _warnings, _simulated)
     names_by_text = grouped(
         (text, name) for name, same in of.items() for rule in rules for text in dict.fromkeys(rule(same))
     )
@@ -73,7 +73,7 @@ def _few_groups(results: Sequence[Result]) -> Iterable[str]:
         yield sentences.FEW_GROUPS_RESAMPLED.format(groups=count(min(few), "group"), enough=FEW_GROUPS)
 
 
-def _certified(results: Sequence[Result]) -> Iterable[str]:
+def _simulated(results: Sequence[Result]) -> Iterable[str]:
     """Say what a simulation found of the first table that has one."""
     certified = next((result for result in results if result.certificate), None)
     if certified:
@@ -105,7 +105,7 @@ def _cut(results: Sequence[Result]) -> Iterable[str]:
             yield sentences.CUT_INPUT.format(metrics_and_shares=listed(cut))
 
 
-def _warned(results: Sequence[Result]) -> Iterable[str]:
+def _warnings(results: Sequence[Result]) -> Iterable[str]:
     for result in results:
         rows = metrics_of(result)
         for warning in dict.fromkeys(warning for row in rows for warning in row.warnings):

@@ -42,10 +42,10 @@ def lay_out(result: Result) -> Table:
     """
     rows, columns, metrics = notes.in_blocks(result.rows), result.columns, metrics_of(result)
     reasons = notes.letters(value_of(row, column) for row in rows for column in columns)
-    heads = [_head(column, metrics, rows) for column in columns]
+    heads = [_printed_column(column, metrics, rows) for column in columns]
     titles = {"metric": "", "control": CONTROLS}
     lines = ((titles[row.kind], row.metric, [_cell(row, head, reasons) for head in heads]) for row in rows)
-    level = notes.not_above(notes.tests_controls(result)) + untested([(result, column) for column in columns])
+    level = notes.not_above([result]) + untested([(result, column) for column in columns])
     data = result.data
     return Table(
         key=(result.protocol, data.name, data.split, result.unit),
@@ -77,7 +77,7 @@ class _PrintedColumn(NamedTuple):
     spelt: bool
 
 
-def _head(column: Column, metrics: Iterable[Row], rows: Iterable[Row]) -> _PrintedColumn:
+def _printed_column(column: Column, metrics: Iterable[Row], rows: Iterable[Row]) -> _PrintedColumn:
     """Return the column of these rows, ranked among the metrics."""
     # A dash beside a minus sign cannot be read.
     spelt = any(numeral(value_of(row, column).low, column).startswith("-") for row in rows)
@@ -233,7 +233,7 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
         headings=tuple(plain(headline.column.label) for headline in shown),
         groups=tuple(ColumnGroup(plain(headline.result.protocol)) for headline in shown) if several else (),
     )
-    return _filled(grid, shown, most, readings, intervals=True)
+    return _with_lines(grid, shown, most, readings, intervals=True)
 
 
 def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Table:
@@ -266,7 +266,7 @@ def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) 
             for name in protocols
         ),
     )
-    return _filled(grid, shown, most, readings, intervals=False)
+    return _with_lines(grid, shown, most, readings, intervals=False)
 
 
 def _subtitle(results: Sequence[Result]) -> str:
@@ -292,20 +292,20 @@ def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
     return best[:most], len(names) - most
 
 
-def _filled(grid: Table, shown: Sequence[Headline], most: int, readings: Readings, intervals: bool) -> Table:
+def _with_lines(grid: Table, shown: Sequence[Headline], most: int, readings: Readings, intervals: bool) -> Table:
     names, left = _names(shown, most)
     rows = [{row.metric: row for row in metrics_of(headline.result)} for headline in shown]
     reasons = notes.letters(
         headline.value(row) for headline, of in zip(shown, rows, strict=True) for row in of.values()
     )
     heads = [
-        _head(headline.column, headline.metrics, (row for row in headline.metrics if row.metric in names))
+        _printed_column(headline.column, headline.metrics, (row for row in headline.metrics if row.metric in names))
         for headline in shown
     ]
 
     def cells(rows: Iterable[Row | None]) -> list[Cell]:
         of = zip(rows, heads, strict=True)
-        return [_brief(row, head, reasons, intervals) if row else Cell() for row, head in of]
+        return [_headline_cell(row, head, reasons, intervals) if row else Cell() for row, head in of]
 
     best = [best_control(headline, readings.aside) for headline in shown]
     controls = dict.fromkeys(row.metric for row in best if row)
@@ -320,12 +320,12 @@ def _filled(grid: Table, shown: Sequence[Headline], most: int, readings: Reading
     return replace(
         grid,
         legend=legend(head.ranks for head in heads),
-        footnotes=_notes(grid, shown, reasons, left),
+        footnotes=_mark_notes(grid, shown, reasons, left),
         footer=tuple(Note(label, text) for label, text in abouts.items() if text) if len(names) <= _EXPLAINED else (),
     )
 
 
-def _brief(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals: bool) -> Cell:
+def _headline_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals: bool) -> Cell:
     """Return a cell without asides, orders of ties and noughts; a control's is without its reasons."""
     full = _cell(row, head, {})
     return replace(
@@ -338,7 +338,7 @@ def _brief(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals
     )
 
 
-def _notes(grid: Table, shown: Sequence[Headline], reasons: Mapping[str, str], left: int) -> tuple[Note, ...]:
+def _mark_notes(grid: Table, shown: Sequence[Headline], reasons: Mapping[str, str], left: int) -> tuple[Note, ...]:
     used = {mark for line in grid.lines for cell in line.cells for mark in cell.marks}
     clusters = any(mark.isdigit() for mark in used)
     below = (

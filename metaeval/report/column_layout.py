@@ -30,7 +30,7 @@ class Shape:
     heading: int
 
     def width(self, stacked: bool) -> int:
-        """Width with the interval below the number (`stacked`) or beside it."""
+        """Return the width with the interval below the number (`stacked`) or beside it."""
         beside = self.number + self.marks
         if stacked:
             return max(beside, self.interval, self.aside, self.heading)
@@ -48,7 +48,7 @@ class Fit:
 
 
 def superscript(marks: Sequence[str]) -> str:
-    """Marks as they stand behind a number; letters and digits are raised, the other marks are by nature."""
+    """Return the marks as they stand behind a number; letters and digits are raised, the other marks are by nature."""
     return "".join(mark.translate(_SUPERSCRIPTS) for mark in marks)
 
 

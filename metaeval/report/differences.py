@@ -46,20 +46,20 @@ def row_changes(first: Row, other: Row) -> Iterator[Change]:
             yield Change("count", count, f"{before:,}", f"{after:,}", by=float(after - before))
     for key in dict.fromkeys([*first.values, *other.values]):
         values = [row.values.get(key) for row in (first, other)]
-        yield from _moved(key, *(None if value is None else value.value for value in values))
+        yield from _value_change(key, *(None if value is None else value.value for value in values))
         clusters = [row.clusters.get(key) for row in (first, other)]
-        yield from _reworded("cluster", key, *(None if place is None else str(place) for place in clusters))
-        yield from _reworded("interval", key, *(None if of is None else _ends((of.low, of.high)) for of in values))
+        yield from _text_change("cluster", key, *(None if place is None else str(place) for place in clusters))
+        yield from _text_change("interval", key, *(None if of is None else _ends((of.low, of.high)) for of in values))
 
 
-def _moved(name: str, before: float | None, after: float | None) -> Iterator[Change]:
+def _value_change(name: str, before: float | None, after: float | None) -> Iterator[Change]:
     if before != after:
         by = None if before is None or after is None else after - before
         first, other = (None if value is None else f"{value:.6g}" for value in (before, after))
         yield Change("value", name, first, other, by=by)
 
 
-def _reworded(kind: str, name: str, first: str | None, other: str | None) -> Iterator[Change]:
+def _text_change(kind: str, name: str, first: str | None, other: str | None) -> Iterator[Change]:
     if first != other:
         yield Change(kind, name, first, other)
 
@@ -78,10 +78,12 @@ def record_changes(ones: Sequence[Record], others: Sequence[Record]) -> Iterator
             continue
         before, other = first[record], second[record]
         for key in dict.fromkeys([*before.values, *other.values]):
-            yield from _moved(f"{record}: {key}" if key else record, before.values.get(key), other.values.get(key))
+            yield from _value_change(
+                f"{record}: {key}" if key else record, before.values.get(key), other.values.get(key)
+            )
         for key in dict.fromkeys([*before.intervals, *other.intervals]):
             ends = (_ends(numbers.intervals.get(key, (None, None))) for numbers in (before, other))
-            yield from _reworded("interval", f"{record}: {key}" if key else record, *ends)
+            yield from _text_change("interval", f"{record}: {key}" if key else record, *ends)
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, RecordValue
     Where words are not unique, the first whole number that makes them so is taken for a word (round 2); else records
     of the same words are counted through.
     """
-    keys = _keys(records)
+    keys = _name_fields(records)
     seen: Counter[str] = Counter()
     statistics: dict[str, RecordValues] = {}
     for record in records:
@@ -106,11 +108,11 @@ def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, RecordValue
         name = ", ".join(f"{key} {word}" if isinstance(word, int) else str(word) for key, word in words)
         seen[name] += 1
         values = {key: None if value is None else float(value) for key, value in record.items() if key not in keys}
-        statistics[f"{name} #{seen[name]}" if seen[name] > 1 else name] = _split(values)
+        statistics[f"{name} #{seen[name]}" if seen[name] > 1 else name] = _values_and_intervals(values)
     return statistics
 
 
-def _keys(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
+def _name_fields(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
     """Return the fields that say what a record is about."""
     fields = sorted(records[0], key=lambda key: _FIRST.index(key) if key in _FIRST else len(_FIRST)) if records else []
     words = [field for field in fields if any(isinstance(record[field], str | bool) for record in records)]
@@ -121,8 +123,8 @@ def _keys(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
     return words
 
 
-def _split(values: Mapping[str, float | None]) -> RecordValues:
-    """Numbers and intervals apart: x_low and x_high are the ends of x's."""
+def _values_and_intervals(values: Mapping[str, float | None]) -> RecordValues:
+    """Return the numbers and intervals apart: x_low and x_high are the ends of x's."""
     stems = [key.removesuffix("low") for key in values if key.endswith("low")]
     intervals = {stem: (f"{stem}low", f"{stem}high") for stem in stems if f"{stem}high" in values}
     ends = {end for both in intervals.values() for end in both}

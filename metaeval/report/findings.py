@@ -74,11 +74,11 @@ def leading(every: Sequence[Headline]) -> str:
         for names, headline in zip(leaders, shown, strict=True)
     )
     if len(same_leaders) > _MOST_GROUPS:
-        return _counted(sentences.BEST, leaders)
+        return _column_counts(sentences.BEST, leaders)
     return " ".join(_leaders(same, shown) for same in same_leaders.values())
 
 
-def _counted(claim: str, names_of_columns: Sequence[Collection[str]]) -> str:
+def _column_counts(claim: str, names_of_columns: Sequence[Collection[str]]) -> str:
     """Say in how many columns a claim holds for each metric."""
     columns = Counter(name for names in names_of_columns for name in names)
     by_number = grouped((number, name) for name, number in columns.most_common())
@@ -128,9 +128,9 @@ def _abilities(results: Sequence[Result], readings: Readings) -> str:
     shown = max(by_protocol.values(), key=lambda same: len({ability.text for ability in same}), default=[])
     if len({id(ability.result) for ability in shown}) > 1:
         able = grouped((ability.text, [plain(row.metric) for row in ability.above]) for ability in shown)
-        return " ".join(_counted(sentences.ABILITY.format(abilities=text), names) for text, names in able.items())
+        return " ".join(_column_counts(sentences.ABILITY.format(abilities=text), names) for text, names in able.items())
     same_metrics = grouped((tuple(row.metric for row in ability.above), ability) for ability in shown)
-    return " ".join(map(_of_same_metrics, sorted(same_metrics.values(), key=lambda same: -len(same[0].above))))
+    return " ".join(map(_ability_sentence, sorted(same_metrics.values(), key=lambda same: -len(same[0].above))))
 
 
 def _tested_abilities(result: Result, readings: Readings) -> list[_Ability]:
@@ -148,14 +148,14 @@ def _tested_abilities(result: Result, readings: Readings) -> list[_Ability]:
     return abilities
 
 
-def _of_same_metrics(same: Sequence[_Ability]) -> str:
+def _ability_sentence(same: Sequence[_Ability]) -> str:
     """Return the sentence on the abilities that the same metrics have."""
     names, tested = ([plain(row.metric) for row in rows] for rows in (same[0].above, same[0].tested))
     chances = dict.fromkeys(f"{ability.chance * ability.column.scale:g}" for ability in same)
     measures = listed([plain(ability.column.label) for ability in same])
     evidence = sentences.NOT_ABOVE_CHANCE.format(measures=measures, chance=listed(list(chances)))
     if len(tested) == 1:
-        evidence = f" ({'; '.join(map(_value_of_first, same))})"
+        evidence = f" ({'; '.join(map(_first_value, same))})"
     abilities = listed([ability.text for ability in same], "and" if names else "or")
     claim = sentences.ABILITY.format(abilities=abilities)
     return _claim(claim, names, tested, len(metrics_of(same[0].result)), evidence)
@@ -175,7 +175,7 @@ def _claim(claim: str, names: Sequence[str], tested: Collection[str], metrics: i
     return template.format(claim=claim, metrics=metrics_named, are=are, others=listed(others), evidence=evidence)
 
 
-def _value_of_first(ability: _Ability) -> str:
+def _first_value(ability: _Ability) -> str:
     """Return the value of the first metric with its interval."""
     column, value = ability.column, value_of(ability.tested[0], ability.column)
     ends = " to ".join(numeral(end, column) for end in (value.low, value.high) if end is not None)
@@ -215,7 +215,7 @@ def _better_than_controls(tables: Sequence[_ControlTests]) -> str:
     """Say which metrics are better than every control, with measures where that differs between columns."""
     same_better = grouped((frozenset(table.better), table) for table in tables)
     if len(same_better) > _MOST_GROUPS:
-        return _counted(sentences.BETTER_THAN_CONTROLS, [table.better for table in tables])
+        return _column_counts(sentences.BETTER_THAN_CONTROLS, [table.better for table in tables])
     texts, every = [], [table.headline for table in tables]
     for same in same_better.values():
         shown = [table.headline for table in same]

@@ -120,7 +120,7 @@ def format_texts(path: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 def _rows_csv(rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows as CSV: a truth value is 1 or 0, and a list or an object is JSON."""
+    """Return the rows as CSV: a truth value is 1 or 0, and a list or an object is JSON."""
     fields = list(dict.fromkeys(name for row in rows for name in row))
     return csv_text([fields, *([_csv_value(row.get(name)) for name in fields] for row in rows)], "\n")
 

@@ -102,7 +102,7 @@ def measures_of(shown: Sequence[Headline], every: Sequence[Headline]) -> str:
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
-    """Names in a sentence: a, b and c; of many, the first and how many more."""
+    """Return the names in a sentence: a, b and c; of many, the first and how many more."""
     if len(names) > NAMED + 1:
         names = [*names[:NAMED], f"{len(names) - NAMED} more"]
     return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

@@ -42,8 +42,8 @@ def marks(row: Row, column: Column, reasons: Mapping[str, str], but: Collection[
     conditions = (
         (cluster(row, column), True),
         (LEVEL, bool(_controls_of(row, column))),
-        (TIED, _moves(value.ties, value, column)),
-        (UNSCORED, _moves(value.bounds, value, column)),
+        (TIED, _is_visible(value.ties, value, column)),
+        (UNSCORED, _is_visible(value.bounds, value, column)),
         (reasons.get(reason_of(value), ""), True),
     )
     return tuple(mark for mark, holds in conditions if mark and holds and mark not in but)
@@ -53,26 +53,19 @@ def footnotes(
     rows: Sequence[Row], columns: Sequence[Column], reasons: Mapping[str, str], units: str, level: str
 ) -> tuple[Note, ...]:
     """Return the footnotes that `marks` points to, one for each mark in use. level: what `LEVEL` means."""
+    unscored = sentences.UNSCORED_MOVE.format(units=units)
     notes = (
         Note(LEVEL, f"{level}:", _items(rows, [_controls_not_beaten(row, columns) for row in rows])),
-        Note(TIED, sentences.TIES, _items(rows, [_spans(row, columns, "ties") for row in rows])),
-        Note(
-            UNSCORED,
-            sentences.UNSCORED_MOVE.format(units=units),
-            _items(rows, [_spans(row, columns, "bounds") for row in rows]),
-        ),
+        Note(TIED, sentences.TIES, _items(rows, [_ranges(row, columns, "ties") for row in rows])),
+        Note(UNSCORED, unscored, _items(rows, [_ranges(row, columns, "bounds") for row in rows])),
     )
     return (*(note for note in notes if note.items), *(Note(letter, reason) for reason, letter in reasons.items()))
 
 
-def not_above(by_test: bool) -> str:
-    """Say what the mark `LEVEL` means."""
-    return sentences.NOT_ABOVE_BY_TEST if by_test else sentences.NOT_ABOVE_BY_INTERVAL
-
-
-def tests_controls(result: Result) -> bool:
-    """Return whether metrics were compared with controls by a test; in results of earlier versions, by intervals."""
-    return result.significance is not None and result.significance.controls is not None
+def not_above(results: Iterable[Result]) -> str:
+    """Say what the mark `LEVEL` means; results of earlier versions compare metrics with controls by intervals."""
+    tested = all(result.significance and result.significance.controls is not None for result in results)
+    return sentences.NOT_ABOVE_BY_TEST if tested else sentences.NOT_ABOVE_BY_INTERVAL
 
 
 def _controls_of(row: Row, column: Column) -> list[str]:
@@ -80,7 +73,7 @@ def _controls_of(row: Row, column: Column) -> list[str]:
     return row.not_above.get(column.key, []) if row.kind == "metric" else []
 
 
-def _moves(ends: tuple[float, float] | None, value: Value, column: Column) -> bool:
+def _is_visible(ends: tuple[float, float] | None, value: Value, column: Column) -> bool:
     """Return whether an end of the span is printed differently from the value."""
     return ends is not None and any(numeral(end, column) != numeral(value.value, column) for end in ends)
 
@@ -96,9 +89,11 @@ def _controls_not_beaten(row: Row, columns: Sequence[Column]) -> str:
     return "; ".join(f"{', '.join(labels)} ({names})" for names, labels in labels_by_controls.items() if names)
 
 
-def _spans(row: Row, columns: Sequence[Column], kind: str) -> str:
+def _ranges(row: Row, columns: Sequence[Column], kind: str) -> str:
     values = [(column, value_of(row, column)) for column in columns]
-    spans = [(column, getattr(value, kind)) for column, value in values if _moves(getattr(value, kind), value, column)]
+    spans = [
+        (column, getattr(value, kind)) for column, value in values if _is_visible(getattr(value, kind), value, column)
+    ]
     return ", ".join(f"{plain(column.label)} {span(ends, column)}" for column, ends in spans)
 
 
@@ -153,7 +148,7 @@ def footer(result: Result) -> tuple[Note, ...]:
         ("all" if len(names) == len(rows) > 1 else ", ".join(names), text) for text, names in names_by_warning.items()
     )
     notes = (
-        Note("data", _data(result.data)),
+        Note("data", _data_counts(result.data)),
         Note("settings", ", ".join(f"{plain(k)} {plain(v)}" for k, v in sorted(result.settings.items()))),
         _row_counts(rows, plural(result.unit)),
         Note("uncertainty", uncertainty(result)),
@@ -166,8 +161,8 @@ def footer(result: Result) -> tuple[Note, ...]:
         published,
         significance_note(result),
         Note("truncation", "", _truncation(rows, plural(result.unit))),
-        Note("left out", _counts(result.data.dropped)),
-        Note("evidence", _counts(result.data.evidence)),
+        Note("left out", _listed_counts(result.data.dropped)),
+        Note("evidence", _listed_counts(result.data.evidence)),
         Note("notes", "", tuple((", ".join(names), text) for text, names in names_by_note.items())),
         Note("warnings", "", warnings),
     )
@@ -209,17 +204,17 @@ def _perfect_detector(result: Result) -> Note:
     return Note("perfect detector", text, values_by_kind(perfect.values, result.columns))
 
 
-def _data(data: Data) -> str:
+def _data_counts(data: Data) -> str:
     nouns = ("statement", "citation", "document", "group")
     counts = [count(number, noun) for noun in nouns if (number := getattr(data, f"{noun}s"))]
     # A saved result has its keys in alphabetical order; the scale's own order is the one to read.
     names = [name for name in LEVELS if name in data.levels]
-    names += sorted(set(data.levels) - set(LEVELS), key=_grade)
+    names += sorted(set(data.levels) - set(LEVELS), key=_level_order)
     levels = " / ".join(f"{plain(name)} {data.levels[name]:,}" for name in names)
     return "; ".join(filter(None, (f"{place_of(data)}: {', '.join(counts)}", f"levels {levels}" if levels else "")))
 
 
-def _grade(name: str) -> tuple[float, str]:
+def _level_order(name: str) -> tuple[float, str]:
     """Sort graded levels from the highest number down, other names behind them."""
     try:
         return -float(name), name
@@ -247,11 +242,11 @@ def _counts_of(row: Row) -> str:
 
 def _in_brackets(counts: Mapping[str, int]) -> str:
     reasons = [name for name, number in counts.items() if number]
-    text = plain(reasons[0]) if len(reasons) == 1 else _counts(counts)
+    text = plain(reasons[0]) if len(reasons) == 1 else _listed_counts(counts)
     return f" ({text})" if text else ""
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def _listed_counts(counts: Mapping[str, int]) -> str:
     """List the counts that are not zero, largest first."""
     order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{number:,} {plain(name)}" for name, number in order if number)

@@ -120,7 +120,7 @@ def score_table(results: Sequence[Result]) -> Table:
         for name in dict.fromkeys(row.metric for row in order if row.kind == kind)
     )
     flagged = any(notes.LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
-    level = f"{notes.not_above(all(map(notes.tests_controls, results)))} (the two oracles aside)" if flagged else ""
+    level = f"{notes.not_above(results)} (the two oracles aside)" if flagged else ""
     return Table(
         key=("paper", results[0].protocol),
         title=plain(results[0].title),

@@ -146,7 +146,7 @@ class Data(_ResultModel):
 
     @classmethod
     def together(cls, data: Sequence[Data]) -> Data:
-        """Several data sets as one."""
+        """Return several data sets as one."""
         levels: Counter[str] = Counter()
         for part in data:
             levels.update(part.levels)

@@ -89,7 +89,7 @@ def _over(grid: Table, layout: Fit, part: Sequence[int]) -> str:
 
 
 def _cell(cell: Cell, shape: Shape, stacked: bool) -> Text:
-    """Number, marks and interval, padded so that digits stand below digits down the column."""
+    """Return the number, marks and interval, padded so that digits stand below digits down the column."""
     number = " " * (shape.number - len(cell.number))
     marks = superscript(cell.marks).ljust(shape.marks)
     interval = cell.interval.rjust(shape.interval)
@@ -126,7 +126,7 @@ def _notes(notes: Iterable[tuple[str, Note]]) -> RichTable:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), indent: str = "") -> list[str]:
-    """Lines of equally wide columns; `right` are the columns whose cells end at one place."""
+    """Return the lines of equally wide columns; `right` are the columns whose cells end at one place."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

@@ -18,11 +18,6 @@ def above(comparison: Comparison, alpha: float) -> bool:
     return differs(comparison, alpha) and (comparison.difference or 0.0) > 0
 
 
-def below(comparison: Comparison, alpha: float) -> bool:
-    """Return whether the first of a pair is significantly worse."""
-    return differs(comparison, alpha) and (comparison.difference or 0.0) < 0
-
-
 def alpha_of(result: Result) -> float:
     """Return the alpha of the result's tests; 0 where nothing was tested."""
     return result.significance.alpha if result.significance else 0.0
@@ -74,7 +69,7 @@ def above_every_control(headline: Headline, row: Row, aside: Collection[str]) ->
 def below_control(headline: Headline, row: Row, control: Row) -> bool:
     """Return whether a metric is significantly worse than a control."""
     test = control_tests(headline.result, headline.column, row).get(control.metric)
-    return test is not None and below(test, alpha_of(headline.result))
+    return test is not None and differs(test, alpha_of(headline.result)) and (test.difference or 0.0) < 0
 
 
 def best_control(headline: Headline, aside: Collection[str]) -> Row | None:

@@ -118,7 +118,7 @@ def _loops() -> Any:
 
 
 def for_loops(weights: Weights | Floats, wide: type[np.int64 | np.float64] = np.int64) -> NDArray[Any]:
-    """Weights (n_groups, R) as bytes or else in the wide type, in rows, not to be written to.
+    """Return the weights (n_groups, R) as bytes or else in the wide type, in rows, not to be written to.
 
     A loop is compiled for these two alone: each other type, layout or flag would cost seconds when it is first met.
     """
@@ -165,7 +165,7 @@ def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = 
 
 
 def left_out_sums(moments: Floats) -> Floats:
-    """Sum of moments (n_groups, K) over all groups but each in turn; (K, n_groups)."""
+    """Return the sum of moments (n_groups, K) over all groups but each in turn; (K, n_groups)."""
     total = weighted_sums(moments, np.ones((len(moments), 1), dtype=np.uint8))
     return np.asarray(total - moments.T)
 
@@ -195,7 +195,7 @@ def varies_without(ends: tuple[Floats, Floats]) -> Bools:
 
 
 def group_totals(values: Floats, group: Ints, n_groups: int) -> Floats:
-    """Sum of `values` (n,) over the rows of each group; (n_groups,)."""
+    """Return the sum of `values` (n,) over the rows of each group; (n_groups,)."""
     return np.asarray(np.bincount(group, weights=values, minlength=n_groups), dtype=np.float64)
 
 

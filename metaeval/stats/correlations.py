@@ -29,7 +29,7 @@ SUSPICIOUS = 1e-10
 
 
 def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Pearson correlation of score and gold; (n,) each, with group (n,).
+    """Return the Pearson correlation of score and gold; (n,) each, with group (n,).
 
     Undefined where the score or the gold is constant. Agrees with scipy's `pearsonr` on repeated rows. Base paper,
     section 3.2.1. Raises ValueError on NaN, infinity or columns of unlike length.
@@ -84,7 +84,7 @@ def _centred(values: Floats) -> Floats:
 
 
 def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Spearman's rho and Kendall's tau-b of score and gold, (n,) each; evaluates to (2, R).
+    """Return Spearman's rho and Kendall's tau-b of score and gold, (n,) each; evaluates to (2, R).
 
     Undefined where the score or the gold is constant. Agrees with scipy's `spearmanr` and `kendalltau` on repeated
     rows. Base paper, section 3.2.1. Raises ValueError on NaN, infinity or columns of unlike length.
@@ -178,7 +178,7 @@ def within_strata(values: Floats, stratum: Ints) -> Floats:
 def partial_correlation(
     score: Floats, gold: Floats, stratum: Ints, group: Ints, n_groups: int, ranks: bool
 ) -> Prepared:
-    """Correlation of score and gold, (n,) each, controlling for the stratum (n,), of resampled groups (n,).
+    """Return the correlation of score and gold, (n,) each, controlling for the stratum (n,), of resampled groups (n,).
 
     Without `ranks` it is `partial_pearson`, with them `partial_spearman`, the midranks recomputed in every resample.
     Undefined where the score or the gold varies in no stratum. Raises ValueError on NaN, infinity or columns of
@@ -212,7 +212,7 @@ def partial_correlation(
 
 
 def _left_out_by_tiles(evaluate: Callable[[Tile], Floats], n_groups: int) -> Floats:
-    """Values without each group in turn, (n_groups,), from one weighting each."""
+    """Return the values without each group in turn, (n_groups,), from one weighting each."""
     return np.concatenate([evaluate(tile) for tile in jackknife(n_groups)], axis=-1)[..., 1:]
 
 
@@ -306,7 +306,7 @@ Without = Callable[[slice], Sequence[Floats]]
 def _of_values(
     score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
 ) -> tuple[Moments, int, Without]:
-    """Weighted count, sums and sums of products of every stratum, (n_strata, R) each, and the rows
+    """Return the weighted count, sums and sums of products of every stratum, (n_strata, R) each, and the rows
     of the tallest array."""
     # Shifts inside a stratum change no moment about its mean; close to 0 the sums of squares do not cancel.
     x, y = arrays.scaled(within_strata(score, code)), arrays.scaled(within_strata(gold, code))

@@ -54,7 +54,7 @@ def best_thresholds(
 
 
 def decide(score: Floats, thresholds: Floats) -> Ints:
-    """Level of each score (n,): the number of ascending thresholds (K - 1,) that it reaches; (n,)."""
+    """Return the level of each score (n,): the number of ascending thresholds (K - 1,) that it reaches; (n,)."""
     return np.searchsorted(thresholds, score, side="right").astype(np.int64)
 
 
@@ -150,7 +150,7 @@ Method = Literal["isotonic", "logistic"]
 def calibrated(
     score: Floats, positive: Bools, group: Ints, method: Method = "isotonic", folds: int = 5, seed: int = 0
 ) -> Floats:
-    """Out-of-fold chance that each row is positive, (n,), fitted on the groups of all other folds.
+    """Return the out-of-fold chance that each row is positive, (n,), fitted on the groups of all other folds.
 
     score, positive, group: (n,). Raises ValueError on NaN, infinity, unlike lengths, or as `group_folds` does.
     """

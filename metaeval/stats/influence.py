@@ -93,13 +93,13 @@ class Influence:
 
 
 def less(influence: Influence, known: float) -> Influence:
-    """Influence values of a measure less a value that is known."""
+    """Return the influence values of a measure less a value that is known."""
     ends = influence.ends and (influence.ends[0] - known, influence.ends[1] - known)
     return Influence(influence.value - known, influence.parts, influence.rows, ends)
 
 
 def mean_of(some: Sequence[Influence]) -> Influence:
-    """Influence values of the mean of several measures with the same parts and range."""
+    """Return the influence values of the mean of several measures with the same parts and range."""
     rows = np.max([influence.rows for influence in some], axis=0)
     parts = np.mean([influence.parts for influence in some], axis=0)
     return Influence(float(np.mean([influence.value for influence in some])), parts, rows, some[0].ends)
@@ -127,7 +127,7 @@ def of_rows(value: float, contributions: Floats, group: Ints, n_groups: int, end
 
 
 def t_interval(influence: Influence, level: float) -> tuple[float, float] | None:
-    """Interval at `level` with Student's t at one degree of freedom less than there are effective groups.
+    """Return the interval at `level` with Student's t at one degree of freedom less than there are effective groups.
 
     At an end of the range no spread is seen: there the interval is that of the rule of three, and leaves out the
     values that would have led elsewhere with chance `level`. A measure that no group moves, such as the AUC of a
@@ -213,7 +213,7 @@ def _around(
 
 
 def _unseen_in(influence: Influence) -> float:
-    """Groups in which nothing else was seen: of the part with fewest, each worth its share of the rows."""
+    """Return the groups in which nothing else was seen: of the part with fewest, each worth its share of the rows."""
     rows = influence.rows[influence.rows.any(axis=1)].astype(np.float64)
     return float((rows.sum(axis=1) ** 2 / (rows**2).sum(axis=1)).min())
 

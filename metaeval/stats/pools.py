@@ -75,7 +75,7 @@ class RankedPools:
         return replace(self, gold=gold, first=self.rank, last=self.rank)
 
     def total(self, values: Floats) -> Floats:
-        """Sum of `values` (n,), one per ranked row, over each pool; (n_pools,)."""
+        """Return the sum of `values` (n,), one per ranked row, over each pool; (n_pools,)."""
         return np.asarray(np.bincount(self.pool, weights=values, minlength=self.n_pools), dtype=np.float64)
 
 
@@ -110,13 +110,13 @@ def check_pools(score: Floats, gold: Floats, pool: Ints) -> None:
 
 
 def pool_starts(pool: Ints) -> tuple[Ints, Ints]:
-    """Rows (n,) sorted by pool, and where each pool starts among them, (n_pools + 1,) with n at the end."""
+    """Return the rows (n,) sorted by pool, and where each pool starts among them, (n_pools + 1,) with n at the end."""
     order = np.argsort(pool, kind="stable")
     return order, np.append(np.flatnonzero(run_starts(pool[order])), pool.size)
 
 
 def _order(score: Floats, gold: Floats, pool: Ints, by_pool: Ints, start: Ints) -> Ints:
-    """Rows sorted by pool, then falling score, then rising gold. by_pool, start: the `pool_starts`."""
+    """Return the rows sorted by pool, then falling score, then rising gold. by_pool, start: the `pool_starts`."""
     loops = arrays.compiled(score.size * 20)
     if loops is None:
         return np.lexsort((gold, -score, pool))
@@ -126,7 +126,7 @@ def _order(score: Floats, gold: Floats, pool: Ints, by_pool: Ints, start: Ints) 
 
 
 def pool_mean(values: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Mean over pools of `values` (P,), or of K measures (K, P); a pool weighs as much as its group (P,).
+    """Return the mean over pools of `values` (P,), or of K measures (K, P); a pool weighs as much as its group (P,).
 
     NaN values are left out. Undefined where no pool is left. Raises ValueError on a group code out of range.
     """
@@ -152,7 +152,7 @@ def pool_mean(values: Floats, group: Ints, n_groups: int) -> Prepared:
 
 
 def reciprocal_rank(ranked: RankedPools) -> Floats:
-    """Expected 1 / rank of the first relevant row of each pool, (n_pools,); NaN without a relevant row.
+    """Return the expected 1 / rank of the first relevant row of each pool, (n_pools,); NaN without a relevant row.
 
     The first of r relevant rows among t shuffled ones is the j-th with chance C(t - j, r - 1) / C(t, r).
     """
@@ -168,7 +168,7 @@ def reciprocal_rank(ranked: RankedPools) -> Floats:
 
 
 def average_precision_of_pools(ranked: RankedPools) -> Floats:
-    """Expected average precision of each pool, (n_pools,); NaN without a relevant row.
+    """Return the expected average precision of each pool, (n_pools,); NaN without a relevant row.
 
     A relevant row on rank p of its block stands below `above` relevant rows, itself, and of the p - a block rows in
     front of it (r - 1) / (t - 1) each.
@@ -180,7 +180,7 @@ def average_precision_of_pools(ranked: RankedPools) -> Floats:
 
 
 def precision_at_1(ranked: RankedPools) -> Floats:
-    """Chance that the first row of each pool is relevant, (n_pools,); NaN without a relevant row."""
+    """Return the chance that the first row of each pool is relevant, (n_pools,); NaN without a relevant row."""
     (rows, hits, _), top = ranked.blocks, ranked.rank == 1
     return np.where(ranked.n_relevant > 0, hits[top] / rows[top], np.nan)
 
@@ -231,7 +231,7 @@ def ndcg_at(score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], g
 
 
 def level_gains(gold: Floats, gains: Gains) -> Floats:
-    """Gain of each level in `gold` (n,); raises ValueError if one is too large for a float."""
+    """Return the gain of each level in `gold` (n,); raises ValueError if one is too large for a float."""
     if gains == "linear":
         return gold
     if gold.size and gold.max() > 1023:
@@ -256,7 +256,7 @@ def ideal_dcg(best_first: Floats, pool: Ints, rank: Ints, n_pools: int, k: int) 
 def ndcg_ranges(
     score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], gains: Gains = "linear"
 ) -> list[tuple[Floats, Floats]]:
-    """Worst and best NDCG of each pool over all scores that its missing rows (NaN) could have, by cut-off.
+    """Return the worst and best NDCG of each pool over all scores that its missing rows (NaN) could have, by cut-off.
 
     score, gold, pool: (n,); both values are (n_pools,). The ideal order is that of the whole pool. A missing row tied
     with a block of observed ones gives a value between those of standing before and behind the block, so ties need no

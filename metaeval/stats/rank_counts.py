@@ -135,7 +135,7 @@ class Wins:
     copies: Ints
 
     def auc(self, higher: int, lower: int) -> Floats:
-        """ROC-AUC of one level against another; NaN where either is empty."""
+        """Return the ROC-AUC of one level against another; NaN where either is empty."""
         place = higher * (higher - 1) // 2 + lower
         wins = self.wins[place] - self.copies[place]
         pairs = self.rows[higher] * self.rows[lower] - self.copies[len(self.wins) + place]

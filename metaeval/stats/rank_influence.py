@@ -63,7 +63,7 @@ class _Residuals:
         self.value, self.stratum, self.cell, self.count = residual[first], code[first], cell, count
 
     def blocks(self, value: Floats) -> Ints:
-        """Ties of these values, from the lowest."""
+        """Return the ties of these values, from the lowest."""
         return residual_blocks(value, float(np.abs(value).max(initial=0)))
 
     def slope(self, stratum: int, error: float, other: Floats) -> float:

@@ -72,12 +72,12 @@ class Prepared:
 
 
 def value(prepared: Prepared, n_groups: int) -> float:
-    """Value of a measure on the input itself; NaN where undefined."""
+    """Return the value of a measure on the input itself; NaN where undefined."""
     return float(prepared.evaluate(np.ones((n_groups, 1), dtype=np.uint8))[0])
 
 
 def replicate(prepared: Prepared, draws: Draws) -> Floats:
-    """Value of a measure under each weighting, (n,), or (K, n) for K measures; NaN where undefined."""
+    """Return the value of a measure under each weighting, (n,), or (K, n) for K measures; NaN where undefined."""
     if draws.jackknife and prepared.left_out:
         itself = prepared.evaluate(np.ones((draws.n_groups, 1), dtype=np.uint8))
         return np.concatenate((itself, prepared.left_out()), axis=-1)
@@ -121,7 +121,7 @@ def jackknife(n_groups: int) -> Draws:
 
 @lru_cache(maxsize=4)
 def swaps(n_groups: int, permutations: int, seed: int) -> Draws:
-    """Exchanges of two metrics' scores, group by group, for a paired permutation test.
+    """Return the exchanges of two metrics' scores, group by group, for a paired permutation test.
 
     Rows are those of the one metric with group codes 0 .. G-1, then those of the other with codes G .. 2G-1.
     Weightings come in twos: the even one takes every group from one of the two metrics at random, the odd one takes

@@ -91,7 +91,7 @@ def draw(
     correlations: Sequence[float] = (0.0, 0.0, 0.0),
     sign: float = 1.0,
 ) -> list[Floats]:
-    """Scores (n,) of one model, or of two of the same rows.
+    """Return the scores (n,) of one model, or of two of the same rows.
 
     correlations: of the one's parts with the other's, in the order of `ScoreModel`: group, level in group, own.
     sign: 1, or -1 for the mirror image of a draw: the mean of the two varies little.

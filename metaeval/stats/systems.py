@@ -37,7 +37,7 @@ def cells(values: Floats, system: Ints, pool: Ints) -> Floats:
 
 
 def coefficients(x: Floats, y: Floats) -> Floats:
-    """Pearson's r, Spearman's rho and Kendall's tau-b of each column of x and y (S, N); (3, N).
+    """Return Pearson's r, Spearman's rho and Kendall's tau-b of each column of x and y (S, N); (3, N).
 
     Of columns that are inputs, their mean is called summary-level correlation. Cells without a value in either are left
     out. NaN where a column has fewer than two others, or is constant but for
@@ -65,7 +65,7 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
 
 
 def _scaled(values: Floats) -> Floats:
-    """Columns in units of their largest value."""
+    """Return the columns in units of their largest value."""
     largest = np.abs(values).max(axis=0, initial=0.0)
     return np.asarray(values / np.where(largest > 0, largest, 1.0))
 
@@ -101,7 +101,7 @@ def _means(sums: Floats, systems: int) -> tuple[Floats, Floats]:
 
 
 def two_way(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: bool = True) -> tuple[Floats, Floats]:
-    """System-level and input-level coefficients of resamples of systems and inputs, (3, R) each.
+    """Return the system-level and input-level coefficients of resamples of systems and inputs, (3, R) each.
 
     A system that is drawn twice counts as two. draws: of groups of inputs, whose first is the input itself and draws
     no systems either; inputs: whether inputs are resampled too, or systems alone. Deutsch et al. (2021), section 4.
@@ -183,7 +183,7 @@ def soft_accuracy_of_drawn(x: Floats, y: Floats, group: Ints, draws: Draws, seed
 
 
 def _chosen(generator: np.random.Generator, systems: int, columns: int, first: bool) -> Ints:
-    """Systems drawn for each column, (S, R); the very first column has each once."""
+    """Return the systems drawn for each column, (S, R); the very first column has each once."""
     chosen = generator.integers(systems, size=(systems, columns))
     if first:
         chosen[:, 0] = np.arange(systems)
@@ -250,7 +250,7 @@ def _apart(x: Floats, y: Floats) -> tuple[list[Floats], Bools]:
 
 
 def _share(null: Floats, seen: Floats) -> Floats:
-    """Share of exchanges (E, P) that are at least what was seen (P,), but for rounding."""
+    """Return the share of exchanges (E, P) that are at least what was seen (P,), but for rounding."""
     slack = 1e-9 * np.maximum(np.abs(null).max(axis=0), np.abs(seen))
     return np.asarray((null >= seen - slack).mean(axis=0))
 

@@ -55,7 +55,7 @@ def consistent(score: Floats, gold: Floats, pairs: TextPairs, tied: float = 0.0)
 
 
 def accuracy_of_pools(score: Floats, gold: Floats, pairs: TextPairs, tie: float) -> Floats:
-    """Share of each pool's pairs that scores order as the gold does, or tie where the gold does; (K,).
+    """Return the share of each pool's pairs that scores order as the gold does, or tie where the gold does; (K,).
 
     tie: two scores less than this apart are tied; equal ones always are. Deutsch, Foster, Freitag, "Ties Matter:
     Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie Calibration" (2023), grouped by item.

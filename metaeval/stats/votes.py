@@ -47,7 +47,7 @@ def measured(measure: Measure, score: Floats, label: Floats) -> float:
 
 
 def identified(measure: Measure, votes: Floats, first: Floats, other: Floats | None = None) -> Range:
-    """Range over the votes of a measure of the scores `first` (n,), less that of `other` if there is one.
+    """Return the range over the votes of a measure of the scores `first` (n,), less that of `other` if there is one.
 
     votes: (n, A), NaN where an annotator gave none, with one or more in each row. Exact where they take two values;
     else choices are tried that take the higher votes of the items above a cut, and the lower ones of the others, and

