@@ -18,12 +18,12 @@ from protocols.contract import Floats, Influences, Judgements, Measure, Outcome,
 from protocols.estimation import NO_SCORES, Qualities, opened, outcome
 
 LEAST = {"full_rest": 2.0, "some_none": 1.0, "ap_full": 2.0, "ap_some": 1.0}
-"""Of each measure, the lowest level that is positive."""
+"""The lowest positive level of each measure."""
 AREAS = ("full_rest", "some_none")
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """ROC-AUC and average precision of full support against the rest, and of some support against none.
+    """Return the ROC-AUC and average precision of full support against the rest, and of some support against none.
 
     `bounds` are exact: every unscored row at the end that is worst, and best. Raises ValueError on an infinite score or
     a level not finite.
@@ -51,13 +51,13 @@ def _qualities(rows: Judgements, key: str, n_groups: int) -> Qualities:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """The measures under every weighting; rows without a score are not allowed here."""
+    """Return the measures under every weighting; rows without a score are not allowed here."""
     rows = rows.rows(np.isin(rows.gold, list(LEVELS)))
     return {key: replicate(_of(key)(rows.score, rows.gold >= LEAST[key], rows.group, n_groups), draws) for key in keys}
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """What each group contributes to the measures; every row must have a score."""
+    """Return what each group contributes to the measures; every row must have a score."""
     rows = rows.rows(np.isin(rows.gold, list(LEVELS)))
     influences: dict[str, Influence | None] = {}
     for key in keys:
@@ -72,7 +72,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """What random scores are expected to have."""
+    """Return what random scores are expected to have."""
     values = {"full_rest": 0.5, "some_none": 0.5}
     gold = rows.gold[np.isin(rows.gold, list(LEVELS))]
     for key in ("ap_full", "ap_some"):
@@ -86,7 +86,7 @@ def _of(key: str) -> Callable[[Floats, Bools, Ints, int], Prepared]:
 
 
 def _shown(judgements: Judgements) -> tuple[str, ...]:
-    # Of two levels both cuts are the same.
+    # With two levels, both cuts are the same.
     shown = [key for key in AREAS if not _blind(key, judgements)]
     return tuple(shown[:1] if np.unique(judgements.gold).size == 2 else shown) or AREAS
 

@@ -1,4 +1,4 @@
-"""How well a metric's scores discriminate between the human levels (base paper, section 3.2.2)."""
+"""The protocol of ROC-AUC between each two human levels (base paper, section 3.2.2)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """What each group contributes to the areas; every row must have a score."""
+    """Return what each group contributes to the areas; every row must have a score."""
     rows = rows.rows(_known(rows))
     columns = rows.score, rows.gold, rows.group, n_groups
     influences: dict[str, Influence | None] = dict.fromkeys(keys)
@@ -76,7 +76,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """What random scores are expected to have: one half, and the average precision of a random order."""
+    """Return what random scores are expected to have: one half, and the average precision of a random order."""
     areas = dict.fromkeys((*PAIRS, "overall", "auc", "concordance"), 0.5)
     expected = chance_precision(rows.gold[_known(rows)] == 2)
     return areas if expected is None else {**areas, "ap_full": expected}
@@ -97,7 +97,7 @@ def chance_precision(positive: Bools) -> float | None:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """The areas under every weighting; rows without a score are not allowed here."""
+    """Return the areas under every weighting; rows without a score are not allowed here."""
     rows = rows.rows(_known(rows))
     replicated: dict[str, Floats] = {}
     if any(key in PAIRS or key == "overall" for key in keys):
@@ -114,18 +114,18 @@ def replicates(
 
 
 def _known(judgements: Judgements) -> Bools:
-    """The rows whose gold counts: of three-level gold, those on the three levels."""
+    """Return the rows whose gold counts: of three-level gold, those on the three levels."""
     return np.isin(judgements.gold, list(LEVELS)) if judgements.levels else np.ones(judgements.gold.size, dtype=bool)
 
 
 def off_the_levels(known: Bools) -> tuple[str, ...]:
-    """What to say of rows that are left out because their gold is none of the levels. known: (n,) of all rows."""
+    """Warn of rows that are left out because their gold is none of the levels. known: (n,) of all rows."""
     lost = int((~known).sum())
     return (_LEFT_OUT.format(lost, known.size),) if lost else ()
 
 
 def _areas(rows: Judgements, n_groups: int, draws: Draws) -> dict[str, Floats]:
-    """The three areas from one pass over the scores."""
+    """Return the three areas from one pass over the scores."""
     level = {gold: number for number, gold in enumerate(np.unique(rows.gold).tolist())}
     defined = {key: (level[a], level[b]) for key, (a, b) in PAIRS.items() if a in level and b in level}
     areas = {key: np.full(draws.n, np.nan) for key in PAIRS}
@@ -144,7 +144,7 @@ def _of_levels(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
 
 
 def _of_pair(judgements: Judgements, n_groups: int, positive: float, negatives: tuple[float, ...]) -> Qualities:
-    """What goes with an area (or, against two levels, with average precision): groups, bounds, why undefined."""
+    """Return what goes with an area (or, against two levels, with average precision): groups, bounds, why undefined."""
     rows = judgements.rows(np.isin(judgements.gold, (positive, *negatives)))
     is_positive, missing = rows.gold == positive, np.isnan(rows.score)
     nothing = bool(np.isnan(judgements.score).all())
@@ -201,7 +201,7 @@ def _of_ratings(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
 
 
 def _widest(judgements: Judgements, n_groups: int) -> tuple[float, float]:
-    """Concordance if every pair with an unscored row were lost, and if it were won."""
+    """Return the concordance if every pair with an unscored row were lost, and if it were won."""
     missing = np.isnan(judgements.score)
     rows = judgements.rows(~missing)
     inside = value(concordance(rows.score, rows.gold, rows.group, n_groups), n_groups)
@@ -222,19 +222,19 @@ def _of_gold(judgements: Judgements) -> str:
 def _shown(judgements: Judgements) -> tuple[str, ...]:
     if not judgements.levels:
         return (_of_gold(judgements),)
-    # Of two levels there is one area.
+    # Two levels have one area.
     only = [key for key, pair in PAIRS.items() if set(pair) == set(np.unique(judgements.gold).tolist())]
     return tuple(only) or ("fs_ns", "fs_ps", "ps_ns", "overall")
 
 
 def _delong(high: float, low: float, gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """P of DeLong's test on the rows of two levels."""
+    """Return p of DeLong's test on the rows of two levels."""
     used = np.isin(gold, (high, low))
     return {"delong": delong(first[used], other[used], gold[used] == high).p}
 
 
 def _delong_of_top(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """P of DeLong's test of the highest level v. the rest."""
+    """Return p of DeLong's test of the highest level v. the rest."""
     return {"delong": delong(first, other, gold == gold.max()).p} if gold.size else {}
 
 

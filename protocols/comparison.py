@@ -17,7 +17,7 @@ from protocols.contract import Influences, Judgements, Outcome, Protocol, Replic
 from protocols.estimation import jackknifed, regroup
 
 Tested = tuple[Judgements, Outcome]
-"""What a metric or a control scored, and what its protocol made of it."""
+"""The judgements of a metric or a control, and its protocol's outcome on them."""
 
 NOT_BOTH = "no rows that both metrics scored"
 
@@ -102,7 +102,7 @@ def influence_of(
     options: Mapping[str, str],
     keys: Collection[str],
 ) -> Influences:
-    """What each of the groups `codes` contributes to the measures; every row must have a score."""
+    """Return what each of the groups `codes` contributes to the measures; every row must have a score."""
     rows, n_groups = rows.with_group(np.searchsorted(codes, rows.group)), codes.size
     if protocol.influence:
         return protocol.influence(rows, n_groups, options, keys)
@@ -110,7 +110,7 @@ def influence_of(
 
 
 def minus(first: Influence | None, other: Influence | None) -> Influence | None:
-    """The influence values of a difference; None where one of the two has none."""
+    """Return the influence values of a difference; None where one of the two has none."""
     return first - other if first and other else None
 
 
@@ -142,7 +142,7 @@ def exchange_p_values(
     for form in ("ranks", "z"):
         wanted = [key for key in keys if normal[key] == form]
         if wanted:
-            # What a protocol's `judge` gives, decisions, is on one scale already.
+            # The decisions of a protocol's `judge` are on one scale already.
             scaled = [_scaled(rows.score, "" if protocol.judge else form) for rows in pair]
             apart: dict[str, Floats] = {}
             if protocol.exchanged:
@@ -158,7 +158,7 @@ def exchange_p_values(
 
 
 def _scaled(score: Floats, form: str) -> Floats:
-    """Scores as ranks, as z-scores, or as they are."""
+    """Return the scores as ranks, as z-scores, or as they are."""
     if form == "ranks":
         return midranks(score)
     if form != "z":
@@ -180,12 +180,12 @@ def _p_value(differences: Floats) -> float:
 
 
 def both_scored(first: Judgements, other: Judgements) -> Bools:
-    """The rows that both metrics scored, (n,)."""
+    """Return the rows that both metrics scored, (n,)."""
     return ~(np.isnan(first.score) | np.isnan(other.score))
 
 
 def compared_by(protocol: Protocol, rows: Judgements, both: Bools, options: Mapping[str, str]) -> Judgements:
-    """The rows that both metrics scored, with what they are compared by in place of the score."""
+    """Return the rows that both metrics scored, with what they are compared by in place of the score."""
     used = rows.rows(both)
     return protocol.judge(used, options) if protocol.judge else used
 
@@ -198,7 +198,7 @@ def replicates_of(
     options: Mapping[str, str],
     keys: Collection[str],
 ) -> Replicates:
-    """The measures under the resamples of the tables; every row must have a score.
+    """Return the measures under the resamples of the tables; every row must have a score.
 
     codes: the groups of the whole input, which are what is resampled.
     """
@@ -209,7 +209,7 @@ def replicates_of(
 def resampled_of(
     protocol: Protocol, rows: Judgements, codes: Ints, resampling: Resampling, options: Mapping[str, str]
 ) -> Replicates:
-    """The measures that the protocol resamples itself; every row must have a score. codes: as in `replicates_of`."""
+    """Return the measures that the protocol resamples; every row must have a score. codes: as in `replicates_of`."""
     if not protocol.resampled or not resampling.n:
         return {}
     return protocol.resampled(rows.with_group(np.searchsorted(codes, rows.group)), codes.size, resampling, options)
@@ -220,7 +220,7 @@ CHANCE_DRAWS = 20
 
 
 def chance(protocol: Protocol, rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """What measures random scores are expected to have on these rows; without those that are undefined."""
+    """Return what measures random scores are expected to have on these rows; without those that are undefined."""
     if protocol.chance:
         return protocol.chance(rows, options)
     generator = np.random.default_rng(0)

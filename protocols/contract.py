@@ -17,10 +17,10 @@ from metaeval.stats.resampling import Draws
 Floats = NDArray[np.float64]
 
 Replicates = Mapping[str, Floats]
-"""Of each measure, its value on the input and then under each weighting of the groups; NaN where undefined."""
+"""Each measure's value on the input and then under each weighting of the groups; NaN where undefined."""
 
 Influences = Mapping[str, Influence | None]
-"""Of each measure, what each group contributes to it; None where that is undefined."""
+"""The contribution of each group to each measure; None where that is undefined."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ class Judgements:
             raise ValueError(f"gold, score, group and pool must be vectors of one length, got {sorted(shapes)}")
 
     def with_score(self, score: Floats) -> Judgements:
-        """The same rows with other scores."""
+        """Return the same rows with other scores."""
         return replace(self, score=score)
 
     def with_group(self, group: NDArray[np.int64]) -> Judgements:
-        """The same rows with other group codes."""
+        """Return the same rows with other group codes."""
         return replace(self, group=group)
 
     def rows(self, keep: NDArray[np.bool_ | np.int64]) -> Judgements:
-        """The rows where `keep` is true, or those of these numbers; all codes stay as they are."""
+        """Return the rows where `keep` is true, or those of these numbers; all codes stay as they are."""
         if keep.dtype == np.bool_ and keep.all():
             return self
         columns: dict[str, Any] = {
@@ -88,7 +88,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a protocol returns: scored + unscored + sum(excluded) = total, in rows of its `Judgements`.
+    """The result of a protocol: scored + unscored + sum(excluded) = total, in rows of its `Judgements`.
 
     `unscored_rows` are the numbers of the rows that lack a score and would have counted; `excluded` counts rows that
     the protocol cannot use, scored or not, by reason. `warnings` are whole sentences, and `notes` clauses on how the
@@ -112,7 +112,7 @@ class Outcome:
 
     @property
     def unscored(self) -> int:
-        """How many rows lack a score and would have counted."""
+        """Return how many rows lack a score and would have counted."""
         return len(self.unscored_rows)
 
 
@@ -217,19 +217,19 @@ class Protocol:
     table_measures: tuple[str, ...] = ()
 
     def measure(self, key: str) -> Measure:
-        """The measure of this key."""
+        """Return the measure of this key."""
         return next(measure for measure in self.measures if measure.key == key)
 
     def blind(self, judgements: Judgements) -> str:
-        """Why no measure of the table can separate metrics by these rows; "" where one can."""
+        """Say why no measure of the table can separate metrics by these rows; "" where one can."""
         reasons = [*self.blind_measures(judgements, self.shown(judgements)).values()]
         return reasons[0] if all(reasons) else ""
 
     def blind_measures(self, judgements: Judgements, keys: Iterable[str]) -> dict[str, str]:
-        """Of each of these measures, why it cannot separate metrics by these rows; "" where it can."""
+        """Say why each of these measures cannot separate metrics by these rows; "" where it can."""
         why = cache(lambda blind: blind(judgements))  # several measures have one reason
         return {key: why(self.measure(key).blind) for key in keys}
 
     def ranked_by(self, shown: Sequence[str]) -> str:
-        """The key of the measure that metrics are ranked by in a table of these measures."""
+        """Return the key of the measure that metrics are ranked by in a table of these measures."""
         return self.headline if self.headline in shown else shown[0]

@@ -1,4 +1,4 @@
-"""How far the difference of two metrics varies: equivalence within a margin, closed-form tests, and groups needed."""
+"""Differences of two metrics and their variance: equivalence within a margin, closed-form tests, and groups needed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def spreads(
     metrics: Mapping[str, Judgements],
     keys: Collection[str],
 ) -> dict[tuple[str, str], dict[str, Spread]]:
-    """The differences of every two metrics (by name, on the same rows) under each measure, and how far they vary.
+    """Return the differences of every two metrics (by name, on the same rows) under each measure, with spreads.
 
     They are those of the table, on the rows that both scored; empty without a row that both scored.
     """
@@ -114,7 +114,7 @@ def contrasts(
     margin: float,
     alpha: float,
 ) -> list[Contrast]:
-    """Every pair of metrics (by name, on the same rows) under the measures `keys`, measure by measure.
+    """Return every pair of metrics (by name, on the same rows) under the measures `keys`, measure by measure.
 
     Raises ValueError unless margin is positive and 0 < alpha < 0.5.
     """

@@ -1,4 +1,4 @@
-"""How well a metric decides between the gold's levels, by thresholds chosen on other rows than those it is judged by.
+"""The protocol of decisions between the gold's levels, by thresholds that are chosen on other rows than evaluated.
 
 Beyond the base paper. Thresholds are learnt by nested cross-validation that never splits a group; every row is decided
 by thresholds from other folds. What is resampled and compared are those decisions.
@@ -51,13 +51,13 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """What each group contributes to the measures of decisions (`rows.score` holds levels)."""
+    """Return what each group contributes to the measures of decisions (`rows.score` holds levels)."""
     run = partial(replicates, rows, n_groups, options=options, keys=keys)
     return jackknifed(run, rows.group, n_groups, lambda key: (-1.0 if key == "kappa" else 0.0, 1.0))
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """The rows on the three levels, the level decided out of fold for each in place of its score.
+    """Return the rows on the three levels, the level decided out of fold for each in place of its score.
 
     It is one of those that the gold of the rows has. No rows where nothing can be decided: there is one level, or there
     are fewer groups than folds. Every row must have a score.
@@ -75,7 +75,7 @@ def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """The measures of decisions (`rows.score` holds levels) under every weighting."""
+    """Return the measures of decisions (`rows.score` holds levels) under every weighting."""
     levels = _levels(rows)
     decided, gold = (np.searchsorted(levels, values) for values in (rows.score, rows.gold))
     counts = measures.decision_counts(decided, gold, rows.group, n_groups, number_of(levels))
@@ -87,7 +87,7 @@ def _folds(options: Mapping[str, str]) -> int:
 
 
 def _levels(judgements: Judgements) -> Floats:
-    """The levels that the gold has, ascending; all three where it has fewer than two."""
+    """Return the levels that the gold has, ascending; all three where it has fewer than two."""
     present = np.array(sorted(level for level in LEVELS if (judgements.gold == level).any()))
     return present if present.size > 1 else np.array(sorted(LEVELS), dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""What the protocols share: checks, resamples, and the step from replicated values to estimates."""
+"""Shared steps of the protocols: checks, resamples, and estimates from replicated values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ONE_LEVEL = "one gold level only"
 
 @dataclass(frozen=True)
 class Qualities:
-    """What goes with one measure's value.
+    """The context of one measure's value.
 
     groups: groups that the measure's rows come from; with fewer than two there is no interval, because resampling
     one group only repeats it. undefined: the note to give if the value is undefined. The rest as in `Estimate`.
@@ -57,7 +57,7 @@ def outcome(
     ceilings: Mapping[str, Mapping[str, float]] | None = None,
     influence: Callable[[], Influences] | None = None,
 ) -> Outcome:
-    """A protocol's outcome from its measures under every weighting of the groups (`run`) and what goes with each.
+    """Return a protocol's outcome from its measures under every weighting of the groups (`run`) and their context.
 
     judgements: (n rows) all that was given. used: the rows that have a score and count. unscored: (n,) those that
     would count and have none. excluded: the other rows by reason; a reason without rows is left out. warnings: beside
@@ -87,7 +87,7 @@ def outcome(
 def jackknifed(
     run: Callable[[Draws], Replicates], group: Ints, n_groups: int, ends: Callable[[str], Ends | None] = lambda _: None
 ) -> Influences:
-    """The jackknife's influence values of any measures, from their values under a weighting of groups.
+    """Return the jackknife's influence values of any measures, from their values under a weighting of groups.
 
     group: (n,) of what is counted, rows or pools. ends: the range of each measure, where it has one.
     """
@@ -96,7 +96,7 @@ def jackknifed(
 
 
 def opened(judgements: Judgements, resampling: Resampling) -> tuple[Judgements, int]:
-    """The rows with their groups renumbered, and the number of groups.
+    """Return the rows with their groups renumbered, and the number of groups.
 
     Raises ValueError, in one sentence, on an infinite score, a level not finite, or a bad `Resampling`.
     """
@@ -119,7 +119,7 @@ def opened(judgements: Judgements, resampling: Resampling) -> tuple[Judgements, 
 def estimate(
     values: NDArray[np.float64], influence: Influence | None, quality: Qualities, resampling: Resampling
 ) -> Estimate:
-    """A measure's estimate: its value, the first of `values`, and its interval by the resampling's method.
+    """Return a measure's estimate: its value, the first of `values`, and its interval by the resampling's method.
 
     values: (1 + R,) with the resamples, if any. influence: for t.
     """

@@ -1,4 +1,4 @@
-"""Which of two texts of one input is better: consistency of minimal pairs, pairwise accuracy with calibrated ties."""
+"""The protocol of preferences between two texts: consistency of minimal pairs, accuracy with calibrated ties."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIES = "scores less than {} apart are tied in pairwise accuracy: the margin that
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """Consistency and tie-calibrated pairwise accuracy of the pairs of rows that share a pool.
+    """Return the consistency and tie-calibrated pairwise accuracy of the pairs of rows that share a pool.
 
     Consistency is over all pairs of unlike gold at once; pairwise accuracy is taken of each pool, over all its pairs,
     and averaged over pools. The difference below which scores tie is the one that is best for the metric on these rows
@@ -56,26 +56,26 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """The rows with scores in units of the difference below which they tie, which then is 1."""
+    """Return the rows with scores in units of the difference below which they tie, which then is 1."""
     return rows.with_score(rows.score / pairwise.calibrated_tie(rows.score, rows.gold, _pairs(rows)))
 
 
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """The measures under every weighting, of rows that `decide` gave."""
+    """Return the measures under every weighting, of rows that `decide` gave."""
     replicated = _replicated(_values(rows, _pairs(rows), options), n_groups, draws)
     return {key: replicated[key] for key in keys}
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """What each group contributes to the measures, of rows that `decide` gave."""
+    """Return what each group contributes to the measures, of rows that `decide` gave."""
     influences = _moved(_values(rows, _pairs(rows), options), n_groups)
     return {key: influences[key] for key in keys}
 
 
 Averaged = tuple[Floats, Ints]
-"""What a measure is the mean of, of each pair or pool (NaN: it does not count), and their groups."""
+"""The values of pairs or pools whose mean is a measure (NaN: it does not count), and their groups."""
 
 
 def _replicated(values: Mapping[str, Averaged], n_groups: int, draws: Draws) -> Replicates:
@@ -95,7 +95,7 @@ def _moved(values: Mapping[str, Averaged], n_groups: int) -> Influences:
 
 
 def _pairs(rows: Judgements) -> pairwise.TextPairs:
-    """The pairs of rows of one pool; none where they are too many."""
+    """Return the pairs of rows of one pool; none where they are too many."""
     return pairwise.text_pairs(rows.pool if not _crowded(rows) else rows.pool[:0])
 
 
@@ -112,7 +112,7 @@ def _groups(averaged: Averaged) -> int:
 
 
 def _bounds(judgements: Judgements, n_groups: int, options: Mapping[str, str]) -> tuple[float, float] | None:
-    """Consistency with every pair of an unscored row lost, and won."""
+    """Return the consistency with every pair of an unscored row lost, and won."""
     pairs = _pairs(judgements)
     values, group = _values(judgements, pairs, options)["consistency"]
     open_ = np.isnan(judgements.score[pairs.one] + judgements.score[pairs.other]) & ~np.isnan(values)

@@ -1,4 +1,4 @@
-"""How well a metric ranks the candidates of a statement (base paper, section 3.2.3)."""
+"""The protocol of rankings of the candidates of a statement (base paper, section 3.2.3)."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """What each group contributes to the means over pools; every row must have a score."""
+    """Return what each group contributes to the means over pools; every row must have a score."""
     run = partial(replicates, rows, n_groups, options=options, keys=keys)
     return jackknifed(run, _answerable(rows).pool_group, n_groups, lambda _: (0.0, 1.0))
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """What random scores are expected to have: the mean over all orders, which is that of one score for every row."""
+    """Return the values expected of random scores: the mean over all orders, which is that of constant scores."""
     candidates = _answerable(rows).rows
     if not candidates.score.size:
         return {}
@@ -96,7 +96,7 @@ def _answerable(rows: Judgements) -> _Candidates:
 
 
 def _with_one(pool: Ints, wanted: Bools) -> Bools:
-    """Whether the pool of each row, (n,), has a wanted row."""
+    """Return whether the pool of each row, (n,), has a wanted row."""
     has = np.zeros(pool.max(initial=-1) + 1, dtype=np.bool_)
     has[pool[wanted]] = True
     return np.asarray(has[pool])
@@ -105,7 +105,7 @@ def _with_one(pool: Ints, wanted: Bools) -> Bools:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """The means over pools with a supporting row under every weighting; every row must have a score."""
+    """Return the means over pools with a supporting row under every weighting; every row must have a score."""
     candidates = _answerable(rows)
     values = _pool_values(candidates.rows, _gains(options), _ties(options), keys)
     return _means(values, candidates, n_groups)(draws)
@@ -126,13 +126,13 @@ def _gains(options: Mapping[str, str]) -> pools.Gains:
 
 
 def _range(value: Floats, pool: Ints) -> tuple[Floats, Floats, Ints]:
-    """The lowest and the highest value of each pool, and how many rows it has."""
+    """Return the lowest and the highest value of each pool, and how many rows it has."""
     index, n_pools = numbered(pool)
     return *group_ends(value, index, n_pools), np.bincount(index, minlength=n_pools)
 
 
 def _blind(judgements: Judgements, support: bool = False, most: int = 0) -> str:
-    """Why every order of the candidates has the same value.
+    """Say why every order of the candidates has the same value.
 
     support: only whether a candidate supports counts, not its level. most: so many candidates are seen in any order.
     """
@@ -172,7 +172,7 @@ def _candidates(judgements: Judgements, keep: Bools) -> _Candidates:
 
 
 def _pool_values(rows: Judgements, gains: pools.Gains, ties: Order, keys: Collection[str]) -> dict[str, Floats]:
-    """Value of each measure on every pool, in ascending order of the pool's code; (P,) each."""
+    """Return the value of each measure on every pool, in ascending order of the pool's code; (P,) each."""
     if ties == "expected" and all(key in CUTOFFS for key in keys):
         cutoffs = tuple(CUTOFFS[key] for key in keys)
         return dict(zip(keys, pools.ndcg_at(rows.score, rows.gold, rows.pool, cutoffs, gains), strict=True))
@@ -184,7 +184,7 @@ def _measured(ranked: pools.RankedPools, gains: pools.Gains, keys: Collection[st
 
 
 def _bounds(whole: _Candidates, n_groups: int, gains: pools.Gains) -> dict[str, tuple[float, float] | None]:
-    """Lowest and highest mean over pools that the unscored rows allow; empty if every row has a score."""
+    """Return the lowest and highest mean over pools that the unscored rows allow; empty if every row has a score."""
     rows = whole.rows
     if not np.isnan(rows.score).any():
         return {}
@@ -199,7 +199,7 @@ def _bounds(whole: _Candidates, n_groups: int, gains: pools.Gains) -> dict[str, 
 def _ends(
     ranges: Mapping[str, tuple[Floats, Floats]], candidates: _Candidates, n_groups: int
 ) -> dict[str, tuple[float, float] | None]:
-    """The mean over pools at both ends of each measure's range."""
+    """Return the mean over pools at both ends of each measure's range."""
     means = pools.pool_mean(np.concatenate([*zip(*ranges.values(), strict=True)]), candidates.pool_group, n_groups)
     worst, best = means.evaluate(np.ones((n_groups, 1), dtype=np.uint8)).reshape(2, -1)
     return {key: pair_of_bounds(*ends) for key, *ends in zip(ranges, worst, best, strict=True)}

@@ -51,17 +51,17 @@ class Task:
     seed: int = 0
 
     def value(self, rows: Judgements) -> float:
-        """The measure of rows that all have a score; NaN where it is undefined."""
+        """Return the measure of rows that all have a score; NaN where it is undefined."""
         used, n_groups = regroup(self.compared(rows))
         once = bootstrap(n_groups, 0, 0)
         return float(self.protocol.replicate(used, n_groups, once, self.options, [self.key])[self.key][0])
 
     def compared(self, rows: Judgements) -> Judgements:
-        """Rows that all have a score, with what metrics are compared by in place of it."""
+        """Return the rows that all have a score, with what metrics are compared by in place of it."""
         return self.protocol.judge(rows, self.options) if self.protocol.judge else rows
 
     def generator(self, stream: Stream, run: int) -> np.random.Generator:
-        """The random numbers of one sample."""
+        """Return the random numbers of one sample."""
         return np.random.default_rng([self.seed, get_args(Stream).index(stream), run])
 
 
@@ -86,7 +86,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often the intervals of simulated samples hold the true value.
+    """The coverage of the intervals of simulated samples.
 
     true: mean of the measure over the samples. effective: groups of the input, None where nothing is known of it.
     alike: correlation of two rows of one group and level in the samples. every: of all samples with an interval.
@@ -116,12 +116,12 @@ class Pair:
 
 
 def class_of(effective: float) -> int:
-    """The number of the class of effective groups, from 0; of none, -1."""
+    """Return the number of the class of effective groups, from 0; of none, -1."""
     return -1 if math.isnan(effective) else int(np.searchsorted(CLASSES, effective, side="right")) - 1
 
 
 def calibrated(task: Task, rows: Judgements, model: ScoreModel, value: float, tries: int = _TRIES) -> ScoreModel:
-    """The model with its levels so far apart that the measure is `value` on average over `tries` draws, mirrored.
+    """Return the model with levels so far apart that the measure averages `value` over `tries` mirrored draws.
 
     Raises ValueError where no distance gives it.
     """
@@ -202,7 +202,7 @@ def coverage(
 
 
 def influence_of_one(task: Task, rows: Judgements, groups: Ints) -> Influence | None:
-    """What each of the groups, codes in ascending order, contributes to the measure of rows that all have a score."""
+    """Return what each group, ascending by code, contributes to the measure; every row must have a score."""
     return influence_of(task.protocol, task.compared(rows), groups, task.options, [task.key]).get(task.key)
 
 
@@ -228,7 +228,7 @@ def paired(task: Task, metric: Judgements, other: Judgements, values: tuple[floa
 
 
 def p_values(task: Task, pair: Pair, permutations: int, runs: int, groups: int | None = None) -> Floats:
-    """P of the test of two metrics' difference on samples of the pair, (runs,); NaN where undefined.
+    """Return p of the test of two metrics' difference on samples of the pair, (runs,); NaN where undefined.
 
     The test is that of the tables; of measures that are not tested there it is Student's with the cluster standard
     error. groups: resampled for each sample from those of the pair, with replacement; None: just those of the pair.
@@ -250,7 +250,7 @@ def p_values(task: Task, pair: Pair, permutations: int, runs: int, groups: int |
 
 
 def _redrawn(pair: Pair, groups: int, generator: np.random.Generator) -> Pair:
-    """The pair on so many groups, drawn with replacement from its own."""
+    """Return the pair on so many groups, drawn with replacement from its own."""
     codes, compact = np.unique(pair.rows.group, return_inverse=True)
     members = np.split(np.argsort(compact, kind="stable"), np.cumsum(np.bincount(compact))[:-1])
     drawn = [members[number] for number in generator.integers(codes.size, size=groups)]
@@ -278,11 +278,11 @@ class Power:
     alpha: float
 
     def at(self, groups: int) -> float:
-        """The chance with so many groups."""
+        """Return the chance with so many groups."""
         return power_at(self.effect, *_OF_ONE_GROUP, groups, self.alpha) if self.effect else self.alpha
 
     def groups(self, power: float) -> int | None:
-        """Fewest groups for a chance; None where none is known."""
+        """Return the fewest groups for a chance; None where none is known."""
         return required_groups(self.effect, *_OF_ONE_GROUP, self.alpha, power) if self.effect else None
 
 
@@ -312,7 +312,7 @@ _OF_ONE_GROUP = math.sqrt(0.5), 2
 
 
 def _fitted(simulated: Mapping[int, Share], alpha: float) -> Power:
-    """The effect that maximises the likelihood of the observed shares, and its error from the curvature there."""
+    """Return the maximum-likelihood effect of the observed shares, and its error from the curvature there."""
     effects = np.geomspace(1e-5, 30, 4000)
     critical = -float(ndtri(alpha / 2))
     likelihood, information = np.zeros(effects.size), np.zeros(effects.size)
@@ -329,7 +329,7 @@ def _fitted(simulated: Mapping[int, Share], alpha: float) -> Power:
 
 
 def rejected(p: Floats, alpha: float) -> Share:
-    """How many of the tests that could be made reject."""
+    """Return how many of the tests that could be made reject."""
     return _share(p[~np.isnan(p)] <= alpha)
 
 

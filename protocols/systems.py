@@ -81,7 +81,7 @@ def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: 
 def exchanged(
     first: Judgements, other: Judgements, permutations: int, seed: int, options: Mapping[str, str]
 ) -> Replicates:
-    """Differences of two metrics on the same rows where systems, or systems and inputs, are exchanged."""
+    """Return the differences of two metrics on the same rows where systems, or systems and inputs, are exchanged."""
     what = options.get("resample", "inputs")
     if what == "inputs" or _blind(first):
         return {}
@@ -94,7 +94,7 @@ def exchanged(
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """The measures under every weighting of the groups of inputs; rows without a score are not allowed here."""
+    """Return the measures under every weighting of the groups of inputs; rows without a score are not allowed here."""
     if _blind(rows):
         return {key: np.full(draws.n, np.nan) for key in keys}
     score, gold, group = _cells(rows)
@@ -114,7 +114,7 @@ def replicates(
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """What each group of inputs contributes to the measures but `STEPS`; every row must have a score."""
+    """Return what each group of inputs contributes to the measures but `STEPS`; every row must have a score."""
     if _blind(rows):
         return dict.fromkeys(keys)
     smooth = [key for key in keys if key not in STEPS]
@@ -124,7 +124,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 
 def _cells(rows: Judgements) -> tuple[Floats, Floats, Ints]:
-    """Scores and gold by system and input, and the groups of the inputs."""
+    """Return the scores and gold by system and input, and the groups of the inputs."""
     if rows.system is None:
         raise ValueError("the systems are not known")
     _, first = np.unique(rows.pool, return_index=True)

@@ -26,7 +26,7 @@ CUTS = {"full": 2.0, "some": 1.0}
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """Accuracy, balanced accuracy, macro-F1, Cohen's kappa, plain and quadratic, and F1 of each level.
+    """Return the accuracy, balanced accuracy, macro-F1, Cohen's kappa, plain and quadratic, and F1 of each level.
 
     The levels are the values of the gold. All agree with scikit-learn (F1 with `labels=` these levels and
     `zero_division=0`). A score that is not a level makes every measure undefined, with a note: these are no verdicts.
@@ -66,7 +66,7 @@ def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
 
 
 def _cut(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """Gold and verdicts as they are, or both cut into 1 and 0; unscored rows stay so.
+    """Return the gold and verdicts as they are, or both cut into 1 and 0; unscored rows stay so.
 
     Verdicts of 0 and 1 alone are cut already; others are cut where the gold is. Where gold has two values and the
     verdicts are 0 and 1, 1 is the higher one, also where these are full and none.
@@ -86,12 +86,12 @@ def _cut(rows: Judgements, options: Mapping[str, str]) -> Judgements:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """The measures under every weighting, of rows that `decide` gave."""
+    """Return the measures under every weighting, of rows that `decide` gave."""
     return {key: replicate(averaged, draws) for key, averaged in _measures(rows, n_groups, keys).items()}
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """What each group contributes to the measures, of rows that `decide` gave."""
+    """Return what each group contributes to the measures, of rows that `decide` gave."""
     run = partial(replicates, rows, n_groups, options=options, keys=keys)
     return jackknifed(run, rows.group, n_groups, lambda key: (-1.0 if "kappa" in key else 0.0, 1.0))
 
@@ -123,12 +123,12 @@ def _mean(values: Floats) -> Floats:
 
 
 def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
-    """Why the scores are no verdicts on the gold; unscored rows are left out."""
+    """Say why the scores are no verdicts on the gold; unscored rows are left out."""
     gold, score = rows.gold, rows.score[~np.isnan(rows.score)]
     if not score.size:
         return NO_SCORES
     cut = _cut(rows, options)
-    if reason := _unfit(cut):
+    if reason := _why_incomparable(cut):
         return reason
     if cut is not rows and np.isin(score, (0.0, 1.0)).all():
         return ""
@@ -142,8 +142,8 @@ def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
     return f"{strange[0]:.3g} is not a verdict: verdicts here are {words}" if strange.size else ""
 
 
-def _unfit(rows: Judgements) -> str:
-    """Why no verdicts can be compared with this gold."""
+def _why_incomparable(rows: Judgements) -> str:
+    """Say why no verdicts can be compared with this gold."""
     values = np.unique(rows.gold).size
     if values < 2:
         return ONE_LEVEL
@@ -169,7 +169,7 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
     return ("accuracy", "balanced_accuracy", "macro_f1", *ends, "kappa", "quadratic_kappa")
 
 
-_measure = partial(Measure, blind=_unfit)
+_measure = partial(Measure, blind=_why_incomparable)
 
 PROTOCOL = Protocol(
     name="verdicts",

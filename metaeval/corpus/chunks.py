@@ -13,7 +13,7 @@ from metaeval.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """How documents are cut (base paper: whole sentences, at most 150 words).
+    """The rule that cuts documents (base paper: whole sentences, at most 150 words).
 
     `sentences`: whole sentences packed in order; a chunk is closed when the next sentence would pass `size`; a
     sentence of more than `size` words is cut every `size` words. `whole-sentences`: the same, but a longer sentence
@@ -42,12 +42,12 @@ class Chunk:
 
 
 def document_sentences(document: Document) -> tuple[str, ...]:
-    """The published sentence split, or else the rule-based one."""
+    """Return the published sentence split, or else the rule-based one."""
     return document.sentences or split_sentences(document.text)
 
 
 def splitter_name(documents: Sequence[Document]) -> str:
-    """Which sentence split the chunks of these documents rest on: published, the rules, or both."""
+    """Return which sentence split the chunks of these documents rest on: published, the rules, or both."""
     kinds = {"published" if document.sentences else SPLITTER for document in documents if document.text}
     return "+".join(sorted(kinds)) or SPLITTER
 

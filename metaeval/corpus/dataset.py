@@ -46,7 +46,7 @@ class Repository:
         return {"origin": f"https://github.com/{self.name}", "commit": self.commit}
 
     def file(self, name: str, sha256: str = "", size: int = 0, folder: str = "") -> SourceFile:
-        """One file, in the repository's folder or another one."""
+        """Return one file, in the repository's folder or another one."""
         parts = ("https://raw.githubusercontent.com", self.name, self.commit, folder or self.folder, name)
         return SourceFile(name, "/".join(filter(None, parts)), sha256, size)
 
@@ -101,7 +101,7 @@ def own_file(
     kind: Literal["corpus", "ratings"] = "corpus",
     options: Mapping[str, Option] = MappingProxyType({}),
 ) -> Dataset:
-    """A data set that is one file of the user's own; `wanted` says in the error what file `data` has to name.
+    """Return a data set that is one file of the user's own; `wanted` says in the error what file `data` has to name.
 
     read: gets the file, and where there are options, these.
     """

@@ -152,7 +152,7 @@ def _check_fields(line: int, record: Record, fields: Mapping[str, Field], prefix
 
 
 def _objects(name: str, value: Any) -> list[tuple[str, Any]]:
-    """The object that a field holds, or each of its list, with the name of its place."""
+    """Return the object that a field holds, or each of its list, with the name of its place."""
     return [(f"{name}[{at}]", entry) for at, entry in enumerate(value)] if isinstance(value, list) else [(name, value)]
 
 
@@ -161,7 +161,7 @@ Numbered = tuple[int, Record]
 
 
 def citation_id(record: Record) -> str:
-    """The citation's id, by default STATEMENT:DOCUMENT."""
+    """Return the citation's id, by default STATEMENT:DOCUMENT."""
     return str(record.get("id", f"{record.get('statement')}:{record.get('document')}"))
 
 
@@ -240,7 +240,7 @@ def read_corpus(path: Path, unjudged: bool = False) -> Corpus:
 
 
 def validate(path: Path, limit: int = 100) -> list[Problem]:
-    """The problems of a corpus file, lines alone first, then what stands between lines; at most `limit`.
+    """Return the problems of a corpus file, lines alone first, then what stands between lines; at most `limit`.
 
     Raises `UserError` only when the file cannot be read as UTF-8 text.
     """
@@ -322,7 +322,7 @@ def _citation(record: Record) -> Citation:
 
 
 def _chosen(record: Record, *names: str) -> Record:
-    """The optional fields that a record has; the class has defaults for the others."""
+    """Return the optional fields that a record has; the class has defaults for the others."""
     return {name: record[name] for name in names if name in record}
 
 
@@ -346,5 +346,5 @@ def _records(corpus: Corpus) -> Iterator[Record]:
 
 
 def _given(**fields: Any) -> Record:
-    """The fields that hold something; mappings become plain dicts."""
+    """Return the fields that hold something; mappings become plain dicts."""
     return {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items() if value}

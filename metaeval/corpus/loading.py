@@ -55,7 +55,7 @@ def check_split(dataset: Dataset, split: str) -> None:
 
 
 def check_options(dataset: Dataset, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Every option of the card with its value, the default where none is given.
+    """Return every option of the card with its value, the default where none is given.
 
     Raises `UserError` for a name or a value that the card does not know.
     """
@@ -83,7 +83,7 @@ class FileStatus:
 
 
 def locate(dataset: Dataset, split: str, data: Path | None) -> dict[str, Path]:
-    """The local path of each file of a split, by its name.
+    """Return the local path of each file of a split, by its name.
 
     With `data`, a folder: `data/<dataset.folder>/<name>`, else `data/<name>`; nothing is fetched. Without: the cache,
     into which missing files are fetched. Every pinned file is checked against its SHA-256 each time.
@@ -99,7 +99,7 @@ def locate(dataset: Dataset, split: str, data: Path | None) -> dict[str, Path]:
 
 
 def verify(dataset: Dataset, data: Path | None) -> list[FileStatus]:
-    """The state of each file of all splits. Nothing is fetched, and a wrong checksum is not an error."""
+    """Return the state of each file of all splits. Nothing is fetched, and a wrong checksum is not an error."""
     rows = []
     for file in dict.fromkeys(file for files in dataset.files.values() for file in files):
         places = [_cache_path(dataset, file)] if data is None else _places(dataset, file, data)
@@ -206,7 +206,7 @@ class _Onward(urllib.request.HTTPRedirectHandler):
     """Follow a server to another address on the web, and never from an encrypted one to a plain one."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
-        """The request to the new address. Raises `HTTPError` for one that is not followed."""
+        """Return the request to the new address. Raises `HTTPError` for one that is not followed."""
         if urlsplit(newurl).scheme not in {"https", req.type}:
             why = f"and sends on to {newurl}, which is not followed"
             raise urllib.error.HTTPError(req.full_url, code, why, headers, fp)

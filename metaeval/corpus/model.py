@@ -158,7 +158,7 @@ class Corpus:
         return sha256_json([sorted(documents), sorted(statements), sorted(citations)])
 
     def level_counts(self) -> dict[str, int]:
-        """Number of citations at each level, FULL first."""
+        """Return the number of citations at each level, FULL first."""
         return {
             level.label: sum(citation.level is level for citation in self.citations)
             for level in sorted(SupportLevel, reverse=True)

@@ -37,7 +37,7 @@ class EvidenceAlignment:
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The lower-cased words of a text."""
+    """Return the lower-cased words of a text."""
     return frozenset(_WORD.findall(text.lower()))
 
 
@@ -211,7 +211,7 @@ class PlacedEvidence:
     unplaced: list[str]
 
     def spans(self, pair: Pair) -> list[int]:
-        """Where it stands in a pair's text: start and end in turn."""
+        """Return where it stands in a pair's text: start and end in turn."""
         places = [(pair.source.find(piece), len(piece)) for piece in self.pieces.get(pair.chunk, ())]
         return [place for start, length in sorted(places) if start >= 0 for place in (start, start + length)]
 
@@ -219,7 +219,7 @@ class PlacedEvidence:
 def place_evidence(
     document: Document, citation: Citation, threshold: float, chunking: Chunking | None
 ) -> PlacedEvidence:
-    """Where a citation's evidence stands in the chunks of its document.
+    """Return where a citation's evidence stands in the chunks of its document.
 
     threshold: as of `build_pairs`. chunking: of the document; None where what was marked is the one chunk, with the
     sentences around it.
@@ -252,14 +252,14 @@ def place_evidence(
 
 
 def lacking(statement: Statement, has_text: bool) -> str:
-    """Why a citation gives no pair; empty where it has all that is judged. has_text: its document has words."""
+    """Say why a citation gives no pair; empty where it has all that is judged. has_text: its document has words."""
     if not has_text:
         return "no document text"
     return "" if statement.text.strip() else "no statement text"
 
 
 def united(sets: Sequence[Evidence]) -> Evidence:
-    """What stands in any of the sets, once."""
+    """Return what stands in any of the sets, once."""
     indices = {index for evidence_set in sets for index in evidence_set.sentences}
     return Evidence(
         tuple(sorted(indices)), tuple(dict.fromkeys(text for evidence_set in sets for text in evidence_set.texts))
@@ -289,7 +289,7 @@ def _held(chunks: Sequence[Chunk], sets: Sequence[EvidenceAlignment]) -> list[fl
 
 
 def _level(citation: SupportLevel, held: float | None, rule: Rule) -> SupportLevel | None:
-    """The level of a chunk that holds this share of an evidence set."""
+    """Return the level of a chunk that holds this share of an evidence set."""
     if held is None:
         return None
     if held == 0:

@@ -76,12 +76,12 @@ class Votes:
         return dict(zip(self.annotators[some].tolist(), self.values[some].tolist(), strict=True))
 
     def mean(self, row: int) -> float:
-        """The mean of the votes on a row, which has some."""
+        """Return the mean of the votes on a row, which has some."""
         votes = self.values[slice(*self.starts[row : row + 2].tolist())].tolist()
         return float(sum(votes) / len(votes))
 
     def take(self, rows: Rows) -> Votes:
-        """The votes on these rows."""
+        """Return the votes on these rows."""
         counts = self.counts[rows]
         starts = np.concatenate([[0], np.cumsum(counts)])
         places = np.repeat(self.starts[rows] - starts[:-1], counts) + np.arange(starts[-1])
@@ -104,7 +104,7 @@ class RatingColumns(Sequence[Rating]):
 
     @classmethod
     def of(cls, rows: Iterable[Rating]) -> RatingColumns:
-        """The columns of ratings."""
+        """Return the columns of ratings."""
         if isinstance(rows, RatingColumns):
             return rows
         listed = list(rows)
@@ -172,7 +172,7 @@ class ScoreColumn(Mapping[str, "float | None"]):
 
     @classmethod
     def of(cls, rows: RatingColumns, scores: Mapping[str, float | None], where: str) -> ScoreColumn:
-        """The column of a mapping. Raises `UserError` for an id of no row, and for a score that is not finite."""
+        """Return a mapping's column. Raises `UserError` for an id of no row, and for a score that is not finite."""
         if isinstance(scores, ScoreColumn) and scores.rows is rows:
             return scores
         score, known = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=np.bool_)

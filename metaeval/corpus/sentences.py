@@ -106,7 +106,7 @@ _OTHERS = frozenset(
 
 
 def language_note(texts: Iterable[str]) -> str:
-    """A sentence for texts that look like another language than English, empty for others.
+    """Return a sentence for texts that look like another language than English, empty for others.
 
     The first 500 are read. It takes most letters in another script than Latin, or more function words of other
     European languages than of English.

@@ -32,7 +32,7 @@ or the sentences that the annotator marked."""
 
 
 class Aggregation(NamedTuple):
-    """How the scores of a row's chunks become one; most: how many of the best chunks take part (None: all)."""
+    """The aggregation of the scores of a row's chunks; most: how many of the best chunks take part (None: all)."""
 
     kind: Literal["max", "mean", "union"]
     most: int | None = None
@@ -56,7 +56,7 @@ def read_aggregation(text: str) -> Aggregation:
 
 
 def page_pairs(corpus: Corpus, chunking: Chunking, threshold: float) -> PairTable:
-    """One pair per citation, whose source is the whole document. chunking: what metrics that cannot read it read."""
+    """Return a pair for each citation with the whole document. chunking: for metrics that cannot read it."""
     table = build_pairs(chunk_corpus(corpus, Chunking(sys.maxsize)), threshold)
     pages = tuple(pair._replace(pair_id=f"{pair.citation_id}#page") for pair in table.pairs)
     counts = {name: table.evidence[name] for name in (GIVEN, UNMATCHED)}  # the others are about chunks
@@ -68,7 +68,7 @@ UNMARKED = "no marked evidence"
 
 
 def evidence_pairs(corpus: Corpus, chunking: Chunking, threshold: float, window: int) -> PairTable:
-    """One pair per citation, whose source is what annotators marked in any set, `window` sentences on either side too.
+    """Return a pair for each citation with the marked evidence of any set, and `window` sentences on either side.
 
     Evidence that was copied and is found in no sentence stands for itself. Where a page supports nothing there is
     nothing to mark: such a citation reads the sentences that share most words with the statement, as many as a citation
@@ -136,7 +136,7 @@ class UnitRow(NamedTuple):
 
 
 def unit_rows(table: PairTable, unit: Unit) -> list[UnitRow]:
-    """Rows in table order: one per pair, or one per citation over all its pairs."""
+    """Return the rows in table order: one per pair, or one per citation over all its pairs."""
     of_chunks = unit == "chunk"
     if not of_chunks and table.pool != "own":
         raise UserError(f"pool={table.pool} adds chunks that nobody cites, so it needs unit=chunk (unit is {unit!r}).")

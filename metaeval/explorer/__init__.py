@@ -23,7 +23,7 @@ _LINE = 4_000  # characters of a line of data
 
 
 def explorer_page(title: str, blocks: Mapping[str, Any], start: str = "main") -> str:
-    """The page's text. Its bytes follow from the data alone.
+    """Return the page's text. Its bytes follow from the data alone.
 
     blocks: JSON values by the name under which the page's script asks for them; each is unpacked when it is asked for.
     start: the module that draws the page: main, the explorer; label, citations that were drawn to be labelled.
@@ -40,7 +40,7 @@ def explorer_page(title: str, blocks: Mapping[str, Any], start: str = "main") ->
 
 
 def bundle(start: str) -> str:
-    """A module of this folder and all that it imports, as one script: each in a scope of its own."""
+    """Return a module of this folder and all that it imports, as one script: each in a scope of its own."""
     modules: dict[str, str] = {}
 
     def add(name: str) -> None:
@@ -61,12 +61,12 @@ def _file(name: str) -> str:
 
 
 def _source(text: str) -> str:
-    """A text as a content security policy names it: by its hash."""
+    """Return a text as a content security policy names it: by its hash."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _block(name: str, value: Any) -> str:
-    """A JSON value as a block of data: compressed, in base64, which holds nothing that ends a script element."""
+    """Return a JSON value as a block of data: compressed, in base64, which holds nothing that ends a script element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     packed = base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 9, mtime=0)).decode()
     lines = "\n".join(packed[start : start + _LINE] for start in range(0, len(packed), _LINE))
@@ -74,7 +74,7 @@ def _block(name: str, value: Any) -> str:
 
 
 def drawn(rows: Sequence[tuple[str, str, int | None]], most: int) -> list[str]:
-    """The ids of at most `most` rows, of whole statements, each level in its share; rows of a statement together.
+    """Draw at most `most` rows of whole statements, each level in its share; return their ids by statement.
 
     rows: id, statement and level of each. A statement stands in the stratum of its best row. The order in a stratum is
     that of the statements' hashes.
@@ -102,5 +102,5 @@ class Numbering:
     of: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, value: str) -> int:
-        """The number of a value, a new one where it is new."""
+        """Return the number of a value, a new one where it is new."""
         return self.of.setdefault(value, len(self.of))

@@ -14,12 +14,12 @@ SUPPORTED = 0.5
 
 
 def rows_of(path: Path) -> list[Mapping[str, Any]]:
-    """The records of a file of JSON lines."""
+    """Return the records of a file of JSON lines."""
     return [line for _, line in json_objects(path, "")]
 
 
 def verdicts_of(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]:
-    """The lines of each backend, with the fields of ALCE's and ALiiCE's; and whether their verdicts are degrees."""
+    """Return each backend's lines with ALCE's and ALiiCE's fields, and whether their verdicts are degrees."""
 
     def files(stem: str) -> dict[str, list[Mapping[str, Any]]]:
         return {path.stem.removeprefix(stem): rows_of(path) for path in sorted(folder.glob(f"{stem}*.jsonl"))}
@@ -27,16 +27,16 @@ def verdicts_of(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]
     if cited := files("per-citations-"):
         return cited, False
     if facts := files("per-facts-"):
-        return {name: [line for row in rows for line in _of_fact(row)] for name, rows in facts.items()}, True
+        return {name: [line for row in rows for line in _fact_lines(row)] for name, rows in facts.items()}, True
     if not (statements := [row for rows in files("per-statements").values() for row in rows]):
         return {}, True
-    verdicts = {"CiteEval": [line for row in statements for line in _of_statement(row, "auto", _edits(row))]}
+    verdicts = {"CiteEval": [line for row in statements for line in _statement_claims(row, "auto", _edits(row))]}
     for column, name in _judges(statements[0]):
-        verdicts[name] = [line for row in statements for line in _of_statement(row, column, "")]
+        verdicts[name] = [line for row in statements for line in _statement_claims(row, column, "")]
     return verdicts, True
 
 
-def _of_fact(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _fact_lines(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield a line for each citation of the sentence that an SCiFi fact comes from."""
     verdict = {"claim": row["fact"], "score": row["value"], "recall": _recall(row["value"])}
     for number in _numbers(row):
@@ -45,7 +45,7 @@ def _of_fact(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _numbers(row: Mapping[str, Any]) -> list[int] | list[None]:
-    """The passages that a row cites; a None where there are none, so that it has a line all the same."""
+    """Return the passages that a row cites; a None where there are none, so that it has a line all the same."""
     return [int(number) for number in str(row["citations"]).split()] or [None]
 
 
@@ -59,15 +59,15 @@ _COLUMN = re.compile(
 
 
 def _judges(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The columns of CiteEval's rows that hold a baseline's verdict on a statement, and what it is called."""
+    """Yield the columns of CiteEval's rows that hold a baseline's verdict on a statement, and what it is called."""
     for column in row:
         if match := _COLUMN.fullmatch(column):
             named = {"autoais": "AutoAIS", "attr": "AttrScore"}.get(str(match.lastgroup), "LQAC")
             yield column, named if match["lqac"] else f"{named}, {match[str(match.lastgroup)]}"
 
 
-def _of_statement(row: Mapping[str, Any], column: str, reason: str) -> Iterator[Mapping[str, Any]]:
-    """A statement of CiteEval's, as a claim with its citations."""
+def _statement_claims(row: Mapping[str, Any], column: str, reason: str) -> Iterator[Mapping[str, Any]]:
+    """Yield a statement of CiteEval's, as a claim with its citations."""
     recall, numbers = _recall(row[column]), _numbers(row)
     where = {"answer": row["answer"], "sentence_start": row["start"], "sentence_end": row["end"]}
     verdict = {"claim": row["text"], "score": row[column], "recall": recall}
@@ -77,6 +77,6 @@ def _of_statement(row: Mapping[str, Any], column: str, reason: str) -> Iterator[
 
 
 def _edits(row: Mapping[str, Any]) -> str:
-    """What the judge said of a statement."""
+    """Say what the judge said of a statement."""
     stars = "" if row["stars"] is None else f"{row['stars']} of 5 stars"
     return ", ".join(filter(None, [stars, row["edits"], f"context: {row['context']}" if row["context"] else ""]))

@@ -1,4 +1,4 @@
-"""What the explorer shows of a citation pipeline's result: answers with their marks, and each backend's verdicts."""
+"""The explorer's data of a citation pipeline's result: answers with their marks, and each backend's verdicts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _FIELDS = (
 
 
 def is_cited(folder: Path) -> bool:
-    """Whether the folder holds a citation pipeline's result."""
+    """Return whether the folder holds a citation pipeline's result."""
     return str(read_manifest(folder).get("command", "")).startswith("cite ")
 
 
 def show_answers(folder: Path, answers_file: Path | None, most: int) -> dict[str, Any]:
-    """The block of a result of `cite`: its answers, and for each backend its verdicts on their citations.
+    """Return the block of a result of `cite`: its answers, and for each backend its verdicts on their citations.
 
     given: the file of answers, in place of those that the manifest names. most: answers of the page.
 

@@ -1,4 +1,4 @@
-"""What the explorer shows of a job: its rows with their texts, scores, evidence, and what metrics say of themselves.
+"""The explorer's data of a job: its rows with their texts, scores and evidence, and the explanations of metrics.
 
 The job's folder holds the scores and the settings; the texts are read again from the data that the settings name.
 """
@@ -45,7 +45,7 @@ from metaeval.scoring.plan import longest_first
 
 
 def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of these rows of a job; texts, statements, documents, groups and systems stand once.
+    """Return the columns of these rows of a job; texts, statements, documents, groups and systems stand once.
 
     kept: what the pair file keeps of each row, by its id.
     """
@@ -96,7 +96,7 @@ _WORDS = 12
 
 
 def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], int]]:
-    """The names of levels 0, 1 and 2, and which ratings are of which, in words; and the level of a rating.
+    """Return the names of levels 0, 1 and 2, and which ratings are of which, in words; and the level of a rating.
 
     Ratings on the three-level scale keep it. Of two values each is a level, and the middle one has no name; of more,
     each third of the scale from the lowest rating to the highest.
@@ -114,7 +114,7 @@ def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], i
 
 
 def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
-    """The columns of these ratings, but for their levels; texts, groups and systems stand once.
+    """Return the columns of these ratings, but for their levels; texts, groups and systems stand once.
 
     The source and the rated text are in the fields that are named for them, as those of a pair are.
     """
@@ -161,7 +161,7 @@ _DIGITS = 6  # significant digits of a score on the page
 
 @dataclass(frozen=True)
 class View:
-    """What to show of a job, and where its data lie.
+    """The settings of a page: what to show of a job, and where its data are.
 
     data: in place of the folder that the job's manifest names. most: pairs of a page, above which statements are drawn.
     explain: metrics that explain their scores though it takes a model. trust: the manifest may name code and programs.
@@ -176,7 +176,7 @@ class View:
 
 
 def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tuple[str, list[str]]:
-    """The page of these jobs, and a line about each.
+    """Return the page of these jobs, and a line about each.
 
     names: jobs as `results list` names them, or their folders. path: where the page will be written.
 
@@ -199,7 +199,7 @@ def view_page(names: Sequence[str], results: Path, path: Path, view: View) -> tu
 
 
 def _report(folder: Path, page: Path) -> str:
-    """The relative address of a job's report page, where it lies beside the page or below it; "" elsewhere.
+    """Return the relative address of a job's report page, where it lies beside the page or below it; "" elsewhere.
 
     A page that is moved away from its results would point to nothing, and a path upwards names folders of the machine.
     """
@@ -216,7 +216,7 @@ def _folder_of(name: str, results: Path) -> Path:
 
 
 def show_job(folder: Path, view: View) -> dict[str, Any]:
-    """The blocks of a job: `job`, and under `spans-N` and `replies-N` what its N-th metric explains, and was replied.
+    """Return the blocks of a job: `job`, and of its N-th metric `spans-N` (explanations) and `replies-N`.
 
     Raises `UserError` as `view_page` does.
     """
@@ -321,7 +321,7 @@ def _shown_ratings(folder: Path, view: View, kept: Mapping[str, Any]) -> _Shown:
 
 
 def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
-    """The first line of a job's pair file, and its rows by id."""
+    """Return the first line of a job's pair file, and its rows by id."""
     path = folder / PAIRS
     if not path.is_file():
         raise UserError(f"{folder} holds no {PAIRS}: 'metaeval run' and 'metaeval evaluate' write it.")
@@ -332,7 +332,7 @@ def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
 
 
 def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> Source:
-    """The job as it was judged, its data read again."""
+    """Return the job as it was judged, its data read again."""
     settings = shown_settings(folder / NAME, settings_of(folder), view.trust)
     if view.data:
         settings["data"] = str(view.data)
@@ -348,7 +348,7 @@ def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> 
 
 
 def _loaded(name: str, config: RunConfig, view: View) -> Metric | None:
-    """The metric of a column; None for a control, for scores made elsewhere, and where it cannot be loaded here."""
+    """Return a column's metric; None for controls, for scores from elsewhere, and where it cannot be loaded."""
     if name not in config.metrics or name.startswith(FILE_PREFIX):
         return None
     try:
@@ -360,7 +360,7 @@ def _loaded(name: str, config: RunConfig, view: View) -> Metric | None:
 
 
 def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]:
-    """A sentence where the data are not, byte for byte, what was judged: other files, or read by another version."""
+    """Say that the data differ from what was judged: other files, or read by another version; "" if not."""
     judged, here = str(head["job"].get("data")), str(fields["data"])
     if judged.rpartition("@")[2] == here.rpartition("@")[2]:  # a file may have another name now
         return []
@@ -370,7 +370,7 @@ def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]
 
 
 def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any]:
-    """A column's name, scale and threshold. Scores are turned so that higher is more support; so are these."""
+    """Return a column's name, scale and threshold. Scores are turned so that higher is more support; so are these."""
     about: dict[str, Any] = {"name": name, "control": control, "low": None, "high": None}
     about |= {"threshold": None, "from": "", "summary": ""}
     if metric is None:
@@ -390,7 +390,7 @@ def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any
 def _explained(
     metric: Metric | None, name: str, job: Job | None, rows: Sequence[UnitRow], view: View
 ) -> list[list[list[int]]] | None:
-    """Of each row and each of its chunks, spans as side (0 statement, 1 source), start, length, weight in %, link."""
+    """Return spans of each row's chunks: side (0 statement, 1 source), start, length, weight in %, link."""
     if job is None or metric is None or not metric.explains():
         if name in view.explain:
             raise UserError(f"{name} does not explain its scores: 'metaeval metrics show {name}' says what it is.")
@@ -419,7 +419,7 @@ def _explained(
 
 
 def _replied(metric: Metric | None, job: Job | None, rows: Sequence[UnitRow]) -> list[list[str]] | None:
-    """Of each row, what a model replied about its chunks; None where no reply is kept."""
+    """Return what a model replied about each row's chunks; None where no reply is kept."""
     if job is None or metric is None or type(metric).replies is Metric.replies:
         return None
     texts = [[job.texts[number] for number in row.members] for row in rows]

@@ -1,4 +1,4 @@
-"""An audit of a data set: what its labels mean and what gives them away, as tables, as a page and as JSON."""
+"""An audit of a data set: the meaning of its labels and their shortcut features, as tables, a page and JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STATEMENT_ONLY = "statement only"
 
 @dataclass(frozen=True)
 class WholeSets:
-    """Of one chunk size, the chunks of full citations that hold evidence, and those that hold a whole evidence set.
+    """Counts, at one chunk size, of full citations' chunks that hold evidence and of those that hold a whole set.
 
     size: in words, as text; PAGE for whole documents. citations: full citations with marked evidence; complete: those
     of which a chunk holds a whole set.
@@ -45,7 +45,7 @@ class WholeSets:
 
 @dataclass(frozen=True)
 class RuleLabels:
-    """What one rule for evidence makes of the chunks.
+    """The labels that one rule for evidence gives the chunks.
 
     levels: number of chunks by level. left_out: chunks of no known level. perfect: what a perfect detector would reach
     on these labels, by what it detects and then by measure.
@@ -67,7 +67,7 @@ class Giveaway:
     values: Mapping[str, Value]
 
     def value(self, measure: str) -> Value:
-        """The AUC of a measure; an undefined one where it has none."""
+        """Return the AUC of a measure; an undefined one where it has none."""
         return self.values.get(measure, Value(value=None))
 
 
@@ -113,7 +113,7 @@ class EvidenceSets:
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found. chunks: how pages were cut, but for `sizes`. words: of a page, at the median and at most."""
+    """The results of an audit. chunks: how pages were cut, but for `sizes`. words: of a page: median, maximum."""
 
     data: Data
     chunks: str
@@ -133,7 +133,7 @@ class Audit:
 
 
 def as_json(audit: Audit) -> str:
-    """The audit as indented JSON; the same audit gives the same bytes."""
+    """Return the audit as indented JSON; the same audit gives the same bytes."""
     data = asdict(audit)
     data["data"] = audit.data.model_dump(mode="json")
     for written, giveaway in zip(data["giveaways"], audit.giveaways, strict=True):
@@ -145,13 +145,13 @@ def as_json(audit: Audit) -> str:
 
 
 def page(audit: Audit, pictures: Sequence[Picture] = ()) -> str:
-    """The audit as one HTML page."""
+    """Return the audit as one HTML page."""
     heading = f"Audit: {plain(audit.data.name)}, {plain(audit.data.split)}"
     return page_of(heading, [Section([(grid, "") for grid in grids(audit)], pictures=pictures)])
 
 
 def grids(audit: Audit, brief: bool = False) -> list[Table]:
-    """The tables of an audit. brief: for a screen, with the giveaways of one unit."""
+    """Return the tables of an audit. brief: for a screen, with the giveaways of one unit."""
     where = place_of(audit.data)
     tables = [_sizes(audit, where), _rules(audit, where, brief)] if audit.sizes else []
     tables.append(_giveaways(audit, where, brief))
@@ -238,7 +238,7 @@ def _about(audit: Audit) -> Iterator[Note]:
 
 
 def findings(audit: Audit, shown: str = "") -> Iterator[str]:
-    """What a reader of the data set's numbers should know, one sentence each; nothing where nothing was found.
+    """Yield the sentences that a reader of the data set's numbers should know, if there are any.
 
     shown: the unit whose giveaways stand in a table beside; of other units' they are named without values.
     """
@@ -262,12 +262,12 @@ def findings(audit: Audit, shown: str = "") -> Iterator[str]:
 
 
 def at_own_size(audit: Audit) -> WholeSets | None:
-    """The whole sets at the size that the audit's own chunks have; None where there is none."""
+    """Return the whole sets at the size that the audit's own chunks have; None where there is none."""
     return next((size for size in audit.sizes if size.size == audit.chunks.rpartition("-")[2]), None)
 
 
 def _telling(giveaway: Giveaway) -> str:
-    """The measures whose interval does not contain one half, with their values."""
+    """Return the measures whose interval does not contain one half, with their values."""
     # A prediction from other groups that is wrong more often than not tells nothing of these.
     lowest = 0.0 if giveaway.name == STATEMENT_ONLY else 0.5
     known = [(name, value, value.low, value.high) for name, value in giveaway.values.items()]

@@ -32,20 +32,20 @@ from metaeval.report.table import (
 from metaeval.report.verdicts import best_control, differs
 
 THREE = Column(key="", label="")
-"""How a number without a measure of its own is printed: three decimals."""
+"""The format of a number without a measure of its own: three decimals."""
 
 
 def lay_out(result: Result) -> Table:
-    """The table of a result: metrics above controls, ranks among metrics only, every mark with its footnote.
+    """Return the table of a result: metrics above controls, ranks among metrics only, every mark with its footnote.
 
     It has a record for each metric and measure.
     """
     rows, columns, metrics = notes.in_blocks(result.rows), result.columns, metrics_of(result)
     reasons = notes.letters(value_of(row, column) for row in rows for column in columns)
-    heads = [_head(column, metrics, rows) for column in columns]
+    heads = [_printed_column(column, metrics, rows) for column in columns]
     titles = {"metric": "", "control": CONTROLS}
     lines = ((titles[row.kind], row.metric, [_cell(row, head, reasons) for head in heads]) for row in rows)
-    level = notes.not_above(notes.tests_controls(result)) + untested([(result, column) for column in columns])
+    level = notes.not_above([result]) + untested([(result, column) for column in columns])
     data = result.data
     return Table(
         key=(result.protocol, data.name, data.split, result.unit),
@@ -65,7 +65,7 @@ def lay_out(result: Result) -> Table:
 
 
 def units(unit: Unit) -> str:
-    """The name of the rows of the judged table: chunk pairs, citation pairs, ratings."""
+    """Return the name of the rows of the judged table: chunk pairs, citation pairs, ratings."""
     return notes.plural(unit) if unit == "rating" else f"{unit} {notes.plural(unit)}"
 
 
@@ -77,8 +77,8 @@ class _PrintedColumn(NamedTuple):
     spelt: bool
 
 
-def _head(column: Column, metrics: Iterable[Row], rows: Iterable[Row]) -> _PrintedColumn:
-    """The column of these rows, ranked among the metrics."""
+def _printed_column(column: Column, metrics: Iterable[Row], rows: Iterable[Row]) -> _PrintedColumn:
+    """Return the column of these rows, ranked among the metrics."""
     # A dash beside a minus sign cannot be read.
     spelt = any(numeral(value_of(row, column).low, column).startswith("-") for row in rows)
     return _PrintedColumn(column, rank((value_of(row, column).value for row in metrics), column), spelt)
@@ -100,7 +100,7 @@ def cell(
     marks: tuple[str, ...] = (),
     spelt: bool = False,
 ) -> Cell:
-    """A value with its interval as a column prints it.
+    """Return a value with its interval as a column prints it.
 
     signed: a difference or a preference, with its sign. spelt: "to" between the ends, for a table with negative ends,
     where a dash beside a minus sign cannot be read.
@@ -113,7 +113,7 @@ def cell(
 
 
 def rank(values: Iterable[float | None], column: Column) -> dict[str, Rank]:
-    """The printed numbers that are best and second best; none when only one value is defined.
+    """Return the printed numbers that are best and second best; none when only one value is defined.
 
     Ranks go by the printed digits: of two equal numbers in a table, neither may look better than the other.
     """
@@ -134,7 +134,7 @@ def legend(ranks: Iterable[Mapping[str, Rank]]) -> str:
 
 
 def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Table:
-    """One row per pair and measure, the measures in the table's order (`measures`: only these, by key).
+    """Return one row per pair and measure, the measures in the table's order (`measures`: only these, by key).
 
     Raises `UserError` when the result holds no pairs: it has one metric, or was made without the test.
     """
@@ -188,7 +188,7 @@ def _order_sign(pair: Comparison, alpha: float) -> str:
 
 
 def _signed(value: float | None, column: Column) -> str:
-    """A difference with its sign, unless it is printed as zero."""
+    """Return a difference with its sign, unless it is printed as zero."""
     text = numeral(value, column)
     return text if text == UNDEFINED or text.startswith("-") or float(text) == 0 else f"+{text}"
 
@@ -215,7 +215,7 @@ _FEW, _EXPLAINED = 7, 5
 
 
 def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Table:
-    """The results of one data set in one table: a column for each protocol's headline; those of several: `suite_grid`.
+    """Return one data set's results in one table, a column for each protocol's headline; of several: `suite_grid`.
 
     A single protocol shows all measures of its table, where there are few metrics. most: metrics that are shown.
     """
@@ -233,11 +233,11 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
         headings=tuple(plain(headline.column.label) for headline in shown),
         groups=tuple(ColumnGroup(plain(headline.result.protocol)) for headline in shown) if several else (),
     )
-    return _filled(grid, shown, most, readings, intervals=True)
+    return _with_lines(grid, shown, most, readings, intervals=True)
 
 
 def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Table:
-    """The results of several data sets in one table: a group of columns for each protocol, a column for each data set.
+    """Return several data sets' results in one table: a column group for each protocol, a column for each data set.
 
     Cells have no interval. most: metrics that are shown.
     """
@@ -266,11 +266,11 @@ def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) 
             for name in protocols
         ),
     )
-    return _filled(grid, shown, most, readings, intervals=False)
+    return _with_lines(grid, shown, most, readings, intervals=False)
 
 
 def _subtitle(results: Sequence[Result]) -> str:
-    """The data of the result that has the fewest rows: retrieval adds its pools."""
+    """Return the data of the result that has the fewest rows: retrieval adds its pools."""
     result = min(results, key=lambda result: sum(result.data.levels.values()))
     data = result.data
     counts = [f"{name} {data.levels[name]:,}" for name in LEVELS if name in data.levels]
@@ -283,7 +283,7 @@ def _subtitle(results: Sequence[Result]) -> str:
 
 
 def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
-    """The metrics of the table in the results' order, and how many are left out."""
+    """Return the metrics of the table in the results' order, and how many are left out."""
     names = list(dict.fromkeys(row.metric for headline in shown for row in metrics_of(headline.result)))
     if len(names) <= most:
         return names, 0
@@ -292,20 +292,20 @@ def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
     return best[:most], len(names) - most
 
 
-def _filled(grid: Table, shown: Sequence[Headline], most: int, readings: Readings, intervals: bool) -> Table:
+def _with_lines(grid: Table, shown: Sequence[Headline], most: int, readings: Readings, intervals: bool) -> Table:
     names, left = _names(shown, most)
     rows = [{row.metric: row for row in metrics_of(headline.result)} for headline in shown]
     reasons = notes.letters(
         headline.value(row) for headline, of in zip(shown, rows, strict=True) for row in of.values()
     )
     heads = [
-        _head(headline.column, headline.metrics, (row for row in headline.metrics if row.metric in names))
+        _printed_column(headline.column, headline.metrics, (row for row in headline.metrics if row.metric in names))
         for headline in shown
     ]
 
     def cells(rows: Iterable[Row | None]) -> list[Cell]:
         of = zip(rows, heads, strict=True)
-        return [_brief(row, head, reasons, intervals) if row else Cell() for row, head in of]
+        return [_headline_cell(row, head, reasons, intervals) if row else Cell() for row, head in of]
 
     best = [best_control(headline, readings.aside) for headline in shown]
     controls = dict.fromkeys(row.metric for row in best if row)
@@ -320,13 +320,13 @@ def _filled(grid: Table, shown: Sequence[Headline], most: int, readings: Reading
     return replace(
         grid,
         legend=legend(head.ranks for head in heads),
-        footnotes=_notes(grid, shown, reasons, left),
+        footnotes=_mark_notes(grid, shown, reasons, left),
         footer=tuple(Note(label, text) for label, text in abouts.items() if text) if len(names) <= _EXPLAINED else (),
     )
 
 
-def _brief(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals: bool) -> Cell:
-    """A cell without asides, orders of ties and noughts; a control's is without its reasons."""
+def _headline_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals: bool) -> Cell:
+    """Return a cell without asides, orders of ties and noughts; a control's is without its reasons."""
     full = _cell(row, head, {})
     return replace(
         full,
@@ -338,7 +338,7 @@ def _brief(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals
     )
 
 
-def _notes(grid: Table, shown: Sequence[Headline], reasons: Mapping[str, str], left: int) -> tuple[Note, ...]:
+def _mark_notes(grid: Table, shown: Sequence[Headline], reasons: Mapping[str, str], left: int) -> tuple[Note, ...]:
     used = {mark for line in grid.lines for cell in line.cells for mark in cell.marks}
     clusters = any(mark.isdigit() for mark in used)
     below = (

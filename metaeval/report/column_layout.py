@@ -30,7 +30,7 @@ class Shape:
     heading: int
 
     def width(self, stacked: bool) -> int:
-        """Width with the interval below the number (`stacked`) or beside it."""
+        """Return the width with the interval below the number (`stacked`) or beside it."""
         beside = self.number + self.marks
         if stacked:
             return max(beside, self.interval, self.aside, self.heading)
@@ -48,12 +48,12 @@ class Fit:
 
 
 def superscript(marks: Sequence[str]) -> str:
-    """Marks as they stand behind a number; letters and digits are raised, the other marks are by nature."""
+    """Return the marks as they stand behind a number; letters and digits are raised, the other marks are by nature."""
     return "".join(mark.translate(_SUPERSCRIPTS) for mark in marks)
 
 
 def fit(grid: Table, width: int) -> Fit:
-    """The layout for `width` characters: intervals beside the numbers, else below, else several tables.
+    """Return the layout for `width` characters: intervals beside the numbers, else below, else several tables.
 
     Headings stay on one line where there is room for it, and so do the asides of a cell.
     """
@@ -71,12 +71,12 @@ def fit(grid: Table, width: int) -> Fit:
 
 
 def aside_lines(cell: Cell, joined: bool) -> tuple[str, ...]:
-    """A cell's asides in one line, or each in its own."""
+    """Return a cell's asides in one line, or each in its own."""
     return (", ".join(cell.asides),) if joined and cell.asides else cell.asides
 
 
 def broken(name: str, width: int) -> list[str]:
-    """A name in lines of at most `width` characters, broken behind its separators, in the middle only if it must."""
+    """Break a name into lines of at most `width` characters, behind its separators where it has any."""
     lines = [""]
     for piece in re.findall(r"[^-_/:.\s]*[-_/:.\s]*", name):
         if lines[-1] and cell_len(lines[-1] + piece.rstrip()) > width:
@@ -88,7 +88,7 @@ def broken(name: str, width: int) -> list[str]:
 
 
 def shapes_of(grid: Table, folded: bool = False, apart: bool = True) -> tuple[Shape, ...]:
-    """The widths of each column, with headings broken at spaces (`folded`) and each aside in its own line (`apart`)."""
+    """Return the width of each column, with headings broken at spaces (`folded`) and asides in own lines (`apart`)."""
     shapes = []
     for position, heading in enumerate(grid.headings):
         cells = [line.cells[position] for line in grid.lines]

@@ -1,4 +1,4 @@
-"""What two results or sheets differ in: numbers, counts and intervals, each named."""
+"""The differences of two results or sheets: numbers, counts and intervals, each named."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IntervalEnds = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Change:
-    """What two rows of one name differ in: a field, or a number; None where only one of the two has it.
+    """A difference of two rows of one name: in a field or a number; None where only one of the two has it.
 
     kind: "field" (`text` says what the field means), "value" or "count" (`by` is other less one), "interval",
     "cluster" (of metrics that are not significantly different), or "row" where only one side has the row.
@@ -32,34 +32,34 @@ class Change:
 
 
 def missing(name: str, in_first: bool, other: bool) -> list[Change]:
-    """The change that a row or record is on one side alone; none where both have it."""
+    """Return the change that a row or record is on one side alone; none where both have it."""
     if in_first and other:
         return []
     return [Change("row", name, "there" if in_first else None, "there" if other else None)]
 
 
 def row_changes(first: Row, other: Row) -> Iterator[Change]:
-    """What two rows of results differ in."""
+    """Yield the differences of two rows of results."""
     for count in ("scored", "unscored", "total"):
         before, after = getattr(first, count), getattr(other, count)
         if before != after:
             yield Change("count", count, f"{before:,}", f"{after:,}", by=float(after - before))
     for key in dict.fromkeys([*first.values, *other.values]):
         values = [row.values.get(key) for row in (first, other)]
-        yield from _moved(key, *(None if value is None else value.value for value in values))
+        yield from _value_change(key, *(None if value is None else value.value for value in values))
         clusters = [row.clusters.get(key) for row in (first, other)]
-        yield from _reworded("cluster", key, *(None if place is None else str(place) for place in clusters))
-        yield from _reworded("interval", key, *(None if of is None else _ends((of.low, of.high)) for of in values))
+        yield from _text_change("cluster", key, *(None if place is None else str(place) for place in clusters))
+        yield from _text_change("interval", key, *(None if of is None else _ends((of.low, of.high)) for of in values))
 
 
-def _moved(name: str, before: float | None, after: float | None) -> Iterator[Change]:
+def _value_change(name: str, before: float | None, after: float | None) -> Iterator[Change]:
     if before != after:
         by = None if before is None or after is None else after - before
         first, other = (None if value is None else f"{value:.6g}" for value in (before, after))
         yield Change("value", name, first, other, by=by)
 
 
-def _reworded(kind: str, name: str, first: str | None, other: str | None) -> Iterator[Change]:
+def _text_change(kind: str, name: str, first: str | None, other: str | None) -> Iterator[Change]:
     if first != other:
         yield Change(kind, name, first, other)
 
@@ -70,7 +70,7 @@ def _ends(interval: IntervalEnds) -> str | None:
 
 
 def record_changes(ones: Sequence[Record], others: Sequence[Record]) -> Iterator[Change]:
-    """What the numbers of two sheets differ in."""
+    """Yield the differences of the numbers of two sheets."""
     first, second = numbers_of(ones), numbers_of(others)
     for record in dict.fromkeys([*first, *second]):
         if alone := missing(record, record in first, record in second):
@@ -78,10 +78,12 @@ def record_changes(ones: Sequence[Record], others: Sequence[Record]) -> Iterator
             continue
         before, other = first[record], second[record]
         for key in dict.fromkeys([*before.values, *other.values]):
-            yield from _moved(f"{record}: {key}" if key else record, before.values.get(key), other.values.get(key))
+            yield from _value_change(
+                f"{record}: {key}" if key else record, before.values.get(key), other.values.get(key)
+            )
         for key in dict.fromkeys([*before.intervals, *other.intervals]):
             ends = (_ends(numbers.intervals.get(key, (None, None))) for numbers in (before, other))
-            yield from _reworded("interval", f"{record}: {key}" if key else record, *ends)
+            yield from _text_change("interval", f"{record}: {key}" if key else record, *ends)
 
 
 @dataclass(frozen=True)
@@ -93,12 +95,12 @@ class RecordValues:
 
 
 def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, RecordValues]:
-    """The numbers of every record by their names, under the record's words (system m, overlap, recall).
+    """Return the numbers of every record by their names, under the record's words (system m, overlap, recall).
 
     Where words are not unique, the first whole number that makes them so is taken for a word (round 2); else records
     of the same words are counted through.
     """
-    keys = _keys(records)
+    keys = _name_fields(records)
     seen: Counter[str] = Counter()
     statistics: dict[str, RecordValues] = {}
     for record in records:
@@ -106,12 +108,12 @@ def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, RecordValue
         name = ", ".join(f"{key} {word}" if isinstance(word, int) else str(word) for key, word in words)
         seen[name] += 1
         values = {key: None if value is None else float(value) for key, value in record.items() if key not in keys}
-        statistics[f"{name} #{seen[name]}" if seen[name] > 1 else name] = _split(values)
+        statistics[f"{name} #{seen[name]}" if seen[name] > 1 else name] = _values_and_intervals(values)
     return statistics
 
 
-def _keys(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
-    """The fields that say what a record is about."""
+def _name_fields(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
+    """Return the fields that say what a record is about."""
     fields = sorted(records[0], key=lambda key: _FIRST.index(key) if key in _FIRST else len(_FIRST)) if records else []
     words = [field for field in fields if any(isinstance(record[field], str | bool) for record in records)]
     whole = [field for field in fields if all(type(record[field]) is int for record in records)]
@@ -121,8 +123,8 @@ def _keys(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
     return words
 
 
-def _split(values: Mapping[str, float | None]) -> RecordValues:
-    """Numbers and intervals apart: x_low and x_high are the ends of x's."""
+def _values_and_intervals(values: Mapping[str, float | None]) -> RecordValues:
+    """Return the numbers and intervals apart: x_low and x_high are the ends of x's."""
     stems = [key.removesuffix("low") for key in values if key.endswith("low")]
     intervals = {stem: (f"{stem}low", f"{stem}high") for stem in stems if f"{stem}high" in values}
     ends = {end for both in intervals.values() for end in both}

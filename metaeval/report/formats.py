@@ -22,7 +22,7 @@ from metaeval.report.table import CONTROLS, NO_DATA, Table, plain
 
 SCHEMA = "metaeval-table/1"
 SCHEMAS = ("metaeval-sheet/1", SCHEMA)
-"""Of files of tables; the first, of earlier versions, hold no layout."""
+"""Schemas of files of tables; the first, of earlier versions, has no layout."""
 
 FORMATS = {"text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv"}
 """The formats that a table can be written in beside JSON, with the endings of their files."""
@@ -57,7 +57,7 @@ def load_table(path: Path) -> Table:
 
 
 def tables_in(path: Path) -> list[Table]:
-    """The tables of a JSON file: that of a result, a table of an analysis, those of a multiverse; none of another.
+    """Return the tables of a JSON file of a result, an analysis or a multiverse; none of any other file.
 
     A table of a file of an earlier version, without layout, is not among them.
     """
@@ -70,7 +70,7 @@ def tables_in(path: Path) -> list[Table]:
 
 
 def printed(paths: Iterable[Path]) -> dict[Path, str]:
-    """The tables of a job's files as text, by the file; of a file of an earlier version the text file beside it."""
+    """Return a job's tables as text, by file; of a file of an earlier version the text file beside it."""
     texts = {}
     for path in paths:
         if path.suffix == ".json" and (tables := tables_in(path)):
@@ -97,7 +97,7 @@ def check_format(name: str) -> None:
 
 
 def table_text(table: Table, name: str, controls: bool = False) -> str:
-    """A table in the format of that name. controls: LaTeX with the controls too. Raises as `check_format`."""
+    """Return a table in the format of that name. controls: LaTeX with the controls too. Raises as `check_format`."""
     check_format(name)
     if name == "csv":
         return _csv(table)
@@ -107,7 +107,7 @@ def table_text(table: Table, name: str, controls: bool = False) -> str:
 
 
 def format_texts(path: Path, names: Iterable[str]) -> dict[str, str]:
-    """The tables of a file in these formats, by the endings; of JSON lines with one value a field CSV alone.
+    """Return the tables of a file in these formats, by the endings; of JSON lines with one value a field CSV alone.
 
     CSV is that of the first table: of a multiverse it holds every outlook.
     """
@@ -120,7 +120,7 @@ def format_texts(path: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 def _rows_csv(rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows as CSV: a truth value is 1 or 0, and a list or an object is JSON."""
+    """Return the rows as CSV: a truth value is 1 or 0, and a list or an object is JSON."""
     fields = list(dict.fromkeys(name for row in rows for name in row))
     return csv_text([fields, *([_csv_value(row.get(name)) for name in fields] for row in rows)], "\n")
 
@@ -132,7 +132,7 @@ def _csv_value(value: object) -> object:
 
 
 def _csv(table: Table) -> str:
-    """The records as RFC 4180 text, one line each, with data set and split; without records the table as printed.
+    """Return the records as RFC 4180 text with data set and split; without records the table as printed.
 
     Numbers are raw (not scaled, not rounded) and read back to the same float; undefined is empty.
     """

@@ -37,7 +37,7 @@ def escape(text: Shown) -> str:
 
 
 def table_of(grid: Table, titled: bool = True) -> str:
-    """The table in a scrolling frame with its notes; the rest of the footer and the signatures are folded.
+    """Return the table in a scrolling frame with its notes; the rest of the footer and the signatures are folded.
 
     titled: the caption holds the title, which a heading above the table may do instead.
     """
@@ -125,7 +125,7 @@ def page(
     readings: Readings | None = None,
     explorer: str = "",
 ) -> str:
-    """The page's text: a section for each data set. Its bytes follow from what is given alone.
+    """Return the page's text: a section for each data set. Its bytes follow from what is given alone.
 
     pictures: by data set, as `judged` names it. readings: with them it opens with what was found, the headline table
     and its forest plot. explorer: HTML that says where the pairs can be looked at.
@@ -142,12 +142,12 @@ def page(
 
 
 def judged(result: Result) -> str:
-    """What a result's rows are: data set, split and unit."""
+    """Say what a result's rows are: data set, split and unit."""
     return f"{place_of(result.data)}: {units(result.unit)}"
 
 
 def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str:
-    """A page of any tables and pictures; opening: HTML that stands first."""
+    """Return a page of any tables and pictures; opening: HTML that stands first."""
     drawn, contents, tables, figures = [], [], 0, 0
     if opening:
         drawn.append(f'<section id="findings">\n<h2>Findings</h2>\n{opening}</section>')
@@ -185,13 +185,13 @@ def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str
 
 
 def explorer_line(command: str, link: str = "") -> str:
-    """Where the pairs are to be looked at: a page, where there is one, and the command that writes it."""
+    """Return where the pairs are to be looked at: a page, where there is one, and the command that writes it."""
     page = f'<a href="{escape(Shown(link))}">The explorer</a> shows every pair. ' if link else ""
     return f"<p>{page}To look at the pairs one by one, type <code>{escape(Shown(command))}</code>.</p>"
 
 
 def _opening(results: Sequence[Result], readings: Readings) -> str:
-    """What was found, in sentences; what limits it; the headline values."""
+    """Say what was found, in sentences; what limits it; the headline values."""
     grid = headline_grid(results, readings, sys.maxsize)
     sentences = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(results, readings))
     careful = "".join(f"<li>{escape(plain(text))}</li>" for text in cautions(results))
@@ -201,7 +201,7 @@ def _opening(results: Sequence[Result], readings: Readings) -> str:
 
 
 def _folded_pairs(result: Result) -> str:
-    """The pairs of metrics, folded away: few readers want them all."""
+    """Return the pairs of metrics, folded away: few readers want them all."""
     if result.significance is None or not result.significance.comparisons:
         return ""
     return f"<details><summary>Pairs of metrics</summary>{table_of(comparison_grid(result))}</details>"
@@ -222,7 +222,7 @@ _ASKED = 5  # ticks of an axis, about
 
 
 def page_forest(results: Sequence[Result], readings: Readings) -> str:
-    """A panel for each result's headline measure, a line for each metric, as in figures; "" without a value.
+    """Return a panel for each result's headline measure, a line for each metric, as in figures; "" without a value.
 
     Lines are the results' intervals, the dashed line is the best control, the dotted one what a score that knows
     nothing reaches, where that is known beforehand.

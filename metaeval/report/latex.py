@@ -35,7 +35,7 @@ _PRINTED = (frozenset(READING) | _MISSING) - {"perfect metric", "perfect detecto
 
 
 def table_of(grid: Table, controls: bool = False) -> str:
-    """The table with caption, label, the marks' meaning, and as comments the signatures and how numbers were made.
+    """Return the table with caption, label and the marks' meaning; signatures and other notes are comments.
 
     controls: with the block of controls, which a paper seldom has room for; it stays where it is the only block.
     """
@@ -46,7 +46,7 @@ def table_of(grid: Table, controls: bool = False) -> str:
 
 
 def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
-    """One of the `of` tables of a grid, with its marks; what else stands below, and signatures, stand with the last."""
+    """Return one of the `of` tables of a grid with its marks; other notes and signatures stand below the last."""
     which = f", part {number} of {of}" if of > 1 else ""
     caption = f"{escape(grid.title)} ({escape(grid.subtitle)}{which})."
     caption += f" {escape(grid.legend)}" if grid.legend else ""
@@ -86,7 +86,7 @@ def _below(grid: Table, part: Sequence[int], last: bool) -> tuple[list[Note], li
 
 
 def _brief(note: Note) -> Note:
-    """A note without what it says of single rows, where it has a text and nothing is missing: that is a comment."""
+    """Return a note without its items, which are comments, where it has a text and nothing is missing."""
     kept = not note.text or not note.items or note.label in _MISSING
     return note if kept else replace(note, text=note.text.removesuffix(":"), items=())
 
@@ -109,7 +109,7 @@ def _fit(grid: Table, part: Sequence[int]) -> tuple[str, str, bool]:
 
 
 def _parts(grid: Table) -> tuple[tuple[int, ...], ...]:
-    """The columns of each table: all in one if that fits the page at some size."""
+    """Return the columns of each table: all in one if that fits the page at some size."""
     everything = tuple(range(len(grid.headings)))
     point = _SIZES[-1][1]
     if _width(grid, everything, point, beside=False) <= _TEXT:
@@ -153,7 +153,7 @@ def _tabular(grid: Table, part: Sequence[int], beside: bool) -> list[str]:
 
 
 def _over(grid: Table, part: Sequence[int], span: int) -> list[str]:
-    """The line of group headings, each with a rule over its columns."""
+    """Return the line of group headings, each with a rule over its columns."""
     if not grid.groups:
         return []
     owners = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
@@ -211,7 +211,7 @@ def _marks(marks: Sequence[Shown]) -> str:
 
 
 def _notes(notes: Sequence[Note], colon: str) -> list[str]:
-    """One paragraph for each note, below the tabular and as wide as the text."""
+    """Return one paragraph for each note, below the tabular and as wide as the text."""
     if not notes:
         return []
     lines = []

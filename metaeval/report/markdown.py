@@ -13,7 +13,7 @@ _RANKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "": ("", "")}
 
 
 def page_of(grid: Table) -> str:
-    """A GitHub table with footnotes below it and the signatures in a code block."""
+    """Return a GitHub table with footnotes below it and the signatures in a code block."""
     blocks = [
         f"**{escape(grid.title)}** ({escape(grid.subtitle)})",
         _table(grid),
@@ -56,7 +56,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _number(text: Shown) -> str:
-    """A cell as it is, so that numbers stay legible in the file; escaped where it holds what acts within a line."""
+    """Return a cell as it is, so that numbers stay legible; escaped where it holds what acts within a line."""
     return escape(text) if re.search(r"[\\`<>|]|\]\(", text) else text
 
 
@@ -74,7 +74,7 @@ def _notes(notes: Sequence[Note], bullet: str, colon: str) -> str:
 
 
 def _code(lines: Sequence[str]) -> str:
-    """A code block whose fence is longer than any run of backticks inside it."""
+    """Return a code block whose fence is longer than any run of backticks inside it."""
     runs = [len(run) for line in lines for run in re.findall("`+", line)]
     fence = "`" * max(3, 1 + max(runs, default=0))
     return "\n".join([f"{fence}text", *lines, fence])

@@ -1,4 +1,4 @@
-"""What a multiverse says (who is first how often, which choices move ranks, which metrics swap), and its tables."""
+"""The results of a multiverse (first ranks, choices that change ranks, metrics that swap places), and its tables."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class RankInfluence:
-    """How much of the variance of ranks one choice explains alone, over the specifications that have the choice.
+    """The share of the variance of ranks that one choice explains alone, over the specifications that have the choice.
 
     None where no rank ever moves. Shares of two choices may overlap where not every combination was run.
     """
@@ -113,7 +113,7 @@ class Swap:
 
 
 def standings(outlooks: Sequence[Outlook]) -> list[Standing]:
-    """One per metric that has a value somewhere, the most often first at the top."""
+    """Return one per metric that has a value somewhere, the most often first at the top."""
     ranked = []
     for metric, of_metric in grouped((outlook.metric, outlook) for outlook in outlooks).items():
         ranks = [o.rank for o in of_metric if o.rank is not None]
@@ -125,7 +125,7 @@ def standings(outlooks: Sequence[Outlook]) -> list[Standing]:
 
 
 def influences(outlooks: Sequence[Outlook]) -> list[RankInfluence]:
-    """One per choice that takes several values where anything is ranked, the most influential first.
+    """Return one per choice that takes several values where anything is ranked, the most influential first.
 
     The share is that of a one-way analysis of variance, pooled over the metrics: the sum of squares between the
     choice's values over the total sum of squares about each metric's own mean rank.
@@ -140,7 +140,7 @@ def influences(outlooks: Sequence[Outlook]) -> list[RankInfluence]:
 
 
 def swaps(outlooks: Sequence[Outlook]) -> list[Swap]:
-    """The pairs of metrics of which each is above the other somewhere, the most even first."""
+    """Return the pairs of metrics of which each is above the other somewhere, the most even first."""
     known = grouped((o.metric, (specification(o), o.value)) for o in outlooks if o.value is not None)
     values = {metric: dict(of_metric) for metric, of_metric in known.items()}
     swapped = []
@@ -154,12 +154,12 @@ def swaps(outlooks: Sequence[Outlook]) -> list[Swap]:
 
 
 def specification(outlook: Outlook) -> Specification:
-    """An outlook's choices as a key: the same for every metric under the same choices."""
+    """Return an outlook's choices as a key: the same for every metric under the same choices."""
     return tuple(outlook.choices.items())
 
 
 def by_protocol(outlooks: Sequence[Outlook]) -> Iterator[tuple[str, list[Outlook]]]:
-    """The outlooks of each protocol; ranks of two protocols are never pooled."""
+    """Yield the outlooks of each protocol; ranks of two protocols are never pooled."""
     yield from grouped((outlook.protocol, outlook) for outlook in outlooks).items()
 
 
@@ -266,7 +266,7 @@ def _grids(multiverse: Multiverse, protocol: str, outlooks: Sequence[Outlook]) -
 
 
 def as_json(multiverse: Multiverse) -> str:
-    """All outlooks as indented JSON; the same outlooks give the same bytes."""
+    """Return all outlooks as indented JSON; the same outlooks give the same bytes."""
     data = {
         "schema": MULTIVERSE,
         "dataset": multiverse.dataset,
@@ -288,7 +288,7 @@ def as_json(multiverse: Multiverse) -> str:
 
 
 def ranks_of(values: Mapping[str, float | None]) -> dict[str, int | None]:
-    """The rank of each metric by its value; no ranks where all have one value."""
+    """Return the rank of each metric by its value; no ranks where all have one value."""
     known = [value for value in values.values() if value is not None]
     if len(known) > 1 and len(set(known)) == 1:
         return dict.fromkeys(values)
@@ -298,7 +298,7 @@ def ranks_of(values: Mapping[str, float | None]) -> dict[str, int | None]:
 
 
 def value_under(estimate: Value | None, policy: str) -> float | None:
-    """A value under a policy for ties: expected, worst or best; "" where there are no ties."""
+    """Return a value under a policy for ties: expected, worst or best; "" where there are no ties."""
     if estimate is None or policy in ("", "expected") or estimate.ties is None:
         return None if estimate is None else estimate.value
     return estimate.ties[0] if policy == "worst" else estimate.ties[1]

@@ -34,7 +34,7 @@ class Records(list[dict[str, Any]]):
     """Mappings of the same fields: a list with a short text, as a table in a notebook, and as a data frame."""
 
     def to_frame(self) -> Any:
-        """A data frame with a row for each."""
+        """Return a data frame with a row for each."""
         return frame(self)
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class NotebookText(str):
 
 
 class Recorded:
-    """What has `records`: a notebook shows them as a table, and they are a data frame."""
+    """A base of classes with `records`, which a notebook shows as a table and which become a data frame."""
 
     @property
     def records(self) -> Sequence[Mapping[str, Any]]:
@@ -83,7 +83,7 @@ class Recorded:
         raise NotImplementedError
 
     def to_frame(self) -> Any:
-        """A data frame with a row for each record."""
+        """Return a data frame with a row for each record."""
         return frame(self.records)
 
     def _repr_html_(self) -> str:
@@ -91,7 +91,7 @@ class Recorded:
 
 
 class Changes(dict[str, list[Change]], Recorded):
-    """What rows of two sides differ in, by the row's name: a short text, a table in a notebook, and a data frame."""
+    """Differences of two sides' rows by name: a short text, a table in a notebook, and a data frame."""
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -126,11 +126,11 @@ class Results(list[Result]):
 
     @property
     def findings(self) -> list[str]:
-        """What the run found, in sentences, and what limits it."""
+        """Return what the run found, in sentences, and what limits it."""
         return [*findings(self, self._readings), *cautions(self)] if self else []
 
     def to_frame(self) -> Any:
-        """A data frame with a row for each metric, control and measure, as the CSV files have it."""
+        """Return a data frame with a row for each metric, control and measure, as the CSV files have it."""
         return frame(record for result in self for record in records(result))
 
     def plot(self) -> Figure:
@@ -168,7 +168,7 @@ class Sheets(dict[str, Table]):
         super().__init__({sheet.name: sheet for sheet in sheets})
 
     def to_frame(self, name: str = "") -> Any:
-        """The records of a table as a data frame; name: which, by default the first."""
+        """Return the records of a table as a data frame; name: which, by default the first."""
         if not self or (name and name not in self):
             raise UserError(f"No table is called {name!r}: there are {', '.join(self) or 'none'}.")
         return frame(self[name or next(iter(self))].records)
@@ -198,7 +198,7 @@ class Sheets(dict[str, Table]):
 
 
 def in_notebook() -> bool:
-    """Whether this is the kernel of a notebook. IPython is asked only where it is loaded already."""
+    """Return whether this is the kernel of a notebook. IPython is asked only where it is loaded already."""
     shell = sys.modules.get("IPython")
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 

@@ -36,7 +36,7 @@ _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metri
 
 
 def _named(results: Sequence[Result]) -> dict[str, Result]:
-    """The results of one protocol under the names of their data sets; units are named where they differ.
+    """Return the results of one protocol under the names of their data sets; units are named where they differ.
 
     Raises `UserError` when two results would get the same name: a table has one column group for each.
     """
@@ -65,7 +65,7 @@ def _shared_footer(results: Mapping[str, Result]) -> tuple[Note, ...]:
 
 
 def level_counts(results: Sequence[Result]) -> Table | None:
-    """One row for each data set, split and unit; None when no data set has three-level gold.
+    """Return one row for each data set, split and unit; None when no data set has three-level gold.
 
     Protocols see different rows of one data set (retrieval adds its pools): counted are the fewest, the cited ones.
     """
@@ -103,7 +103,7 @@ def _total(data: Data) -> int:
 
 
 def score_table(results: Sequence[Result]) -> Table:
-    """One protocol's results as one table; best and second best go by data set and measure.
+    """Return one protocol's results as one table; best and second best go by data set and measure.
 
     A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks it.
     """
@@ -120,7 +120,7 @@ def score_table(results: Sequence[Result]) -> Table:
         for name in dict.fromkeys(row.metric for row in order if row.kind == kind)
     )
     flagged = any(notes.LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
-    level = f"{notes.not_above(all(map(notes.tests_controls, results)))} (the two oracles aside)" if flagged else ""
+    level = f"{notes.not_above(results)} (the two oracles aside)" if flagged else ""
     return Table(
         key=("paper", results[0].protocol),
         title=plain(results[0].title),
@@ -197,7 +197,7 @@ def paper_tables(
     left_out: Sequence[tuple[str, str]] = (),
     numbered: Mapping[str, NumberedTable] = MappingProxyType({}),
 ) -> list[Table]:
-    """The tables of a paper; `UserError` where there are no results.
+    """Return the tables of a paper; `UserError` where there are no results.
 
     left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the protocols
     whose tables have a number, by name.
@@ -212,7 +212,7 @@ def paper_tables(
 
 
 def _by_protocol(results: Sequence[Result], numbered: Mapping[str, NumberedTable]) -> dict[str, list[Result]]:
-    """The results of each table by its file stem; files sort in the paper's order."""
+    """Return the results of each table by its file stem; files sort in the paper's order."""
     in_order = sorted(numbered, key=lambda name: numbered[name].number)
     groups: dict[str, list[Result]] = {}
     for name in dict.fromkeys([*in_order, *(result.protocol for result in results)]):
@@ -224,12 +224,12 @@ def _by_protocol(results: Sequence[Result], numbered: Mapping[str, NumberedTable
 
 
 def _with_columns(result: Result, keys: Sequence[str]) -> Result:
-    """The result with these columns alone where it has them all."""
+    """Return the result with these columns alone where it has them all."""
     columns = [column for key in keys for column in result.columns if column.key == key]
     return result.model_copy(update={"columns": columns}) if columns and len(columns) == len(keys) else result
 
 
 def _shown_records(result: Result) -> list[dict[str, str | float | int | None]]:
-    """The records of the measures that the table shows."""
+    """Return the records of the measures that the table shows."""
     keys = {column.key for column in result.columns}
     return [record for record in records(result) if record["measure"] in keys]

@@ -141,12 +141,12 @@ class Data(_ResultModel):
         return fields if self.demo else {name: value for name, value in fields.items() if name != "demo"}
 
     def wording(self, text: str) -> str:
-        """A text that calls the labels human, as it is right of these data."""
+        """Return a text that calls the labels human, as it is right of these data."""
         return text.replace("human", "demo") if self.demo else text
 
     @classmethod
     def together(cls, data: Sequence[Data]) -> Data:
-        """Several data sets as one."""
+        """Return several data sets as one."""
         levels: Counter[str] = Counter()
         for part in data:
             levels.update(part.levels)
@@ -162,7 +162,7 @@ class Data(_ResultModel):
 
 
 IntervalMethod = Literal["t", "percentile", "bootstrap-t", "bca"]
-"""How intervals were made; the last two in files of earlier versions only."""
+"""Methods of intervals; only files of earlier versions have the last two."""
 
 
 class Interval(_ResultModel):
@@ -179,7 +179,7 @@ class Interval(_ResultModel):
 
     @property
     def studentised(self) -> bool:
-        """Whether the intervals rest on a standard error, and on its effective groups."""
+        """Return whether the intervals rest on a standard error, and on its effective groups."""
         return self.method in ("t", "bootstrap-t")
 
 
@@ -225,11 +225,11 @@ class Significance(_ResultModel):
 
 
 FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE = "full support", "any support", "share of evidence"
-"""What perfect detectors detect: whole evidence sets of full citations, evidence, and how much of a set there is."""
+"""Targets of perfect detectors: whole evidence sets of full citations, evidence, and how much of a set there is."""
 
 
 class Perfect(_ResultModel):
-    """What perfect detectors would score under the table's labels.
+    """Scores of perfect detectors under the table's labels.
 
     values: measure key -> what is detected -> raw value. full: rows at level full, of which `incomplete` hold only a
     part of an evidence set.
@@ -241,7 +241,7 @@ class Perfect(_ResultModel):
 
 
 class Certificate(_ResultModel):
-    """What a simulation on the rows of a table found of one metric's intervals, and of tests between equal metrics.
+    """Simulated coverage of one metric's intervals on the rows of a table, and error rate of tests of equal metrics.
 
     metric, other: whose scores were modelled; "" in a plan without scores, and without a second metric. true: mean of
     the measure over the samples. alike: correlation of two rows of one group and level in the samples. effective:
@@ -299,7 +299,7 @@ class Result(_ResultModel):
     certificate: Certificate | None = None
 
     def __repr__(self) -> str:
-        """What it is of, in one line: the table is `metaeval.report.cells.lay_out(result)`."""
+        """Name the protocol and the data in one line; the table is `metaeval.report.cells.lay_out(result)`."""
         metrics = [row.metric for row in self.rows if row.kind == "metric"]
         named = ", ".join(metrics[:5]) + (f" and {len(metrics) - 5} more" if len(metrics) > 5 else "")
         controls = len(self.rows) - len(metrics)
@@ -315,7 +315,7 @@ class Result(_ResultModel):
         return Result.as_html(self) if Result.as_html else None
 
     def to_frame(self) -> Any:
-        """A data frame with a row for each metric, control and measure, as the CSV file has it."""
+        """Return a data frame with a row for each metric, control and measure, as the CSV file has it."""
         return frame(records(self))
 
 
@@ -329,7 +329,7 @@ FIELDS = (
 
 
 def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:
-    """One mapping for each metric and measure: the table's measures in its order, then any that it does not show."""
+    """Yield a mapping for each metric and measure: the table's measures in its order, then those not shown."""
     data, shown, nothing = result.data, [column.key for column in result.columns], (None, None)
     for row in result.rows:
         for key in (*(key for key in shown if key in row.values), *sorted(set(row.values) - set(shown))):
@@ -346,7 +346,7 @@ def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:
 
 def save_result(result: Result, path: Path) -> None:
     """Write a result as indented JSON; the same result always gives the same bytes."""
-    # What no protocol had anything to say of is left out.
+    # Fields that no protocol has filled are left out.
     empty: dict[str, Any] = {} if result.certificate else {"certificate": True}
     unused = {field for field in ("notes", "same_scores") if not any(getattr(row, field) for row in result.rows)}
     if unused:
@@ -382,13 +382,13 @@ def load_result(path: Path) -> Result:
 
 
 def read_versioned(path: Path) -> tuple[Any, Any]:
-    """A file's JSON and the schema that it names; `UserError` where it is not JSON."""
+    """Return a file's JSON and the schema that it names; `UserError` where it is not JSON."""
     data = read_json(path, "give a .json file that metaeval wrote")
     return data, data.get("schema") if isinstance(data, dict) else None
 
 
 def checked(kind: type[Kind], data: Any, path: Path) -> Kind:
-    """A file's JSON as an object of a pydantic model or a dataclass; `UserError` names the field that is wrong."""
+    """Read a JSON file as a pydantic model or a dataclass; `UserError` names the field that is wrong."""
     try:
         # As JSON, text is not a number and true is not 1; a list is a tuple.
         return cast(Kind, _validator(kind).validate_json(json.dumps(data), strict=True))

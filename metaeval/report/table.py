@@ -56,14 +56,14 @@ class Block:
 
 
 DEMO = "the labels were written for this package: report no metric's quality from them"
-"""What demo data are, in every table, page and list of findings."""
+"""The note on demo data in every table, page and list of findings."""
 
 TableRow = tuple[str, str, Sequence["Cell | str"]]
 """A line of a table as it is made: the title of its block, its name, and its cells; a text is a cell of it."""
 
 
 def blocks_of(rows: Iterable[TableRow]) -> tuple[Block, ...]:
-    """The blocks of these lines, in the order of their first lines; one without lines where there is none."""
+    """Return the blocks of these lines, in the order of their first lines; one without lines where there is none."""
     blocks = grouped(
         (title, TableLine(plain(name), tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)))
         for title, name, cells in rows
@@ -94,7 +94,7 @@ class Note:
 
 
 NO_DATA = Data.together(())
-"""What a table is of that is of no data set."""
+"""The data of a table that belongs to no data set."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Table:
         return tuple(line for block in self.blocks for line in block.lines)
 
     def noting(self, demo: bool) -> Table:
-        """The same table; of demo data, whose labels no human gave, with a note that says so."""
+        """Return the same table; of demo data, whose labels no human gave, with a note that says so."""
         if not demo or any(note.text == DEMO for note in self.footer):
             return self
         return replace(self, footer=(Note("demo data", DEMO), *self.footer))
@@ -155,12 +155,12 @@ _MISSING = Value(value=None, note="not computed")
 
 
 def value_of(row: Row, column: Column) -> Value:
-    """The row's value in a column; an undefined one when the result does not hold it."""
+    """Return the row's value in a column; an undefined one when the result does not hold it."""
     return row.values.get(column.key, _MISSING)
 
 
 def numeral(value: float | None, column: Column) -> str:
-    """A value times the column's scale with the column's digits; a dash when undefined; never a negative zero."""
+    """Print a value times the column's scale with its digits; a dash when undefined; never a negative zero."""
     if value is None:
         return UNDEFINED
     text = f"{value * column.scale:.{column.digits}f}"
@@ -168,40 +168,40 @@ def numeral(value: float | None, column: Column) -> str:
 
 
 def short(number: str) -> str:
-    """A printed number without the nought before its point: .585."""
+    """Return a printed number without the nought before its point: .585."""
     return re.sub(r"^(-?)0\.", r"\1.", number)
 
 
 def chance(p: float | None) -> str:
-    """A p-value with four decimals: 1,000 permutations can say 0.0010, and 0.0504 must not look like 0.05."""
+    """Return a p-value with four decimals: 1,000 permutations can say 0.0010, and 0.0504 must not look like 0.05."""
     if p is None:
         return UNDEFINED
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def span(ends: tuple[float, float], column: Column) -> str:
-    """A worst and a best value as [worst..best]."""
+    """Return a worst and a best value as [worst..best]."""
     worst, best = ends
     return f"[{numeral(worst, column)}..{numeral(best, column)}]"
 
 
 def place_of(data: Data, *more: str) -> str:
-    """The data set and its split, and what else says what a table is of."""
+    """Return the data set and its split, and what else says what a table is of."""
     return ", ".join(part for part in (plain(data.name), plain(data.split), *more) if part)
 
 
 def known(value: float) -> float | None:
-    """A number of the statistics as it is stored: None where it is undefined."""
+    """Return a number of the statistics as it is stored: None where it is undefined."""
     return None if math.isnan(value) else float(value)
 
 
 def count(number: int, noun: str) -> str:
-    """A count with thousands separators and its noun in the right number: 1 group, 1,200 groups."""
+    """Return a count with thousands separators and its noun in the right number: 1 group, 1,200 groups."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def share(part: int, whole: int) -> str:
-    """A share in per cent with one decimal; a part that is neither nothing nor all never looks like 0 or 100."""
+    """Return a share in per cent with one decimal; a part that is neither nothing nor all never looks like 0 or 100."""
     percent = 100 * part / whole if whole else 0.0
     if 0 < percent < 0.05:
         return "under 0.1 %"
@@ -211,7 +211,7 @@ def share(part: int, whole: int) -> str:
 
 
 def grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
-    """The items of each key; keys and items in the order in which they come."""
+    """Return the items of each key; keys and items in the order in which they come."""
     groups: dict[Key, list[Item]] = {}
     for key, item in pairs:
         groups.setdefault(key, []).append(item)
@@ -219,7 +219,7 @@ def grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
 
 
 def plain(text: str) -> Shown:
-    """A name or sentence as one line of visible characters, with single spaces."""
+    """Return a name or sentence as one line of visible characters, with single spaces."""
     return Shown(" ".join(Shown(text).split()))
 
 
@@ -238,7 +238,7 @@ def table_of(
     footnotes: Sequence[Note] = (),
     groups: Sequence[ColumnGroup] = (),
 ) -> Table:
-    """A table of an analysis. lines: heading of the names, headings of the columns, blocks; subtitle: else data."""
+    """Return a table of an analysis. lines: heading of the names, of the columns, blocks; subtitle: else data."""
     stub, headings, blocks = lines
     return Table(
         key=(name, data.name, data.split, unit),

@@ -53,7 +53,7 @@ def show_sentences(sentences: Iterable[tuple[str, str]], console: Console) -> No
 
 
 def text_of(grid: Table, width: int = 100) -> str:
-    """The same as plain text of `width` columns, for a file."""
+    """Return the same as plain text of `width` columns, for a file."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, force_jupyter=False)
     with console.capture() as capture:
         show_grid(grid, console)
@@ -77,7 +77,7 @@ def _table(grid: Table, layout: Fit, part: Sequence[int]) -> RichTable:
 
 
 def _over(grid: Table, layout: Fit, part: Sequence[int]) -> str:
-    """The line above a table that names its groups, each over the middle of its columns."""
+    """Return the line above a table that names its groups, each over the middle of its columns."""
     owners = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
     line = " " * (1 + layout.name)
     for number, positions in groupby(part, key=lambda position: owners[position]):
@@ -89,7 +89,7 @@ def _over(grid: Table, layout: Fit, part: Sequence[int]) -> str:
 
 
 def _cell(cell: Cell, shape: Shape, stacked: bool) -> Text:
-    """Number, marks and interval, padded so that digits stand below digits down the column."""
+    """Return the number, marks and interval, padded so that digits stand below digits down the column."""
     number = " " * (shape.number - len(cell.number))
     marks = superscript(cell.marks).ljust(shape.marks)
     interval = cell.interval.rjust(shape.interval)
@@ -126,7 +126,7 @@ def _notes(notes: Iterable[tuple[str, Note]]) -> RichTable:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), indent: str = "") -> list[str]:
-    """Lines of equally wide columns; `right` are the columns whose cells end at one place."""
+    """Return the lines of equally wide columns; `right` are the columns whose cells end at one place."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""What the adjusted tests of a result show: significant differences, the best metrics, and better than controls."""
+"""Verdicts of the adjusted tests of a result: significant differences, the best metrics, and better than controls."""
 
 from __future__ import annotations
 
@@ -16,11 +16,6 @@ def differs(comparison: Comparison, alpha: float) -> bool:
 def above(comparison: Comparison, alpha: float) -> bool:
     """Return whether the first of a pair is significantly better: what a mark and a sentence both follow from."""
     return differs(comparison, alpha) and (comparison.difference or 0.0) > 0
-
-
-def below(comparison: Comparison, alpha: float) -> bool:
-    """Return whether the first of a pair is significantly worse."""
-    return differs(comparison, alpha) and (comparison.difference or 0.0) < 0
 
 
 def alpha_of(result: Result) -> float:
@@ -69,6 +64,12 @@ def above_every_control(headline: Headline, row: Row, aside: Collection[str]) ->
     if not all(above(test, alpha) for test in tests.values()):
         return False
     return True if tests and {control.metric for control in controls_of(headline, aside)} <= tests.keys() else None
+
+
+def below_control(headline: Headline, row: Row, control: Row) -> bool:
+    """Return whether a metric is significantly worse than a control."""
+    test = control_tests(headline.result, headline.column, row).get(control.metric)
+    return test is not None and differs(test, alpha_of(headline.result)) and (test.difference or 0.0) < 0
 
 
 def best_control(headline: Headline, aside: Collection[str]) -> Row | None:

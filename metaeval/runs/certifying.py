@@ -14,9 +14,9 @@ from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.errors import UserError
 from metaeval.report import result as results
 from metaeval.report.measures import listed
-from metaeval.report.notes import effective_class, within
 from metaeval.report.result import Certificate, Result
 from metaeval.report.table import UNDEFINED, Note, Table, TableRow, known, numeral, plain
+from metaeval.report.uncertainty import effective_class, share_with_error
 from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.evaluation import Asked, column_of, resampling_of
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
@@ -294,11 +294,11 @@ def _rows(
             numeral(values[name], column),
             f"{certificate.alike:.2f}",
             UNDEFINED if behind is None else f"{behind:,.0f} of {certificate.groups:,}",
-            within(certificate.held, certificate.given),
-            within(certificate.held_likewise, some) if some else UNDEFINED,
-            within(certificate.below, certificate.given),
-            within(certificate.above, certificate.given),
-            within(certificate.rejected, certificate.tested) if certificate.tested else UNDEFINED,
+            share_with_error(certificate.held, certificate.given),
+            share_with_error(certificate.held_likewise, some) if some else UNDEFINED,
+            share_with_error(certificate.below, certificate.given),
+            share_with_error(certificate.above, certificate.given),
+            share_with_error(certificate.rejected, certificate.tested) if certificate.tested else UNDEFINED,
         )
         yield "", name, cells
 

@@ -12,9 +12,10 @@ from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
 from metaeval.own_tables import TABLES
 from metaeval.report.cells import units
-from metaeval.report.notes import few_of, footer, made_of
+from metaeval.report.notes import footer
 from metaeval.report.result import Data, Interval, IntervalMethod, Result
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, TableRow, blocks_of, place_of, table_of
+from metaeval.report.uncertainty import few_groups_of_sheet, interval_settings
 from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, named_metrics, rated_columns, scored_columns
 from metaeval.runs.evaluation import Asked, Readable, find_protocols, footer_settings, readable_protocols, resampling_of
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress
@@ -154,5 +155,8 @@ def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool, method: I
     notes = tuple(note for note in footer(result) if note.label in ("data", "settings"))
     if not intervals:
         return notes
-    uncertain = Note("uncertainty", made_of(interval, data.groups)), Note("few groups", few_of(interval, data.groups))
+    uncertain = (
+        Note("uncertainty", interval_settings(interval, data.groups)),
+        Note("few groups", few_groups_of_sheet(interval, data.groups)),
+    )
     return (*notes, *uncertain)

@@ -24,7 +24,7 @@ def cohen_kappa(counts: Floats) -> Floats:
     _check_counts(counts)
     total = counts.sum(axis=(-2, -1))
     agreed = np.trace(counts, axis1=-2, axis2=-1)
-    # Of the squared total, so that whole counts stay exact and nought is nought.
+    # Both are times the squared total, so that whole counts stay exact and nought is nought.
     by_chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)
     return np.asarray(1 - arrays.ratio((total - agreed) * total, total**2 - by_chance))
 
@@ -75,7 +75,7 @@ def krippendorff_alpha(ratings: Floats, distance: Distance) -> float:
 
 
 def alpha_by_groups(ratings: Floats, group: Ints, n_groups: int, distance: Distance) -> Prepared:
-    """Krippendorff's alpha under group weights, exactly as if units were repeated; group: (units,) codes.
+    """Return Krippendorff's alpha under group weights, exactly as if units were repeated; group: (units,) codes.
 
     Undefined as `krippendorff_alpha`, which raises ValueError for the same; so do group codes of another length.
     """
@@ -112,7 +112,7 @@ def alpha_by_groups(ratings: Floats, group: Ints, n_groups: int, distance: Dista
 
 
 def _within(centred: Floats, ratings: Floats, there: Bools, distance: Distance) -> Floats:
-    """Sum of the distances over ordered pairs of ratings in each unit; (units,)."""
+    """Return the sum of the distances over ordered pairs of ratings in each unit; (units,)."""
     number = there.sum(axis=1)
     if distance == "nominal":
         equal = [((ratings == kind) & there).sum(axis=1) ** 2 for kind in np.unique(ratings[there])]
@@ -147,7 +147,7 @@ def rank_correlation_matrix(scores: Floats) -> Floats:
 
 
 def _unit_ranks(values: Floats) -> Floats:
-    """Midranks (n,) centred and scaled to length 1; NaN if all values are equal or there are none."""
+    """Return the midranks (n,) centred and scaled to length 1; NaN if all values are equal or there are none."""
     if values.size < 2 or values.min() == values.max():
         return np.full(values.size or 1, np.nan)
     centred = midranks(values) - (values.size + 1) / 2
@@ -175,7 +175,7 @@ def pair_signs(values: Floats) -> Floats:
 
 
 def rank_agreement(first: Floats, other: Floats) -> tuple[Floats, Floats]:
-    """Kendall's tau-b of the two rankings, and the number of pairs that they order in opposite ways; (R,) each.
+    """Return Kendall's tau-b of the two rankings, and the number of pairs that they order in opposite ways; (R,) each.
 
     first, other: (m, R) values of m systems under each weighting, higher is better. A tie in either is no flip. Both
     results are NaN where a value is; tau is NaN also where either ranking ties all systems.

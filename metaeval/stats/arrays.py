@@ -97,7 +97,7 @@ _ENOUGH_WORK = 1_000_000
 
 
 def compiled(work: int) -> Any:
-    """The compiled loops, or None: numba is not installed, or `work` (rows x weightings) is too small to load it.
+    """Return the compiled loops; None without numba, or where `work` (rows x weightings) is too small to load it.
 
     Once loaded they serve every later call.
     """
@@ -118,7 +118,7 @@ def _loops() -> Any:
 
 
 def for_loops(weights: Weights | Floats, wide: type[np.int64 | np.float64] = np.int64) -> NDArray[Any]:
-    """Weights (n_groups, R) as bytes or else in the wide type, in rows, not to be written to.
+    """Return the weights (n_groups, R) as bytes or else in the wide type, in rows, not to be written to.
 
     A loop is compiled for these two alone: each other type, layout or flag would cost seconds when it is first met.
     """
@@ -165,7 +165,7 @@ def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = 
 
 
 def left_out_sums(moments: Floats) -> Floats:
-    """Sum of moments (n_groups, K) over all groups but each in turn; (K, n_groups)."""
+    """Return the sum of moments (n_groups, K) over all groups but each in turn; (K, n_groups)."""
     total = weighted_sums(moments, np.ones((len(moments), 1), dtype=np.uint8))
     return np.asarray(total - moments.T)
 
@@ -179,14 +179,14 @@ def group_ends(values: Floats, group: Ints, n_groups: int) -> tuple[Floats, Floa
 
 
 def varies(ends: tuple[Floats, Floats], drawn: Bools) -> Bools:
-    """Whether the drawn groups hold two different values, (R,), from their `group_ends` and drawn, (n_groups, R)."""
+    """Return whether the drawn groups hold two values, (R,), from their `group_ends` and drawn, (n_groups, R)."""
     lowest = np.where(drawn, ends[0][:, None], np.inf).min(axis=0, initial=np.inf)
     highest = np.where(drawn, ends[1][:, None], -np.inf).max(axis=0, initial=-np.inf)
     return np.asarray(lowest < highest)
 
 
 def varies_without(ends: tuple[Floats, Floats]) -> Bools:
-    """Whether the other groups hold two different values, for each group in turn, (n_groups,), from `group_ends`."""
+    """Return whether all groups but each in turn hold two values, (n_groups,), from their `group_ends`."""
     lowest, highest = np.sort(ends[0]), np.sort(ends[1])[::-1]
     second = (lowest[1], highest[1]) if lowest.size > 1 else (np.inf, -np.inf)
     low = np.where(ends[0] == lowest[0], second[0], lowest[0]) if lowest.size else lowest
@@ -195,12 +195,12 @@ def varies_without(ends: tuple[Floats, Floats]) -> Bools:
 
 
 def group_totals(values: Floats, group: Ints, n_groups: int) -> Floats:
-    """Sum of `values` (n,) over the rows of each group; (n_groups,)."""
+    """Return the sum of `values` (n,) over the rows of each group; (n_groups,)."""
     return np.asarray(np.bincount(group, weights=values, minlength=n_groups), dtype=np.float64)
 
 
 def distinct(codes: Ints) -> Ints:
-    """The different codes, ascending. As numpy's `unique`, without a sort where none is beyond `_NEAR` times n."""
+    """Return the distinct codes, ascending, as numpy's `unique`; no sort where all are below `_NEAR` times n."""
     return np.flatnonzero(np.bincount(codes)) if _near(codes) else np.unique(codes)
 
 

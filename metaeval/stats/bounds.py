@@ -40,14 +40,14 @@ def attainable(score: Floats, gold: Floats) -> dict[str, float]:
 
 
 def perfect(gold: Floats) -> dict[str, dict[str, float]]:
-    """Coefficients of three perfect metrics on this gold (n,), as in `perfect_of_counts`."""
+    """Return the coefficients of three perfect metrics on this gold (n,), as in `perfect_of_counts`."""
     check_finite("gold", gold)
     level, count = np.unique(gold, return_counts=True)
     return perfect_of_counts(level, count)
 
 
 def perfect_of_counts(level: Floats, count: Ints) -> dict[str, dict[str, float]]:
-    """Coefficients of three perfect metrics on `count` (K,) rows of each distinct, ascending `level` (K,).
+    """Return the coefficients of three perfect metrics on `count` (K,) rows of each distinct, ascending `level` (K,).
 
     continuous: every score distinct, in the order of the gold, evenly spaced (which only Pearson sees);
     levels: the gold's own levels, with three of them a perfect three-way judge; binary: the top level v. the rest.
@@ -83,7 +83,7 @@ def perfect_of_counts(level: Floats, count: Ints) -> dict[str, dict[str, float]]
 
 
 def _pairs(sizes: Floats | Ints) -> float:
-    """Pairs of rows inside blocks of these sizes."""
+    """Return the pairs of rows inside blocks of these sizes."""
     sizes = np.asarray(sizes, dtype=np.float64)
     return float(np.sum(sizes * (sizes - 1) / 2))
 
@@ -103,7 +103,7 @@ def _spread(values: Floats, weight: Floats) -> float:
 
 
 def _pearson(x: Floats, y: Floats, weight: Floats) -> float:
-    """Pearson correlation of two columns that both vary, a row counted `weight` times."""
+    """Return the Pearson correlation of two columns that both vary, a row counted `weight` times."""
     x, y = scaled(x), scaled(y)
     x, y = x - np.average(x, weights=weight), y - np.average(y, weights=weight)
     x, y = x / np.abs(x).max(), y / np.abs(y).max()

@@ -22,7 +22,7 @@ from metaeval.stats.ties import block_sizes, sorted_by_level, sorted_entries, ti
 
 
 def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:
-    """Area under the ROC curve: the chance that a positive scores above a negative, a tie counting one half.
+    """Return the area under the ROC curve: the chance that a positive scores above a negative, a tie counting one half.
 
     score, positive, group: (n,). Undefined without a positive and a negative. Agrees with scikit-learn's
     `roc_auc_score`. Base paper, section 3.2.2. Raises ValueError on NaN, infinity or columns of unlike length.
@@ -85,7 +85,7 @@ def operating_point(score: Floats, positive: Bools, threshold: float) -> tuple[f
 
 
 def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:
-    """Average precision: precision at each distinct score, weighted by the recall that the score adds.
+    """Return the average precision: precision at each distinct score, weighted by the recall that the score adds.
 
     score, positive, group: (n,). Tied rows enter together, as in scikit-learn's `average_precision_score`.
     Undefined without a positive and a negative. Beyond the base paper. Raises ValueError as `roc_auc` does.
@@ -116,7 +116,7 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
 
 
 def average_precision_influence(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Influence:
-    """Influence values of `average_precision`: its derivative in each group's weight. Arguments as there."""
+    """Return the influence values of `average_precision`: its derivative in each group's weight. Arguments as there."""
     block, n_blocks = tie_blocks(-score)
     hits = np.bincount(block[positive], minlength=n_blocks)
     seen = np.bincount(block, minlength=n_blocks).cumsum()
@@ -145,7 +145,7 @@ def decision_counts(predicted: Ints, gold: Ints, group: Ints, n_groups: int, n_l
 
 
 def resampled(counts: Floats, measure: Callable[[Floats], Floats]) -> Prepared:
-    """A measure of counts (G, K, K) under group weights, for `replicate`."""
+    """Return a measure of counts (G, K, K) under group weights, for `replicate`."""
     flat = counts.reshape(counts.shape[0], counts.shape[1] * counts.shape[2])
 
     def evaluate(tile: Tile) -> Floats:
@@ -167,28 +167,28 @@ def level_recall(counts: Floats) -> Floats:
 
 
 def level_f1(counts: Floats) -> Floats:
-    """F1 of each level, (..., K): 2 hits / (rows + predictions); NaN for a level without rows."""
+    """Return the F1 of each level, (..., K): 2 hits / (rows + predictions); NaN for a level without rows."""
     rows = counts.sum(axis=-1)
     return arrays.ratio(2 * _diagonal(counts), np.where(rows > 0, rows + counts.sum(axis=-2), 0))
 
 
 def accuracy(counts: Floats) -> Floats:
-    """Share of rows predicted right; NaN where a gold level has no rows."""
+    """Return the share of rows predicted right; NaN where a gold level has no rows."""
     return _if_complete(counts, share_alike(counts))
 
 
 def share_alike(counts: Floats) -> Floats:
-    """Share of rows that both say the same of, whatever levels there are; NaN without rows."""
+    """Return the share of rows that both say the same of, whatever levels there are; NaN without rows."""
     return arrays.ratio(_diagonal(counts).sum(axis=-1), counts.sum(axis=(-2, -1)))
 
 
 def balanced_accuracy(counts: Floats) -> Floats:
-    """Unweighted mean of the levels' recalls; NaN where a gold level has no rows."""
+    """Return the unweighted mean of the levels' recalls; NaN where a gold level has no rows."""
     return np.asarray(level_recall(counts).mean(axis=-1))
 
 
 def macro_f1(counts: Floats) -> Floats:
-    """Unweighted mean of the levels' F1; NaN where a gold level has no rows."""
+    """Return the unweighted mean of the levels' F1; NaN where a gold level has no rows."""
     return np.asarray(level_f1(counts).mean(axis=-1))
 
 
@@ -198,7 +198,7 @@ def quadratic_kappa(counts: Floats) -> Floats:
 
 
 def weighted_kappa(counts: Floats) -> Floats:
-    """Cohen's kappa with squared distances of levels by their place: 1 - observed / expected distance.
+    """Return Cohen's kappa with squared distances of levels by their place: 1 - observed / expected distance.
 
     NaN where no distance is expected. Cohen, "Weighted kappa" (1968).
     """

@@ -40,14 +40,14 @@ class StackGain:
     pairs: tuple[tuple[int, int], ...]
 
     def of(self, kind: Kind) -> tuple[float, float]:
-        """A stack's value and its gain."""
+        """Return a stack's value and its gain."""
         return (self.pair, self.pair_gain) if kind == "pair" else (self.everything, self.everything_gain)
 
 
 def stack_gain(
     scores: Floats, gold: Floats, group: Ints, folds: int = 5, seed: int = 0, objective: Objective = "spearman"
 ) -> StackGain:
-    """Gain of least-squares stacks over the best single metric; scores (m, n), gold, group (n,).
+    """Return the gain of least-squares stacks over the best single metric; scores (m, n), gold, group (n,).
 
     objective: "spearman" with the gold, or "auc" of the gold's top level v. the rest. A stack predicts the gold from
     the metrics' ranks among the training rows. Values of folds are averaged, not predictions pooled, since the
@@ -89,7 +89,7 @@ def stack_gain(
 def resampled_gains(
     scores: Floats, gold: Floats, group: Ints, folds: int, resamples: int, seed: int, objective: Objective
 ) -> list[StackGain]:
-    """The gains of resampled groups, everything learnt anew; scores (m, n), gold, group (n,).
+    """Return the gains of resampled groups, all learnt again; scores (m, n), gold, group (n,).
 
     A group drawn twice stays in one fold, so that no fold is judged by rows that it learnt from. Resamples with fewer
     distinct groups than folds are left out.
@@ -123,14 +123,14 @@ def _stack(training: Floats, known: Floats, chosen: tuple[int, ...], rows: Float
 
 
 def _spearman(score: Floats, target: Floats) -> float:
-    """Spearman correlation of score and target, (n,) each; NaN where one is constant."""
+    """Return the Spearman correlation of score and target, (n,) each; NaN where one is constant."""
     if score.size < 2 or score.min() == score.max() or target.min() == target.max():
         return float("nan")
     return float(np.corrcoef(midranks(score), midranks(target))[0, 1])
 
 
 def _auc(score: Floats, target: Floats) -> float:
-    """ROC-AUC of score (n,) for target (n,) 1 v. 0; NaN without one of each."""
+    """Return the ROC-AUC of score (n,) for target (n,) 1 v. 0; NaN without one of each."""
     n_positive = np.count_nonzero(target)
     n_negative = target.size - n_positive
     if not n_positive or not n_negative:
@@ -140,5 +140,5 @@ def _auc(score: Floats, target: Floats) -> float:
 
 
 def _first_best(values: list[float]) -> int:
-    """Index of the highest value, the first of equals; 0 if none is defined."""
+    """Return the index of the highest value, the first of equals; 0 if none is defined."""
     return int(np.argmax(np.nan_to_num(np.array(values), nan=-np.inf)))

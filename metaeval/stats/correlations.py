@@ -29,7 +29,7 @@ SUSPICIOUS = 1e-10
 
 
 def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Pearson correlation of score and gold; (n,) each, with group (n,).
+    """Return the Pearson correlation of score and gold; (n,) each, with group (n,).
 
     Undefined where the score or the gold is constant. Agrees with scipy's `pearsonr` on repeated rows. Base paper,
     section 3.2.1. Raises ValueError on NaN, infinity or columns of unlike length.
@@ -84,7 +84,7 @@ def _centred(values: Floats) -> Floats:
 
 
 def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Spearman's rho and Kendall's tau-b of score and gold, (n,) each; evaluates to (2, R).
+    """Return Spearman's rho and Kendall's tau-b of score and gold, (n,) each; evaluates to (2, R).
 
     Undefined where the score or the gold is constant. Agrees with scipy's `spearmanr` and `kendalltau` on repeated
     rows. Base paper, section 3.2.1. Raises ValueError on NaN, infinity or columns of unlike length.
@@ -94,7 +94,7 @@ def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -
 
 
 def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Of the pairs of rows with unlike gold, the share in which the higher gold has the higher score, ties one half.
+    """Return the share of pairs with unlike gold in which the higher gold has the higher score, ties one half.
 
     score, gold, group: (n,). With two gold values it is ROC-AUC, for survival times without censoring Harrell's C.
     Undefined where the gold is constant. Raises ValueError on NaN, infinity or columns of unlike length.
@@ -178,7 +178,7 @@ def within_strata(values: Floats, stratum: Ints) -> Floats:
 def partial_correlation(
     score: Floats, gold: Floats, stratum: Ints, group: Ints, n_groups: int, ranks: bool
 ) -> Prepared:
-    """Correlation of score and gold, (n,) each, controlling for the stratum (n,), of resampled groups (n,).
+    """Return the correlation of score and gold, (n,) each, controlling for the stratum (n,), of resampled groups (n,).
 
     Without `ranks` it is `partial_pearson`, with them `partial_spearman`, the midranks recomputed in every resample.
     Undefined where the score or the gold varies in no stratum. Raises ValueError on NaN, infinity or columns of
@@ -212,7 +212,7 @@ def partial_correlation(
 
 
 def _left_out_by_tiles(evaluate: Callable[[Tile], Floats], n_groups: int) -> Floats:
-    """Values without each group in turn, (n_groups,), from one weighting each."""
+    """Return the values without each group in turn, (n_groups,), from one weighting each."""
     return np.concatenate([evaluate(tile) for tile in jackknife(n_groups)], axis=-1)[..., 1:]
 
 
@@ -260,7 +260,7 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
 
 
 def _distinct(values: Floats, code: Ints, n_strata: int) -> tuple[tuple[Any, ...], Ints]:
-    """The distinct values of each stratum as `loops.residual_left_out` takes them, and which of them each row has.
+    """Return each stratum's distinct values as `loops.residual_left_out` takes them, and which each row has.
 
     Equal values of a stratum stay equal, whatever its mean: they are sorted once, and as one. Without a group the means
     move little, so that they are numbered in the order of what is left on the input.
@@ -306,7 +306,7 @@ Without = Callable[[slice], Sequence[Floats]]
 def _of_values(
     score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
 ) -> tuple[Moments, int, Without]:
-    """Weighted count, sums and sums of products of every stratum, (n_strata, R) each, and the rows
+    """Return the weighted count, sums and sums of products of every stratum, (n_strata, R) each, and the rows
     of the tallest array."""
     # Shifts inside a stratum change no moment about its mean; close to 0 the sums of squares do not cancel.
     x, y = arrays.scaled(within_strata(score, code)), arrays.scaled(within_strata(gold, code))
@@ -331,7 +331,7 @@ def _of_values(
 
 
 def _cells(code: Ints, n_strata: int, group: Ints, n_groups: int) -> tuple[Ints, Ints, Ints, list[slice]]:
-    """The groups in each stratum: that of each row, stratum and group of each, and where a stratum's lie."""
+    """Return the groups in each stratum: that of each row, stratum and group of each, and where a stratum's lie."""
     places = code * max(n_groups, 1) + group
     cell_code, cell_group = np.divmod(arrays.distinct(places), max(n_groups, 1))
     bounds = np.searchsorted(cell_code, np.arange(n_strata + 1)).tolist()
@@ -384,7 +384,7 @@ def _of_ranks(
 
 
 class _InStrata:
-    """Whether any stratum holds two different of `values` (n,), under weightings of the groups.
+    """Test whether any stratum holds two different of `values` (n,), under weightings of the groups.
 
     code, group: (n,) of each row.
     """

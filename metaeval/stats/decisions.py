@@ -28,7 +28,7 @@ def best_thresholds(
     objective: Objective = "macro-f1",
     n_levels: Literal[2, 3] = 3,
 ) -> Floats:
-    """The n_levels - 1 ascending thresholds, (t_low, t_high) for three levels, with the highest objective; (K - 1,).
+    """Return the n_levels - 1 ascending thresholds with the highest objective: (t_low, t_high) for three levels.
 
     score, gold, weight (1 if None): (n,). A score below t_low means level 0, from t_high on the top level, else the
     middle one. All pairs of cut points half-way between distinct scores are tried (thinned to 200), and a cut below
@@ -54,7 +54,7 @@ def best_thresholds(
 
 
 def decide(score: Floats, thresholds: Floats) -> Ints:
-    """Level of each score (n,): the number of ascending thresholds (K - 1,) that it reaches; (n,)."""
+    """Return the level of each score (n,): the number of ascending thresholds (K - 1,) that it reaches; (n,)."""
     return np.searchsorted(thresholds, score, side="right").astype(np.int64)
 
 
@@ -80,7 +80,7 @@ def group_folds(group: Ints, n_folds: int, seed: int) -> Ints:
 
 
 def number_of(levels: Floats | Ints) -> Literal[2, 3]:
-    """How many levels there are."""
+    """Return how many levels there are."""
     return 2 if levels.size == 2 else 3
 
 
@@ -150,7 +150,7 @@ Method = Literal["isotonic", "logistic"]
 def calibrated(
     score: Floats, positive: Bools, group: Ints, method: Method = "isotonic", folds: int = 5, seed: int = 0
 ) -> Floats:
-    """Out-of-fold chance that each row is positive, (n,), fitted on the groups of all other folds.
+    """Return the out-of-fold chance that each row is positive, (n,), fitted on the groups of all other folds.
 
     score, positive, group: (n,). Raises ValueError on NaN, infinity, unlike lengths, or as `group_folds` does.
     """
@@ -267,7 +267,7 @@ class Calibration:
 
 
 def calibration(score: Floats, positive: Bools, group: Ints, folds: int = 5, seed: int = 0) -> Calibration:
-    """How good isotonic probabilities are, each fitted on the groups of the other folds, as `calibrated` does."""
+    """Measure isotonic probabilities, each fitted on the groups of the other folds, as `calibrated` does."""
     probability = calibrated(score, positive, group, "isotonic", folds, seed)
     return Calibration(
         brier(probability, positive),

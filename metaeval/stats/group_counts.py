@@ -31,7 +31,7 @@ class Orders:
     copies: Ints
 
     def kendall(self) -> Floats:
-        """Kendall's tau-b of score and level; NaN where either is constant."""
+        """Return Kendall's tau-b of score and level; NaN where either is constant."""
         total, pairs = self.rows.sum(axis=0), self._pairs()
         untied = total * total - self.squares - self.copies[2]
         spread = (np.sqrt(2.0 * pairs) * np.sqrt(1.0 * untied)).astype(np.float64)
@@ -43,7 +43,7 @@ class Orders:
         return ratio(self.upward - self.copies[0], 2 * self._pairs())
 
     def spearman(self) -> Floats:
-        """Spearman's rho of score and level, midranks for ties; NaN where either is constant."""
+        """Return Spearman's rho of score and level, midranks for ties; NaN where either is constant."""
         total = self.rows.sum(axis=0)
         ahead = np.cumsum(self.rows, axis=0) - self.rows
         # Twice the sum over a level, and twice the rank of the level, both less the mean rank.
@@ -89,12 +89,12 @@ class GroupedEntries:
         return np.asarray(total[self.first] + total[self.end] - 2 * total[self.opening])
 
     def tied(self) -> Ints:
-        """The group's rows of each run, (runs,)."""
+        """Return the group's rows of each run, (runs,)."""
         return np.asarray(np.diff(np.append(_running(self)[self.runs], self.count.sum())))
 
 
 def entries_by_group(entries: Entries, n_groups: int) -> GroupedEntries:
-    """The entries, each group's together."""
+    """Return the entries, each group's together."""
     # Numbers of two bytes are sorted several times faster.
     order = np.argsort(entries.group.astype(np.min_scalar_type(n_groups)), kind="stable")
     group, block = entries.group[order], entries.block[order]
@@ -113,13 +113,13 @@ def _running(entries: Entries | GroupedEntries, level: int | None = None) -> Int
 
 
 def by_level(values: Ints, level: Ints, group: Ints, shape: tuple[int, int]) -> Ints:
-    """Sum of `values` (m,), whole numbers below 2**53, over each level and group; shape, (L, G)."""
+    """Return the sum of `values` (m,), whole numbers below 2**53, over each level and group; shape, (L, G)."""
     cells = np.bincount(level * shape[1] + group, weights=values, minlength=shape[0] * shape[1])
     return cells.astype(np.int64).reshape(shape)
 
 
 def inside_groups(entries: Entries, n_levels: int, n_groups: int) -> Ints:
-    """Pairs of rows of each group, (n_groups, L (L - 1) + 1), a tie counting one.
+    """Return the pairs of rows of each group, (n_groups, L (L - 1) + 1), a tie counting one.
 
     For each two levels, level h over level l < h at h (h - 1) / 2 + l, twice those won by the higher one; then those of
     the two levels; then twice those of unlike score.
@@ -153,7 +153,7 @@ def level_wins(entries: Entries, n_levels: int, n_groups: int) -> tuple[Ints, In
 
 @dataclass(frozen=True, eq=False)
 class GroupTotals:
-    """What each of G groups contributes to the counts of L levels.
+    """The contributions of G groups to the counts of L levels.
 
     members: (L, G) rows. over, against: (L, G) by the level of the group's rows twice the rows that they outrank, and
     by level twice the rows that the group's outrank, a tie counting one; inside: as `over`, among the group's own rows.
@@ -174,7 +174,7 @@ class GroupTotals:
     own_squares: Ints
 
     def orders(self) -> Orders:
-        """Counts of all rows, then without each group in turn: 1 + G weightings.
+        """Return the counts of all rows, then without each group in turn: 1 + G weightings.
 
         What goes with a group is what its rows outrank, and are outranked by, less what is both: the pairs inside it.
         """
@@ -202,7 +202,7 @@ class GroupTotals:
 
 
 def group_totals_of(entries: Entries, n_levels: int, n_groups: int) -> GroupTotals:
-    """The totals of sorted rows; groups are numbered below `n_groups` and levels from the lowest."""
+    """Return the totals of sorted rows; groups are numbered below `n_groups` and levels from the lowest."""
     shape = n_levels, n_groups
     group, level, count = entries.group, entries.level, entries.count
     sorted_ = entries_by_group(entries, n_groups)

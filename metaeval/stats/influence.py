@@ -93,20 +93,20 @@ class Influence:
 
 
 def less(influence: Influence, known: float) -> Influence:
-    """Influence values of a measure less a value that is known."""
+    """Return the influence values of a measure less a value that is known."""
     ends = influence.ends and (influence.ends[0] - known, influence.ends[1] - known)
     return Influence(influence.value - known, influence.parts, influence.rows, ends)
 
 
 def mean_of(some: Sequence[Influence]) -> Influence:
-    """Influence values of the mean of several measures with the same parts and range."""
+    """Return the influence values of the mean of several measures with the same parts and range."""
     rows = np.max([influence.rows for influence in some], axis=0)
     parts = np.mean([influence.parts for influence in some], axis=0)
     return Influence(float(np.mean([influence.value for influence in some])), parts, rows, some[0].ends)
 
 
 def of_left_out(values: Floats, rows: Ints, ends: Ends | None = None) -> Influence | None:
-    """The jackknife's influence values: of a measure on the input, then without each group in turn, (1 + G,).
+    """Return the jackknife's influence values: of a measure on the input, then without each group in turn, (1 + G,).
 
     rows: (G,) rows of each group; a group without rows is not one of the sample. The standard error is the jackknife's.
     None where the measure is undefined on the input or without some group.
@@ -121,13 +121,13 @@ def of_left_out(values: Floats, rows: Ints, ends: Ends | None = None) -> Influen
 
 
 def of_rows(value: float, contributions: Floats, group: Ints, n_groups: int, ends: Ends) -> Influence:
-    """The influence values of groups from those of their rows, (n,) each; see `metaeval.stats.rank_influence`."""
+    """Return groups' influence values from those of their rows, (n,); see `metaeval.stats.rank_influence`."""
     rows = np.bincount(group, minlength=n_groups)
     return Influence(value, group_totals(contributions, group, n_groups)[None], rows[None], ends)
 
 
 def t_interval(influence: Influence, level: float) -> tuple[float, float] | None:
-    """Interval at `level` with Student's t at one degree of freedom less than there are effective groups.
+    """Return the interval at `level` with Student's t at one degree of freedom less than there are effective groups.
 
     At an end of the range no spread is seen: there the interval is that of the rule of three, and leaves out the
     values that would have led elsewhere with chance `level`. A measure that no group moves, such as the AUC of a
@@ -167,7 +167,7 @@ def t_test(influence: Influence, null: float = 0.0) -> float:
 
 
 def resampled(influence: Influence, draws: Draws) -> tuple[Floats, Floats]:
-    """How far the value moves in each resample of `draws` but the first, the input, and its standard error there."""
+    """Return the change of the value in each resample of `draws` but the first, the input, and its standard error."""
     whole = influence.parts.sum(axis=0)
     moments = np.stack((whole, whole**2), axis=1)
     shifts, squares = np.concatenate([weighted_sums(moments, tile) for tile in draws], axis=1)[:, 1:]
@@ -213,7 +213,7 @@ def _around(
 
 
 def _unseen_in(influence: Influence) -> float:
-    """Groups in which nothing else was seen: of the part with fewest, each worth its share of the rows."""
+    """Return the groups in which nothing else was seen: of the part with fewest, each worth its share of the rows."""
     rows = influence.rows[influence.rows.any(axis=1)].astype(np.float64)
     return float((rows.sum(axis=1) ** 2 / (rows**2).sum(axis=1)).min())
 

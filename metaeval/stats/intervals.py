@@ -36,7 +36,7 @@ class Resampling:
 
     @property
     def studentised(self) -> bool:
-        """Whether intervals come from influence values and their standard error."""
+        """Return whether intervals come from influence values and their standard error."""
         return self.method == "t"
 
 
@@ -91,7 +91,7 @@ def _found(values: Floats, left_out: Floats | None, rows: Ints, resampling: Resa
 def studentised_interval(
     influence: Influence | None, groups: int, resampling: Resampling
 ) -> tuple[tuple[float, float] | None, str, float | None]:
-    """Interval from influence values, a note on what is amiss, and the effective groups.
+    """Return the interval from influence values, a note on what is amiss, and the effective groups.
 
     groups: of the measure's rows.
     """
@@ -110,7 +110,7 @@ def studentised_interval(
 
 
 def replicated_interval(values: Floats, groups: int, level: float) -> tuple[tuple[float, float] | None, str]:
-    """Percentile interval of replicated values (1 + B,), and a note on what is amiss."""
+    """Return the percentile interval of replicated values (1 + B,), and a note on what is amiss."""
     resampled = values[1:]
     if resampled.size == 0:
         return None, ""

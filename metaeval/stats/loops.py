@@ -33,7 +33,7 @@ def tell_of_compiling() -> None:
 
 @_compiled
 def count_wins(group, level, count, start, weights, n_levels, ties, rows, wins, squares, cubes):  # type: ignore[no-untyped-def]
-    """One pass over tie blocks in ascending order of score; see `metaeval.stats.rank_counts`.
+    """Pass once over tie blocks in ascending order of score; see `metaeval.stats.rank_counts`.
 
     Entries of a block lie between start[b] and start[b + 1], sorted by level.
     """
@@ -84,7 +84,7 @@ def count_wins(group, level, count, start, weights, n_levels, ties, rows, wins, 
 
 @_compiled
 def count_orders(group, level, count, start, weights, n_levels, rows, over, upward, squares, cubes):  # type: ignore[no-untyped-def]
-    """One pass over tie blocks in ascending order of score; see `metaeval.stats.rank_counts`.
+    """Pass once over tie blocks in ascending order of score; see `metaeval.stats.rank_counts`.
 
     Entries of a block lie between start[b] and start[b + 1], sorted by level.
     """

@@ -50,7 +50,7 @@ class RankedPools:
 
     @cached_property
     def relevant(self) -> Bools:
-        """Whether each row is relevant, (n,)."""
+        """Return whether each row is relevant, (n,)."""
         return self.gold >= 1
 
     @cached_property
@@ -60,7 +60,7 @@ class RankedPools:
 
     @cached_property
     def blocks(self) -> tuple[Ints, Ints, Ints]:
-        """Of each row's tie block: rows, relevant rows, and relevant rows ranked above it in the pool; (n,) each."""
+        """Count rows, relevant rows, and relevant rows ranked above in the pool, of each row's tie block; (n,) each."""
         counted = np.concatenate(([0], np.cumsum(self.relevant)))
         pool_start = np.arange(self.rank.size) - self.rank + 1
         above, up_to = counted[pool_start + self.first - 1], counted[pool_start + self.last]
@@ -75,7 +75,7 @@ class RankedPools:
         return replace(self, gold=gold, first=self.rank, last=self.rank)
 
     def total(self, values: Floats) -> Floats:
-        """Sum of `values` (n,), one per ranked row, over each pool; (n_pools,)."""
+        """Return the sum of `values` (n,), one per ranked row, over each pool; (n_pools,)."""
         return np.asarray(np.bincount(self.pool, weights=values, minlength=self.n_pools), dtype=np.float64)
 
 
@@ -110,13 +110,13 @@ def check_pools(score: Floats, gold: Floats, pool: Ints) -> None:
 
 
 def pool_starts(pool: Ints) -> tuple[Ints, Ints]:
-    """Rows (n,) sorted by pool, and where each pool starts among them, (n_pools + 1,) with n at the end."""
+    """Return the rows (n,) sorted by pool, and where each pool starts among them, (n_pools + 1,) with n at the end."""
     order = np.argsort(pool, kind="stable")
     return order, np.append(np.flatnonzero(run_starts(pool[order])), pool.size)
 
 
 def _order(score: Floats, gold: Floats, pool: Ints, by_pool: Ints, start: Ints) -> Ints:
-    """Rows sorted by pool, then falling score, then rising gold. by_pool, start: the `pool_starts`."""
+    """Return the rows sorted by pool, then falling score, then rising gold. by_pool, start: the `pool_starts`."""
     loops = arrays.compiled(score.size * 20)
     if loops is None:
         return np.lexsort((gold, -score, pool))
@@ -126,7 +126,7 @@ def _order(score: Floats, gold: Floats, pool: Ints, by_pool: Ints, start: Ints) 
 
 
 def pool_mean(values: Floats, group: Ints, n_groups: int) -> Prepared:
-    """Mean over pools of `values` (P,), or of K measures (K, P); a pool weighs as much as its group (P,).
+    """Return the mean over pools of `values` (P,), or of K measures (K, P); a pool weighs as much as its group (P,).
 
     NaN values are left out. Undefined where no pool is left. Raises ValueError on a group code out of range.
     """
@@ -152,7 +152,7 @@ def pool_mean(values: Floats, group: Ints, n_groups: int) -> Prepared:
 
 
 def reciprocal_rank(ranked: RankedPools) -> Floats:
-    """Expected 1 / rank of the first relevant row of each pool, (n_pools,); NaN without a relevant row.
+    """Return the expected 1 / rank of the first relevant row of each pool, (n_pools,); NaN without a relevant row.
 
     The first of r relevant rows among t shuffled ones is the j-th with chance C(t - j, r - 1) / C(t, r).
     """
@@ -168,7 +168,7 @@ def reciprocal_rank(ranked: RankedPools) -> Floats:
 
 
 def average_precision_of_pools(ranked: RankedPools) -> Floats:
-    """Expected average precision of each pool, (n_pools,); NaN without a relevant row.
+    """Return the expected average precision of each pool, (n_pools,); NaN without a relevant row.
 
     A relevant row on rank p of its block stands below `above` relevant rows, itself, and of the p - a block rows in
     front of it (r - 1) / (t - 1) each.
@@ -180,7 +180,7 @@ def average_precision_of_pools(ranked: RankedPools) -> Floats:
 
 
 def precision_at_1(ranked: RankedPools) -> Floats:
-    """Chance that the first row of each pool is relevant, (n_pools,); NaN without a relevant row."""
+    """Return the chance that the first row of each pool is relevant, (n_pools,); NaN without a relevant row."""
     (rows, hits, _), top = ranked.blocks, ranked.rank == 1
     return np.where(ranked.n_relevant > 0, hits[top] / rows[top], np.nan)
 
@@ -231,7 +231,7 @@ def ndcg_at(score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], g
 
 
 def level_gains(gold: Floats, gains: Gains) -> Floats:
-    """Gain of each level in `gold` (n,); raises ValueError if one is too large for a float."""
+    """Return the gain of each level in `gold` (n,); raises ValueError if one is too large for a float."""
     if gains == "linear":
         return gold
     if gold.size and gold.max() > 1023:
@@ -256,7 +256,7 @@ def ideal_dcg(best_first: Floats, pool: Ints, rank: Ints, n_pools: int, k: int) 
 def ndcg_ranges(
     score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], gains: Gains = "linear"
 ) -> list[tuple[Floats, Floats]]:
-    """Worst and best NDCG of each pool over all scores that its missing rows (NaN) could have, by cut-off.
+    """Return the worst and best NDCG of each pool over all scores that its missing rows (NaN) could have, by cut-off.
 
     score, gold, pool: (n,); both values are (n_pools,). The ideal order is that of the whole pool. A missing row tied
     with a block of observed ones gives a value between those of standing before and behind the block, so ties need no
@@ -280,7 +280,7 @@ def ndcg_ranges(
 
 
 def _least_dcg(block_gain: Floats, block_size: Ints, free_gain: Floats, n_free: Ints, k: int) -> Floats:
-    """The lowest DCG@k of each pool, (n_pools,), from its first tie blocks and the lowest gains of its free rows."""
+    """Return each pool's lowest DCG@k, (n_pools,), from its first tie blocks and the lowest gains of free rows."""
     block_gain, free_gain = block_gain[:, :k], free_gain[:, :k]
     up_to = np.concatenate((discounts_up_to(k), np.full(k, discounts_up_to(k)[-1])))
     least = np.full((len(free_gain), free_gain.shape[1] + 1), np.inf)
@@ -311,13 +311,13 @@ def _observed_blocks(score: Floats, gain: Floats, pool: Ints, n_pools: int, k: i
 
 
 def _lowest(gain: Floats, pool: Ints, n_pools: int, k: int) -> Floats:
-    """The k lowest gains of each pool in ascending order, padded with 0."""
+    """Return the k lowest gains of each pool in ascending order, padded with 0."""
     order = np.lexsort((gain, pool))
     return _first(gain[order], pool[order], n_pools, k)
 
 
 def _first(values: NDArray[Any], pool: Ints, n_pools: int, k: int) -> NDArray[Any]:
-    """The first k values of each pool, (n_pools, up to k), padded with 0; pool: in ascending order."""
+    """Return the first k values of each pool, (n_pools, up to k), padded with 0; pool: in ascending order."""
     position = np.arange(pool.size)
     place = position - np.maximum.accumulate(np.where(run_starts(pool), position, 0))
     kept = place < k

@@ -20,7 +20,7 @@ from scipy.special import ndtri, stdtrit
 from metaeval.stats.arrays import Floats, Ints, check_codes, check_finite, check_lengths
 
 Estimand = Literal["set", "process"]
-"""What a share is of: of this very set of items, or of whatever makes such items, of which the set is a sample."""
+"""The population of a share: this set of items, or the source of such items, of which the set is a sample."""
 
 NEEDED_F = 3.0
 """Lambda is shrunk by 1 - NEEDED_F / F, F that of the regression of labels on scores: what is not seen is not used."""
@@ -98,7 +98,7 @@ def ppi_mean(
     lam: float | None = None,
     level: float = 0.95,
 ) -> Wald:
-    """The PPI++ mean: label, prediction and weight (n,) of the labelled items, unlabelled (N,) predictions of others.
+    """Return the PPI++ mean: label, prediction, weight (n,) of labelled items, unlabelled (N,) of the others.
 
     lam: None for the lambda of least variance, clipped to 0 .. 1. Raises ValueError for columns of unlike length.
     """
@@ -120,7 +120,7 @@ def ppi_mean(
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Which of N items have labels, and how they were drawn.
+    """The items of N that have labels, and how they were drawn.
 
     rows: (n,) places among the items. probability: (n,) of being drawn, in (0, 1]. unit: (n,) codes of what was drawn
     as one: the item itself, or its answer where whole answers were drawn. stratum: (n,) codes, the same within a unit.
@@ -166,7 +166,7 @@ def share(
     use_scores: bool = True,
     size: Floats | None = None,
 ) -> Share:
-    """The mean of labels in 0 .. 1 over N items: label (n,), in the order of `sample.rows`; score, cluster (N,).
+    """Return the mean of labels in 0 .. 1 over N items: label (n,), in the order of `sample.rows`; score, cluster (N,).
 
     cluster: codes of the answers, whose items are not independent (asked for the process alone). use_scores: False for
     the interval of the same family from labels alone. size: (N,) what each item counts in the mean; None: all alike.
@@ -212,7 +212,7 @@ def share(
 
 
 def with_zeros(share: Share, size: Floats, zeros: Floats, estimand: Estimand, level: float = 0.95) -> Share:
-    """The share over more items, whose labels are known to be 0; what they count and the others, by cluster (K,).
+    """Extend the share to items whose labels are known to be 0; what they count and the others, by cluster (K,).
 
     Of a set they only scale the share. Of a process, how many there are is known from a sample of clusters too.
     """
@@ -240,7 +240,7 @@ def with_zeros(share: Share, size: Floats, zeros: Floats, estimand: Estimand, le
 
 
 def labels_saved(labels: int, powered: Share, alone: Share, items: int | None = None) -> float:
-    """How many more labels it would take to know as much without scores; 0 where the scores add nothing.
+    """Return how many more labels it would take to know as much without scores; 0 where the scores add nothing.
 
     items: of the set that is estimated, beyond which there are no labels; None for a process.
     """
@@ -289,7 +289,7 @@ def _lambdas(label: Floats, predictor: Floats, weight: Floats, unit: Ints, n_uni
 def _design_parts(
     rest: Floats, value: float, weight: Floats, sample: Sample, unit: Ints, units: Ints
 ) -> tuple[Floats, float]:
-    """What each sampling unit adds to the error (K,), by its code, and the degrees of freedom."""
+    """Return what each sampling unit adds to the error (K,), by its code, and the degrees of freedom."""
     n_units = units.size
     stratum = np.zeros(n_units, dtype=np.int64)
     stratum[unit] = np.unique(sample.stratum, return_inverse=True)[1]
@@ -325,7 +325,7 @@ def _freedom(heavy: NDArray[Any], strata: int = 1) -> float:
 
 
 def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, in_mean: Floats) -> tuple[Floats, float]:
-    """What each cluster adds to the error (K,), by its code. in_mean: (K,) its part in the mean of the scores."""
+    """Return what each cluster adds to the error (K,). in_mean: (K,) its part in the mean of the scores."""
     heavy = np.bincount(cluster, weight, in_mean.size)
     labelled = heavy > 0
     k = int(labelled.sum())

@@ -75,7 +75,7 @@ def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
 
 
 def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], list[Any]]:
-    """The counts without compiled loops: level by level from the lowest, a strip of weightings at a time."""
+    """Return the counts without compiled loops: level by level from the lowest, a strip of weightings at a time."""
     prepared = cache(partial(_blocks_by_level, entries, n_levels, n_groups))
 
     def strip(weights: Ints) -> tuple[Ints, Ints, Ints, Floats]:
@@ -95,7 +95,7 @@ def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable
 
 
 def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bools, Any]:
-    """Which blocks hold more than one entry, and the matrix from groups to rows in each block, level below level."""
+    """Return the blocks with several entries, and the matrix from groups to rows in each, level below level."""
     shared = np.ones(entries.n_blocks, dtype=np.bool_)
     shared[entries.block[entries.solo]] = False
     places = (entries.level * entries.n_blocks + entries.block, entries.group)
@@ -104,7 +104,7 @@ def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bo
 
 
 def _in_strips(strip: Callable[[Ints], tuple[Any, ...]], height: int, weights: Ints) -> list[Any]:
-    """The counts of all weightings, from a function that counts a strip of them in arrays of `height` rows."""
+    """Return the counts of all weightings, from a function that counts a strip of them in arrays of `height` rows."""
     counted = [strip(weights[:, columns]) for columns in arrays.strips(weights.shape[1], height)]
     return [np.concatenate(part, axis=-1) for part in zip(*counted, strict=True)]
 
@@ -135,14 +135,14 @@ class Wins:
     copies: Ints
 
     def auc(self, higher: int, lower: int) -> Floats:
-        """ROC-AUC of one level against another; NaN where either is empty."""
+        """Return the ROC-AUC of one level against another; NaN where either is empty."""
         place = higher * (higher - 1) // 2 + lower
         wins = self.wins[place] - self.copies[place]
         pairs = self.rows[higher] * self.rows[lower] - self.copies[len(self.wins) + place]
         return arrays.ratio(wins.astype(np.float64), 2.0 * pairs)
 
     def orders(self) -> Orders:
-        """The same rows, counted by what each level outranks: all that correlations need."""
+        """Return the same rows, counted by what each level outranks: all that correlations need."""
         levels = range(len(self.rows))
         nothing = np.zeros_like(self.squares)
         over = [sum((self._over(level, other) for other in levels), nothing) for level in levels]
@@ -202,7 +202,7 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
 
 
 def _wins_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], list[Any]]:
-    """The counts without compiled loops: sparse products and running sums, a strip of weightings at a time."""
+    """Return the counts without compiled loops: sparse products and running sums, a strip of weightings at a time."""
     prepared = cache(partial(_blocks_by_level, entries, n_levels, n_groups))
 
     def strip(weights: Ints) -> tuple[Ints, Ints, Ints, Floats]:

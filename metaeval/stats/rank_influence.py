@@ -1,4 +1,4 @@
-"""What each row contributes to the partial correlations of ranks, without leaving any out: infinitesimal jackknife.
+"""The contribution of each row to partial correlations of ranks, by the infinitesimal jackknife.
 
 A coefficient is differentiated by the weight of each row. A row has products of its own, moves the ranks of the rows
 above it, and moves the mean of its stratum. The last has no derivative where what is left of a column lies on few
@@ -52,7 +52,7 @@ def residual_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> tupl
 
 
 class _Residuals:
-    """What is left of a column (n,) in each stratum, code (n,): the distinct values, and which of them each row has."""
+    """The residuals of a column (n,) in each stratum, code (n,): the distinct values, and the value of each row."""
 
     def __init__(self, residual: Floats, code: Ints) -> None:
         n_strata = int(code.max(initial=0)) + 1
@@ -63,11 +63,11 @@ class _Residuals:
         self.value, self.stratum, self.cell, self.count = residual[first], code[first], cell, count
 
     def blocks(self, value: Floats) -> Ints:
-        """Ties of these values, from the lowest."""
+        """Return the ties of these values, from the lowest."""
         return residual_blocks(value, float(np.abs(value).max(initial=0)))
 
     def slope(self, stratum: int, error: float, other: Floats) -> float:
-        """What the coefficient changes by with this stratum's mean, over `error` to either side; other: (n,) ranks."""
+        """Return how the coefficient changes with this stratum's mean, `error` to either side; other: (n,) ranks."""
         product = np.bincount(self.cell, weights=other)
         shifted = []
         for shift in (error, -error):

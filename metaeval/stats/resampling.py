@@ -45,7 +45,7 @@ class Draws:
     jackknife: bool = False
 
     def __iter__(self) -> Iterator[Tile]:
-        """The tiles in order."""
+        """Return the tiles in order."""
         return iter(self._kept) if self.n * self.n_groups <= KEPT_BYTES else map(self.make, range(self._n_tiles))
 
     @property
@@ -72,12 +72,12 @@ class Prepared:
 
 
 def value(prepared: Prepared, n_groups: int) -> float:
-    """Value of a measure on the input itself; NaN where undefined."""
+    """Return the value of a measure on the input itself; NaN where undefined."""
     return float(prepared.evaluate(np.ones((n_groups, 1), dtype=np.uint8))[0])
 
 
 def replicate(prepared: Prepared, draws: Draws) -> Floats:
-    """Value of a measure under each weighting, (n,), or (K, n) for K measures; NaN where undefined."""
+    """Return the value of a measure under each weighting, (n,), or (K, n) for K measures; NaN where undefined."""
     if draws.jackknife and prepared.left_out:
         itself = prepared.evaluate(np.ones((draws.n_groups, 1), dtype=np.uint8))
         return np.concatenate((itself, prepared.left_out()), axis=-1)
@@ -86,7 +86,7 @@ def replicate(prepared: Prepared, draws: Draws) -> Floats:
 
 @lru_cache(maxsize=4)
 def bootstrap(n_groups: int, resamples: int, seed: int) -> Draws:
-    """The input, then `resamples` times `n_groups` groups drawn with replacement: the cluster bootstrap.
+    """Return the input, then `resamples` times `n_groups` groups drawn with replacement: the cluster bootstrap.
 
     Depends on the three arguments alone: every measure on the same groups sees the same resamples, and the first k of
     a longer run are those of a run of k. Raises ValueError on a negative argument.
@@ -106,7 +106,7 @@ def bootstrap(n_groups: int, resamples: int, seed: int) -> Draws:
 
 
 def jackknife(n_groups: int) -> Draws:
-    """The input, then the input without each group in turn. Raises ValueError on a negative number."""
+    """Return the input, then the input without each group in turn. Raises ValueError on a negative number."""
     _check(n_groups, 0, 0, "resamples")
 
     def make(number: int) -> Tile:
@@ -121,7 +121,7 @@ def jackknife(n_groups: int) -> Draws:
 
 @lru_cache(maxsize=4)
 def swaps(n_groups: int, permutations: int, seed: int) -> Draws:
-    """Exchanges of two metrics' scores, group by group, for a paired permutation test.
+    """Return the exchanges of two metrics' scores, group by group, for a paired permutation test.
 
     Rows are those of the one metric with group codes 0 .. G-1, then those of the other with codes G .. 2G-1.
     Weightings come in twos: the even one takes every group from one of the two metrics at random, the odd one takes
@@ -148,11 +148,11 @@ def swaps(n_groups: int, permutations: int, seed: int) -> Draws:
 
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
 _TWICE = np.packbits(np.stack([1 - _BITS, _BITS], axis=2).reshape(256, 16), axis=1)
-"""Of each byte of exchanges the two bytes with 1 - bit and bit in turn."""
+"""For each byte of exchanges, the two bytes with 1 - bit and bit in turn."""
 
 
 def _tile(counts: NDArray[np.integer], number: int, n: int, first: int | None = None) -> Tile:
-    """The columns that are among the `n` weightings, in the smallest unsigned type; `first` fills the very first."""
+    """Return the columns among the `n` weightings in the smallest unsigned type; `first` fills the very first."""
     used = counts[:, : n - number * TILE]
     tile = used.astype(np.min_scalar_type(int(used.max(initial=1))), order="C", copy=False)
     if number == 0 and first is not None:

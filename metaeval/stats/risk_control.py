@@ -21,7 +21,7 @@ from metaeval.stats.arrays import Floats, Ints, check_lengths
 from metaeval.stats.ties import midranks
 
 Promise = Literal["confidence", "mean"]
-"""Whether the missed share is bounded with a confidence over the labels, or on average."""
+"""The kind of bound on the missed share: with a confidence over the labels, or on average."""
 
 
 def tail(misses: float, labels: float, rate: float) -> float:
@@ -35,12 +35,12 @@ def tail(misses: float, labels: float, rate: float) -> float:
 
 
 def upper_bound(misses: float, labels: float, alpha: float) -> float:
-    """The missed share that is rejected at `alpha` with so few misses (Clopper and Pearson's, one-sided); 1 for all."""
+    """Return the missed share rejected at `alpha` with so few misses (Clopper-Pearson, one-sided); 1 for all."""
     return 1.0 if misses >= labels else float(betaincinv(misses + 1, labels - misses, 1 - alpha))
 
 
 def labels_for(rate: float, alpha: float, misses: int = 0) -> int:
-    """The least number of independent labels with which `misses` misses still tell a missed share below `rate`.
+    """Return the least number of independent labels with which `misses` misses still tell a missed share below `rate`.
 
     29 for a rate of .1, alpha .05 and no miss: .9 ** 29 is .047.
     """
@@ -54,7 +54,7 @@ def labels_for(rate: float, alpha: float, misses: int = 0) -> int:
 
 
 def answers_for_mean(rate: float, missed: float = 0.0) -> int | None:
-    """The least number of answers with an unsupported label whose mean missed share tells a mean of `rate`; None: none.
+    """Return the least number of unsupported answers whose mean missed share tells a mean of `rate`, or None.
 
     9 for a rate of .1 and no miss: (9 * 0 + 1) / (9 + 1) is .1.
     """
@@ -162,7 +162,7 @@ STEPS = 100
 
 
 def threshold_order(score: Floats) -> Floats:
-    """The thresholds to test, from the one that flags nearly all (inf) down; from scores (N,) and no label."""
+    """Return the thresholds to test, from the one that flags nearly all (inf) down; from scores (N,) and no label."""
     known = score[np.isfinite(score)]
     return np.unique(np.concatenate([np.quantile(known, np.linspace(0, 1, STEPS)), [np.inf]]))[::-1]
 
@@ -177,7 +177,7 @@ def choose_threshold(
     alpha: float,
     promise: Promise = "confidence",
 ) -> tuple[list[Tested], int]:
-    """What the labels say of each threshold, and the number of those, from the first, that keep the promise.
+    """Return what the labels say of each threshold, and the number of those, from the first, that keep the promise.
 
     score, unsupported (0 or 1), weight (inverse probabilities), cluster: (n,) of the labelled items. thresholds: from
     the highest down.
@@ -210,7 +210,7 @@ def choose_threshold(
 
 
 def mean_bounds(score: Floats, weight: Floats, cluster: Ints, thresholds: Floats) -> Floats:
-    """What the mean missed share of the next answer is at most, (T,); score, weight, cluster: (n,) of the unsupported.
+    """Bound the mean missed share of the next answer, (T,); score, weight, cluster: (n,) of the unsupported.
 
     (sum w L + max w) / (sum w + max w) over answers, L the share of an answer's unsupported labels that is missed and w
     its mean weight: as if the next answer, of the largest weight, were missed whole. 1 without a label.
@@ -229,7 +229,7 @@ def mean_bounds(score: Floats, weight: Floats, cluster: Ints, thresholds: Floats
 def corrected_share(
     flagged: float, variance: float, detected: tuple[float, float], false: tuple[float, float], alpha: float, df: float
 ) -> tuple[float, float, float]:
-    """The unsupported share behind a flagged share (Rogan and Gladen 1978), with bounds: (value, low, high).
+    """Return the unsupported share behind a flagged share (Rogan and Gladen 1978), with bounds: (value, low, high).
 
     variance: of the flagged share. detected, false: the flagged shares of the unsupported and of the supported, each
     with the effective number of labels that it is known from. The two ends are the shares that a one-sided test at
@@ -252,7 +252,7 @@ def corrected_share(
 
 
 def two_samples(first: Floats, one_effective: float, other: Floats, other_effective: float) -> float:
-    """The p-value of a Kolmogorov-Smirnov test of two samples that tell as much as so many independent values."""
+    """Return the p-value of a Kolmogorov-Smirnov test of two samples worth so many independent values."""
     every = np.concatenate([first, other])
     gap = [np.searchsorted(np.sort(sample), every, side="right") / sample.size for sample in (first, other)]
     d = float(np.max(np.abs(gap[0] - gap[1])))

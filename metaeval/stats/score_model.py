@@ -49,18 +49,18 @@ class ScoreModel:
         return sum(self.shares)
 
     def apart(self, factor: float) -> ScoreModel:
-        """The same with the means `factor` times as far apart."""
+        """Return the same with the means `factor` times as far apart."""
         return replace(self, mean=self.mean * factor)
 
     def of_rows(self, rows: Ints, group: Ints) -> ScoreModel:
-        """The model of rows (k,) taken from these, in groups (k,) of their own; a group may be taken several times."""
+        """Return the model of rows (k,) taken from these, in own groups (k,); a group may be taken several times."""
         known = int(self.cell.max(initial=0)) + 1
         cell = np.unique(group * known + self.cell[rows], return_inverse=True)[1].astype(np.int64)
         return replace(self, mean=self.mean[rows], spread=self.spread[rows], group=group, cell=cell)
 
 
 def fit_scores(score: Floats, gold: Floats, group: Ints) -> ScoreModel:
-    """The model of a metric's scores (n,), none of them NaN; gold: (n,), group: (n,) codes."""
+    """Return the model of a metric's scores (n,), none of them NaN; gold: (n,), group: (n,) codes."""
     normal = _normal_scores(score)
     level, number = tie_blocks(gold)
     if number > MOST_LEVELS:
@@ -78,7 +78,7 @@ def fit_scores(score: Floats, gold: Floats, group: Ints) -> ScoreModel:
 
 
 def planned_scores(gold: Floats, group: Ints, alike: float) -> ScoreModel:
-    """The model of a metric whose scores nobody has: levels one apart, `alike` the correlation inside a group."""
+    """Return a model of a metric without scores: levels one apart, `alike` the correlation inside a group."""
     level, number = tie_blocks(gold)
     mean = _normal_scores(gold) if number > MOST_LEVELS else level.astype(np.float64)
     cell = np.unique(group * number + level, return_inverse=True)[1].astype(np.int64)
@@ -91,7 +91,7 @@ def draw(
     correlations: Sequence[float] = (0.0, 0.0, 0.0),
     sign: float = 1.0,
 ) -> list[Floats]:
-    """Scores (n,) of one model, or of two of the same rows.
+    """Return the scores (n,) of one model, or of two of the same rows.
 
     correlations: of the one's parts with the other's, in the order of `ScoreModel`: group, level in group, own.
     sign: 1, or -1 for the mirror image of a draw: the mean of the two varies little.
@@ -115,7 +115,7 @@ def draw(
 
 
 def correlations_of(metric: tuple[Floats, ScoreModel], other: tuple[Floats, ScoreModel]) -> tuple[float, float, float]:
-    """The correlations of two models' parts (group, level in group, own) under which their scores (n,) err together.
+    """Return the correlations of two models' parts (group, level in group, own) that fit their scores (n,).
 
     They are those of the mean products of two rows of one group, of two of one group and level, and of a row with
     itself. What a part cannot take, because one of the metrics has none of it, the next one takes.
@@ -151,7 +151,7 @@ def _rest(normal: Floats, model: ScoreModel) -> Floats:
 
 
 def _with_ties(score: Floats, values: Floats) -> Floats:
-    """The score of rank i of n becomes the value at the same share of `values`."""
+    """Give the score of rank i of n the value at the same share of `values`."""
     if not values.size:
         return score
     mapped = np.empty(score.size)
@@ -164,7 +164,7 @@ def _normal_scores(values: Floats) -> Floats:
 
 
 def _fitted_shares(rest: Floats, group: Ints, cell: Ints) -> tuple[float, float]:
-    """The shares of `SHARES` that maximise the likelihood of `rest` (n,), whose variance is free."""
+    """Return the shares of `SHARES` that maximise the likelihood of `rest` (n,), whose variance is free."""
     n_groups, n_cells = int(group.max(initial=-1)) + 1, int(cell.max(initial=-1)) + 1
     group_of = np.zeros(n_cells, dtype=np.int64)
     group_of[cell] = group
@@ -175,7 +175,7 @@ def _fitted_shares(rest: Floats, group: Ints, cell: Ints) -> tuple[float, float]
         return shares
     for of_group, of_cell in SHARES:
         rest_share = 1 - of_group - of_cell
-        # Of rows alike in both, and of those alike in the group alone, as nested blocks of one covariance matrix.
+        # Rows alike in both, and those alike in the group alone, are nested blocks of one covariance matrix.
         inner = rest_share + rows * of_cell
         weight = group_totals(rows / inner, group_of, n_groups)
         mean = group_totals(total / inner, group_of, n_groups)

@@ -94,7 +94,7 @@ def _variance_of_mean(values: Floats) -> float:
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
-    """Williams' t of r12 - r13 with n - 3 degrees of freedom, and its two-sided p.
+    """Return Williams' t of r12 - r13 with n - 3 degrees of freedom, and its two-sided p.
 
     r12, r13: correlations of the gold with each of two metrics. r23: that of the two metrics. n: number of rows, taken
     as independent and jointly normal. Williams, "The comparison of regression variables" (1959), in the form that
@@ -114,7 +114,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
 
 
 def steiger(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
-    """Steiger's Z of r12 - r13, and its two-sided p: Fisher's z with the covariance at the mean of r12 and r13.
+    """Return Steiger's Z of r12 - r13, and its two-sided p: Fisher's z with the covariance at the mean of r12 and r13.
 
     Arguments as in `williams`. Steiger, "Tests for comparing elements of a correlation matrix" (1980), equation 14.
     NaN where undefined: n < 4, a NaN correlation, a correlation of -1 or 1 with the gold, two metrics alike. Raises
@@ -227,7 +227,7 @@ def _adjusted(p: Floats, adjust: Callable[[Floats], Floats]) -> Floats:
 
 
 def significance_clusters(value: Floats, significant: Bools) -> Ints:
-    """Cluster number of each metric, (m,): 1 is the best, 0 an undefined (NaN) value.
+    """Return the cluster number of each metric, (m,): 1 is the best, 0 an undefined (NaN) value.
 
     value: (m,), higher is better. significant: (m, m), symmetric, True where two metrics differ. The rule of the WMT
     metrics shared tasks (2022 on): go down from the best; a metric that differs from any metric of the current
@@ -255,7 +255,7 @@ def significance_clusters(value: Floats, significant: Bools) -> Ints:
 def required_groups(
     difference: float, standard_error: float, groups: int, alpha: float = 0.05, power: float = 0.8
 ) -> int:
-    """Fewest groups with which a true `difference` is found significant with chance `power`.
+    """Return the fewest groups with which a true `difference` is found significant with chance `power`.
 
     n = groups * ((z(1 - alpha/2) + z(power)) * standard_error / difference)**2, rounded up. The far tail, a
     significant difference of the wrong sign, is left out. Raises ValueError if the difference is 0 or not finite, or

@@ -27,7 +27,7 @@ MOST_INPUTS = 20_000
 
 
 def cells(values: Floats, system: Ints, pool: Ints) -> Floats:
-    """The mean of `values` (n,) of each system on each input, (S, N), both in ascending order of their codes (n,)."""
+    """Return the mean of `values` (n,) of each system on each input, (S, N), both ascending by their codes (n,)."""
     _, row = np.unique(system, return_inverse=True)
     _, column = np.unique(pool, return_inverse=True)
     shape = (int(row.max(initial=-1)) + 1, int(column.max(initial=-1)) + 1)
@@ -37,7 +37,7 @@ def cells(values: Floats, system: Ints, pool: Ints) -> Floats:
 
 
 def coefficients(x: Floats, y: Floats) -> Floats:
-    """Pearson's r, Spearman's rho and Kendall's tau-b of each column of x and y (S, N); (3, N).
+    """Return Pearson's r, Spearman's rho and Kendall's tau-b of each column of x and y (S, N); (3, N).
 
     Of columns that are inputs, their mean is called summary-level correlation. Cells without a value in either are left
     out. NaN where a column has fewer than two others, or is constant but for
@@ -65,7 +65,7 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
 
 
 def _scaled(values: Floats) -> Floats:
-    """Columns in units of their largest value."""
+    """Return the columns in units of their largest value."""
     largest = np.abs(values).max(axis=0, initial=0.0)
     return np.asarray(values / np.where(largest > 0, largest, 1.0))
 
@@ -75,7 +75,7 @@ def _cosine(x: Floats, y: Floats) -> Floats:
 
 
 def system_level(x: Floats, y: Floats, group: Ints, n_groups: int) -> Prepared:
-    """The coefficients of the systems' means over inputs, under group weights: (3, R).
+    """Return the coefficients of the systems' means over inputs, under group weights: (3, R).
 
     x, y: cells (S, N) with values in the same places; group: (N,) of the inputs. Undefined where a system has none.
     """
@@ -94,14 +94,14 @@ def _moments(x: Floats, y: Floats, group: Ints, n_groups: int) -> Floats:
 
 
 def _means(sums: Floats, systems: int) -> tuple[Floats, Floats]:
-    """The systems' means, (S, R) each, NaN in every row of a column where one of them has no input."""
+    """Return the systems' means, (S, R) each, NaN in every row of a column where one of them has no input."""
     count, first, second = (sums[at * systems : (at + 1) * systems] for at in range(3))
     count = np.where((count > 0).all(axis=0), count, 0.0)
     return ratio(first, count), ratio(second, count)
 
 
 def two_way(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: bool = True) -> tuple[Floats, Floats]:
-    """System-level and input-level coefficients of resamples of systems and inputs, (3, R) each.
+    """Return the system-level and input-level coefficients of resamples of systems and inputs, (3, R) each.
 
     A system that is drawn twice counts as two. draws: of groups of inputs, whose first is the input itself and draws
     no systems either; inputs: whether inputs are resampled too, or systems alone. Deutsch et al. (2021), section 4.
@@ -152,7 +152,7 @@ def exchange_differences(
 
 
 def _both_levels(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """The coefficients of the systems' means, and the means of the inputs' coefficients, (3,) each."""
+    """Return the coefficients of the systems' means, and the means of the inputs' coefficients, (3,) each."""
     there = ~np.isnan(x)
     count = there.sum(axis=1)
     means = [ratio(np.where(there, scores, 0.0).sum(axis=1), count)[:, None] for scores in (x, y)]
@@ -183,7 +183,7 @@ def soft_accuracy_of_drawn(x: Floats, y: Floats, group: Ints, draws: Draws, seed
 
 
 def _chosen(generator: np.random.Generator, systems: int, columns: int, first: bool) -> Ints:
-    """Systems drawn for each column, (S, R); the very first column has each once."""
+    """Return the systems drawn for each column, (S, R); the very first column has each once."""
     chosen = generator.integers(systems, size=(systems, columns))
     if first:
         chosen[:, 0] = np.arange(systems)
@@ -243,19 +243,19 @@ def _apart_by_pair(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
 
 
 def _apart(x: Floats, y: Floats) -> tuple[list[Floats], Bools]:
-    """Of each two systems the difference on each input under x and under y, (N, P) each, and whether they share one."""
+    """Return two systems' differences on each input under x and y, (N, P) each, and whether they share an input."""
     first, other = np.triu_indices(x.shape[0], 1)
     shared = np.asarray((~np.isnan(x[first] - x[other])).any(axis=1))
     return [np.nan_to_num(values[first] - values[other]).T for values in (x, y)], shared
 
 
 def _share(null: Floats, seen: Floats) -> Floats:
-    """Share of exchanges (E, P) that are at least what was seen (P,), but for rounding."""
+    """Return the share of exchanges (E, P) that are at least what was seen (P,), but for rounding."""
     slack = 1e-9 * np.maximum(np.abs(null).max(axis=0), np.abs(seen))
     return np.asarray((null >= seen - slack).mean(axis=0))
 
 
 @lru_cache(maxsize=4)
 def _signs(inputs: int) -> Floats:
-    """Which inputs are exchanged, as 1 and -1; (E, N). The same for every metric, and for the gold."""
+    """Return which inputs are exchanged, as 1 and -1; (E, N). The same for every metric, and for the gold."""
     return np.random.default_rng(0).choice([-1.0, 1.0], size=(SIGNS, inputs))

@@ -24,13 +24,13 @@ class TextPairs(NamedTuple):
 
 
 def number_of_pairs(pool: Ints) -> int:
-    """How many pairs of rows share a pool; pool: (n,) codes."""
+    """Return how many pairs of rows share a pool; pool: (n,) codes."""
     sizes = np.unique(pool, return_counts=True)[1]
     return int((sizes * (sizes - 1) // 2).sum())
 
 
 def text_pairs(pool: Ints) -> TextPairs:
-    """Every pair of rows of one pool, pools in ascending order of their codes (n,); pools of one row have none."""
+    """Return every pair of rows of one pool, pools ascending by their codes (n,); pools of one row have none."""
     order = np.argsort(pool, kind="stable")
     _, starts, sizes = np.unique(pool[order], return_index=True, return_counts=True)
     pairs = [(np.empty(0, dtype=np.int64),) * 3]
@@ -55,7 +55,7 @@ def consistent(score: Floats, gold: Floats, pairs: TextPairs, tied: float = 0.0)
 
 
 def accuracy_of_pools(score: Floats, gold: Floats, pairs: TextPairs, tie: float) -> Floats:
-    """Share of each pool's pairs that scores order as the gold does, or tie where the gold does; (K,).
+    """Return the share of each pool's pairs that scores order as the gold does, or tie where the gold does; (K,).
 
     tie: two scores less than this apart are tied; equal ones always are. Deutsch, Foster, Freitag, "Ties Matter:
     Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie Calibration" (2023), grouped by item.
@@ -69,7 +69,7 @@ def accuracy_of_pools(score: Floats, gold: Floats, pairs: TextPairs, tie: float)
 
 
 def calibrated_tie(score: Floats, gold: Floats, pairs: TextPairs) -> float:
-    """The difference of scores below which pairs count as tied that makes the mean accuracy of pools highest.
+    """Return the difference of scores below which pairs count as tied that makes the mean accuracy of pools highest.
 
     The candidates lie between differences that occur, where rounding makes none; of equals the smallest is taken.
     Deutsch et al. (2023), section 5.
@@ -78,7 +78,7 @@ def calibrated_tie(score: Floats, gold: Floats, pairs: TextPairs) -> float:
         return 1.0
     difference, better = score[pairs.one] - score[pairs.other], np.sign(gold[pairs.one] - gold[pairs.other])
     share = 1 / np.bincount(pairs.pool)[pairs.pool]
-    # What it adds to the sum of the pools' accuracies that a pair is tied.
+    # A tied pair adds this to the sum of the pools' accuracies.
     gain = ((better == 0) * 1.0 - (np.sign(difference) == better)) * share
     order = np.argsort(np.abs(difference), kind="stable")
     apart, step = np.abs(difference)[order], _NOISE * float(np.abs(score).max())

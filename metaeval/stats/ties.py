@@ -22,7 +22,7 @@ def tie_blocks(values: Floats) -> tuple[Ints, int]:
 
 
 def midranks(values: Floats) -> Floats:
-    """Ranks of `values` (n,) from 1, ties at the mean of their ranks; (n,). Agrees with scipy's `rankdata`.
+    """Return the ranks of `values` (n,) from 1, ties at the mean of their ranks; (n,). Agrees with scipy's `rankdata`.
 
     scipy.stats takes a second to import, a third of a small run: what is needed of it is here and in scipy.special.
     """
@@ -58,7 +58,7 @@ def block_sizes(
 
 
 def centred_midranks(sizes: Floats) -> Floats:
-    """Midrank of each block less the mean rank, from block sizes (m, R) in ascending order of value; (m, R).
+    """Return the midrank of each block less the mean rank, from block sizes (m, R) in ascending order of value; (m, R).
 
     A block of size t with c rows up to its end has midrank c - t/2 + 1/2; the mean of ranks 1 .. N is N/2 + 1/2.
     All terms are multiples of one half below 2**53, so the result is exact.
@@ -90,7 +90,7 @@ class Entries:
 
     @cached_property
     def ends(self) -> tuple[Ints, Ints]:
-        """Where the block of each entry begins, and where it ends, (m,) each."""
+        """Return where the block of each entry begins, and where it ends, (m,) each."""
         return self.start[self.block], self.start[self.block + 1]
 
 
@@ -139,7 +139,7 @@ _LAST: list[tuple[tuple[Floats, Floats, Ints], int, Sorted]] = []
 
 
 def lone_powers(entries: Entries, n_groups: int) -> Floats:
-    """Sums of count**2 and count**3 over the lone entries of each group, (n_groups, 2)."""
+    """Return the sums of count**2 and count**3 over the lone entries of each group, (n_groups, 2)."""
     group, count = entries.group[entries.solo], entries.count[entries.solo].astype(np.float64)
     return np.stack([group_totals(count**power, group, n_groups) for power in (2, 3)], axis=1)
 

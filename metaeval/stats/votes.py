@@ -1,4 +1,4 @@
-"""What a metric's value is worth when annotators disagree: its range over their votes, and whether a ranking holds.
+"""The effect of disagreeing annotators: the range of a metric's value over their votes, and of its rank.
 
 A choice takes one of the votes for each item. The values under all choices are what the votes identify of a measure
 (Manski, "Partial Identification of Probability Distributions", 2003).
@@ -36,7 +36,7 @@ class Range(NamedTuple):
 
 
 def measured(measure: Measure, score: Floats, label: Floats) -> float:
-    """A measure of scores on labels, (n,) each; NaN where undefined.
+    """Return a measure of scores on labels, (n,) each; NaN where undefined.
 
     area: the chance that of two items the one with the higher label scores higher, of two labels the ROC-AUC.
     """
@@ -47,7 +47,7 @@ def measured(measure: Measure, score: Floats, label: Floats) -> float:
 
 
 def identified(measure: Measure, votes: Floats, first: Floats, other: Floats | None = None) -> Range:
-    """Range over the votes of a measure of the scores `first` (n,), less that of `other` if there is one.
+    """Return the range over the votes of a measure of the scores `first` (n,), less that of `other` if there is one.
 
     votes: (n, A), NaN where an annotator gave none, with one or more in each row. Exact where they take two values;
     else choices are tried that take the higher votes of the items above a cut, and the lower ones of the others, and
@@ -69,7 +69,7 @@ def identified(measure: Measure, votes: Floats, first: Floats, other: Floats | N
 
 
 def drawn(measure: Measure, votes: Floats, scores: Floats, draws: int, seed: int) -> Floats:
-    """A measure of M metrics under random choices of one vote for each item: (M, draws).
+    """Return a measure of M metrics under random choices of one vote for each item: (M, draws).
 
     scores: (M, n) without gaps; votes as in `identified`. The same choices for every metric.
     """
@@ -92,12 +92,12 @@ def drawn(measure: Measure, votes: Floats, scores: Floats, draws: int, seed: int
 
 
 def is_binary(votes: Floats) -> bool:
-    """Whether the votes take two values, or one."""
+    """Return whether the votes take two values, or one."""
     return bool(np.unique(votes[~np.isnan(votes)]).size <= 2)
 
 
 def _weight(measure: Measure, score: Floats) -> Floats:
-    """What an item adds to the measure's numerator if it takes the higher vote."""
+    """Return what an item adds to the measure's numerator if it takes the higher vote."""
     centred = midranks(score) - (score.size + 1) / 2
     if measure == "area":
         return np.asarray(centred)
@@ -111,7 +111,7 @@ def _norm(measure: Measure, positive: Floats, n: int) -> Floats:
 
 
 def _largest(measure: Measure, weight: Floats, low: Floats, high: Floats) -> float:
-    """The largest numerator over its denominator, over the numbers of open items that take the higher vote."""
+    """Return the largest numerator over its denominator, over the numbers of open items that take the higher vote."""
     sure, free = low == high.max(), low < high
     gains = np.sort(weight[free])[::-1]
     total = weight[sure].sum() + np.append(0.0, np.cumsum(gains))

@@ -77,14 +77,13 @@ def claims(result):
     metrics = [row.metric for row in result.rows if row.kind == "metric"]
     abilities = READINGS.of(result).ability
     for sentence in findings([result], READINGS):
-        for clause in re.split("; |, but ", sentence):
+        for clause in re.split(r"\. (?=Every|Only|No|\w+)", sentence):
             named = [name for name in metrics if re.search(rf"(^|[ ,(]){re.escape(name)}([ ,.;]|$)", clause)]
-            if "all but " in clause.lower():
+            if clause.startswith("Every metric but "):
                 named = [name for name in metrics if name not in named]
-            shown = re.search(r" can | (is|are) shown to ", clause) and not re.search("neither|none|not shown", clause)
+            shown = re.search("(is|are) shown to ", clause) and not clause.startswith("No metric")
             for key, ability in abilities.items():
-                verb, what = ability.split(" ", 1)
-                if f"{verb} " in clause and what in clause:
+                if ability and f" {ability}" in clause:
                     yield from ((name, key, bool(shown)) for name in named or metrics)
 
 
@@ -106,7 +105,7 @@ def test_no_sentence_contradicts_a_mark(name):
             # Without a verdict a metric has no mark: it is a control itself, or was not tested.
             assert (above is False) == bool(row.not_above.get(one.column.key))
         last = findings([result], READINGS)[-1]
-        (worse,) = re.findall(r"; ([^;]*?) (?:is|are) significantly worse than it", last) or [""]
+        (worse,) = re.findall(r"\. ([^.]*?) (?:is|are) significantly worse than the best control", last) or [""]
         for row in one.metrics:
             if re.search(rf"(^|[ ,]){re.escape(row.metric)}([ ,]|$)", worse):
                 assert best_control(one, GOLD_CONTROLS).metric in row.not_above[one.column.key]

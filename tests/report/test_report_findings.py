@@ -9,9 +9,9 @@ from metaeval.report.cautions import cautions
 from metaeval.report.cells import ROWS, headline_grid, suite_grid
 from metaeval.report.findings import findings
 from metaeval.report.measures import headlines
-from metaeval.report.notes import FEW_GROUPS
 from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance, Value
 from metaeval.report.terminal import text_of
+from metaeval.report.uncertainty import FEW_GROUPS
 from metaeval.report.verdicts import top
 from metaeval.runs.evaluation import readings_of
 
@@ -141,50 +141,55 @@ def first(*results):
 class TestWhoLeads:
     def test_a_clear_winner_is_better_than_each_other_metric(self):
         found = made([A, B, C], apart=[("a", "b"), ("a", "c")])
-        assert first(found) == "a is significantly better than each of the other 2 metrics by Overall (77.0)."
+        assert first(found) == "a is significantly better than every other metric by Overall (a 77.0, b 67.0)."
 
     def test_of_two_metrics_both_values_are_named(self):
         assert (
-            first(made([B, A], apart=[("a", "b")]))
-            == "a is significantly better than b by Overall (77.0 against 67.0)."
+            first(made([B, A], apart=[("a", "b")])) == "a is significantly better than b by Overall (a 77.0, b 67.0)."
         )
 
-    def test_two_metrics_that_are_not_told_apart(self):
-        assert first(made([A, B])) == "a and b are not significantly different by Overall."
-
     def test_nobody_is_told_apart(self):
-        assert first(made([A, B, C])) == "No two of the 3 metrics are significantly different by Overall."
+        assert first(made([A, B, C])) == "By Overall, no two metrics are significantly different (a 77.0, b 67.0)."
 
     def test_nobody_is_told_apart_from_the_best_but_others_are(self):
         # b and c differ from each other, neither from the best.
         assert (
             first(made([A, B, C], apart=[("b", "c")]))
-            == "No metric is significantly different from the best by Overall (a 77.0)."
+            == "By Overall, no metric is significantly different from the best (a 77.0, b 67.0)."
         )
 
     def test_some_are_not_told_apart_from_the_best(self):
         found = first(made([A, B, C], apart=[("a", "c")]))
         assert found == (
-            "a and b lead by Overall (a 77.0): none of them is significantly different from the best, and the other "
-            "metric "
-            "is."
+            "a and b lead by Overall (a 77.0, b 67.0): every other metric is significantly different from the best."
         )
 
     def test_the_same_leaders_under_two_protocols_are_named_once(self):
         apart = [("a", "b"), ("a", "c")]
         found = first(made([A, B, C], apart), correlated({"a": 0.6, "b": 0.4, "c": 0.3}, apart))
-        assert found == "a is significantly better than each of the other 2 metrics by Overall and Spearman."
+        assert found == "a is significantly better than every other metric by Overall and Spearman."
 
     def test_other_leaders_under_another_protocol(self):
         found = first(
             made([A, B, C], [("a", "b"), ("a", "c")]),
             correlated({"a": 0.4, "b": 0.6, "c": 0.3}, [("a", "b"), ("b", "c")]),
         )
-        assert found == "a leads by Overall, b leads by Spearman; all others are significantly different from the best."
+        assert found == (
+            "a is significantly better than every other metric by Overall (a 77.0, b 67.0). "
+            "b is significantly better than every other metric by Spearman (b 0.600, a 0.400)."
+        )
+
+    def test_of_many_columns_with_leaders_of_their_own_each_metric_is_counted(self):
+        low = metric("a", 0.1, 0.1, 0.1, 0.1)
+        rows = {"one": [A, B], "two": [low, B], "three": [A, B, C]}
+        results = [made(rows[name], [("a", "b"), ("a", "c")][: len(rows)], name=name) for name in rows]
+        results = [made([A, B], name="four"), made([A, B, C], [("a", "c")], name="five"), *results]
+        # a leads in four, five, one and three; b in four, five and two.
+        assert first(*results).endswith("not significantly different from the best: a in 4; b in 3.")
 
     def test_without_a_test_nothing_is_claimed(self):
         assert first(made([A, B, C], significance=None)) == (
-            "a is highest by Overall, but no test says whether that is more than noise."
+            "a has the highest value by Overall (a 77.0, b 67.0). No test says whether that is more than noise."
         )
 
     def test_a_pair_that_could_not_be_tested_is_not_told_apart(self):
@@ -201,11 +206,11 @@ class TestWhoLeads:
     def test_several_data_sets(self):
         apart = [("a", "b")]
         one, other = made([A, B], apart, name="one"), made([A, B], apart, name="other")
-        assert first(one, other) == "a is significantly better than b everywhere."
+        assert first(one, other) == "a is significantly better than b by Overall on every data set."
         switched = made([metric("a", 0.6, 0.6, 0.6, 0.6), B], apart, name="other")
         assert (
-            first(one, switched)
-            == "a leads on one, b leads on other; all others are significantly different from the best."
+            first(one, switched) == "a is significantly better than b by Overall on one (a 77.0, b 67.0). "
+            "b is significantly better than a by Overall on other (b 67.0, a 60.0)."
         )
 
 
@@ -217,19 +222,19 @@ class TestWhatMetricsCanDo:
 
     def test_all_none_and_some(self):
         assert self.sentence(A, B, C) == (
-            "All 3 metrics can tell full from no support and partial from no support; "
-            "only a is shown to tell full from partial support."
+            "Every metric is shown to tell full from no support and tell partial from no support. "
+            "Only a is shown to tell full from partial support."
         )
 
     def test_some_of_several_and_most_of_many(self):
-        assert "; only a and d are shown to tell full from partial" in self.sentence(A, metric("d", *[0.7] * 4), B)
+        assert "Only a and d are shown to tell full from partial" in self.sentence(A, metric("d", *[0.7] * 4), B)
         many = [metric(f"judge{n}", 0.9, 0.7, 0.8, 0.8) for n in range(1, 10)]
-        assert self.sentence(*many, B).endswith("all but b can tell full from partial support.")
+        assert self.sentence(*many, B).endswith("Every metric but b is shown to tell full from partial support.")
 
     def test_what_no_metric_is_significantly_above_chance_in(self):
         assert self.sentence(B, C) == (
-            "Both metrics can tell full from no support and partial from no support; "
-            "neither is shown to tell full from partial support (FS-PS not significantly above 50)."
+            "Every metric is shown to tell full from no support and tell partial from no support. "
+            "No metric is shown to tell full from partial support (FS-PS not significantly above 50)."
         )
 
     @pytest.mark.parametrize("chance", ["constant", "random"])
@@ -239,17 +244,17 @@ class TestWhatMetricsCanDo:
         assert marked.values["fs_ps"].low > 0.5
         rows = [marked, self.constant, control("random", 0.5, 0.5, 0.5, 0.5)]
         assert "a is not shown to tell full from partial support" in findings([made(rows)], READINGS)[1]
-        assert "can tell full from no support, full from partial" in self.sentence(A)
+        assert "a is shown to tell full from no support, tell full from partial" in self.sentence(A)
 
     def test_one_metric_has_its_interval_beside_it(self):
         assert self.sentence(B) == (
-            "b can tell full from no support and partial from no support; b is not shown to tell full from partial "
-            "support (FS-PS 50.0, interval 48.0 to 52.0)."
+            "b is shown to tell full from no support and tell partial from no support. b is not shown to tell full "
+            "from partial support (FS-PS 50.0, interval 48.0 to 52.0)."
         )
 
     def test_a_test_without_an_interval_is_enough(self):
         bare = B.model_copy(update={"values": {key: Value(value=one.value) for key, one in B.values.items()}})
-        assert self.sentence(bare).endswith("; b is not shown to tell full from partial support (FS-PS 50.0).")
+        assert self.sentence(bare).endswith(". b is not shown to tell full from partial support (FS-PS 50.0).")
 
     def test_without_tests_nothing_is_said(self):
         for rows, more in (([A, self.constant], {"significance": None}), ([A, control("place", *[0.5] * 4)], {})):
@@ -258,14 +263,17 @@ class TestWhatMetricsCanDo:
     def test_several_data_sets_are_counted(self):
         results = [made([A, B, self.constant], name=name) for name in ("one", "other")]
         assert findings(results, READINGS)[1] == (
-            "Every metric can tell full from no support and partial from no support on every data set; "
-            "2 of 4 cases, a metric on a data set, show that it can tell full from partial support."
+            "Over 2 columns, these metrics are shown to tell full from no support: a and b in 2. "
+            "Over 2 columns, these metrics are shown to tell full from partial support: a in 2. "
+            "Over 2 columns, these metrics are shown to tell partial from no support: a and b in 2."
         )
 
 
 class TestControls:
     words = control("lexical overlap", 0.9, 0.5, 0.8, 0.7)
     oracle = control("oracle", 1.0, 1.0, 1.0, 1.0)
+    best = "The best control by Overall (70.0) is lexical overlap"
+    worse = "c is significantly worse than the best control by Overall."
 
     def sentence(self, *rows, **more):
         return findings([made([*rows, self.words, self.oracle], **more)], READINGS)[-1]
@@ -274,59 +282,49 @@ class TestControls:
         return row.model_copy(update={"not_above": {key: ["lexical overlap"] for key in row.values}})
 
     def test_all_above(self):
-        assert self.sentence(A, metric("d", 0.9, 0.6, 0.8, 0.75)) == (
-            "Both metrics are significantly better than every control; the best control is lexical overlap (Overall "
-            "70.0)."
-        )
+        text = self.sentence(A, metric("d", 0.9, 0.6, 0.8, 0.75))
+        assert text == f"Every metric is significantly better than every control. {self.best}."
 
     def test_none_above_and_who_is_worse(self):
         # c is significantly below the control, .6 less .7; b, .67 less .7, is not.
-        assert self.sentence(self.flagged(B), self.flagged(C)) == (
-            "No metric is significantly better than every control; the best control is lexical overlap (Overall 70.0); "
-            "c is significantly worse than it."
-        )
+        text = self.sentence(self.flagged(B), self.flagged(C))
+        assert text == f"No metric is significantly better than every control. {self.best}. {self.worse}"
 
     def test_some_above(self):
-        assert self.sentence(A, self.flagged(B), self.flagged(C)) == (
-            "Only a is significantly better than every control; the best control is lexical overlap (Overall 70.0); "
-            "c is significantly worse than it."
-        )
+        text = self.sentence(A, self.flagged(B), self.flagged(C))
+        assert text == f"Only a is significantly better than every control. {self.best}. {self.worse}"
 
     def test_of_many_above_those_that_are_not_are_named(self):
         every = [metric(f"judge{n}", 0.9, 0.6, 0.8, 0.75) for n in range(1, 10)]
         assert self.sentence(self.flagged(every[0]), *every[1:]).startswith(
-            "All but judge1 are significantly better than every control; "
+            "Every metric but judge1 is significantly better than every control. "
         )
         few = [self.flagged(row) for row in every[4:]]
         assert self.sentence(*every[:4], *few).startswith(
-            "Only judge1, judge2, judge3 and judge4 are significantly better than every control; "
+            "Only judge1, judge2, judge3 and judge4 are significantly better than every control. "
         )
 
     def test_a_metric_that_is_the_control_is_not_held_against_the_others(self):
         twin = metric("overlap", 0.9, 0.5, 0.8, 0.7, same_scores=["lexical overlap"])
-        assert self.sentence(twin, self.flagged(B)) == (
-            "b is not significantly better than every control; the best control is lexical overlap (Overall 70.0), "
-            "which is overlap itself."
-        )
+        text = self.sentence(twin, self.flagged(B))
+        assert text == f"b is not significantly better than every control. {self.best}, which is overlap itself."
 
     def test_the_control_alone_is_named_where_it_is_the_only_metric(self):
         twin = metric("overlap", 0.9, 0.5, 0.8, 0.7, same_scores=["lexical overlap"])
-        assert self.sentence(twin) == ("The best control is lexical overlap (Overall 70.0), which is overlap itself.")
+        assert self.sentence(twin) == f"{self.best}, which is overlap itself."
 
     def test_equal_values_are_not_the_same_scores(self):
         # A monotone transform has every area of the control, and other scores: the test says that nothing differs.
-        assert self.sentence(metric("transformed", 0.9, 0.5, 0.8, 0.7)) == (
-            "transformed is not significantly better than every control; the best control is lexical overlap "
-            "(Overall 70.0)."
-        )
+        text = self.sentence(metric("transformed", 0.9, 0.5, 0.8, 0.7))
+        assert text == f"transformed is not significantly better than every control. {self.best}."
 
     def test_who_was_not_compared_with_a_control_is_not_above_every_control(self):
         result = made([A, metric("d", 0.9, 0.6, 0.8, 0.8), self.words, control("place", 0.6, 0.6, 0.6, 0.6)])
         fewer = [one for one in result.significance.controls if (one.one, one.other) != ("a", "place")]
         for tests, said in (
-            (fewer, "d is significantly better than every control; "),
-            ([], "The best control is "),
-            (None, "The best "),
+            (fewer, "d is significantly better than every control. "),
+            ([], "The best control by "),
+            (None, "The best control by "),
         ):
             tested = result.significance.model_copy(update={"controls": tests})
             assert findings([result.model_copy(update={"significance": tested})], READINGS)[-1].startswith(said)
@@ -345,9 +343,9 @@ class TestControls:
         ]
         results = [made(rows), made(ranked, protocol="correlation", columns=SPEARMAN)]
         assert findings(results, READINGS)[-1] == (
-            "No metric is significantly better than every control. By Overall the best control is words; by Spearman "
-            "the best control is BM25, "
-            "which is bm25 itself. c is significantly worse than the best control in every column."
+            "No metric is significantly better than every control. The best control by Overall (70.0) is words. The "
+            "best control by Spearman (0.600) is BM25, which is bm25 itself. c is significantly worse than the best "
+            "control by Overall and Spearman."
         )
 
     def test_without_tests_and_intervals_or_controls_nothing_is_said(self):
@@ -365,7 +363,7 @@ class TestCautions:
         assert "No pair is partial, so FS-PS, PS-NS and Overall cannot be computed." in cautions([found])
         # The headline is then the first measure that has a value.
         assert [one.column.key for one in headlines([found], READINGS)] == ["fs_ns"]
-        assert findings([found], READINGS)[0] == "a and b are not significantly different by FS-NS."
+        assert "By FS-NS, no two metrics are" in findings([found], READINGS)[0]
 
     def test_chunks_that_are_left_out_name_the_unit_that_keeps_them(self):
         whole = A.scored + A.unscored
@@ -406,19 +404,19 @@ class TestCautions:
 
     def test_a_warning_of_all_stands_alone_and_one_of_some_names_them(self):
         warned = [row.model_copy(update={"warnings": ["It rains."]}) for row in (A, B)]
-        assert cautions([made(warned)]) == ["It rains."]
-        assert cautions([made([warned[0], B])]) == ["a: It rains."]
+        assert cautions([made(warned)]) == ["Warning of every metric: It rains."]
+        assert cautions([made([warned[0], B])]) == ["Warning of a: It rains."]
 
     def test_several_data_sets_are_named(self):
         warned = A.model_copy(update={"warnings": ["It rains."]})
-        assert cautions([made([warned], name="one"), made([A], name="other")]) == ["one, test: It rains."]
+        assert cautions([made([warned], name="one"), made([A], name="other")]) == ["one, test: Warning of a: It rains."]
 
 
 def test_nothing_scored_says_so_and_why():
     values = {key: Value(value=None, note="no scored pairs") for key in A.values}
     lost = {"values": values, "scored": 0, "unscored": 100, "statuses": {"error": 100}}
     result = made([A.model_copy(update=lost)])
-    assert findings([result], READINGS) == ["a does not have a value here: no scored pairs."]
+    assert findings([result], READINGS) == ["No metric has a value here: no scored pairs."]
     assert cautions([result]) == ["a has no score for 100 of 100 pairs (100 error)."]
     assert "–ᵃ" in text_of(headline_grid([result], READINGS), 80)
 

@@ -20,9 +20,10 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import safe_name
 from metaeval.report.cells import cell
-from metaeval.report.notes import intervals_of, letters
+from metaeval.report.notes import letters
 from metaeval.report.result import Column, Data, Interval, Value
 from metaeval.report.table import Cell, Note, Record, Scalar, Table, TableRow, chance, count, numeral, plain
+from metaeval.report.uncertainty import level_and_method
 from metaeval.runs.evaluation import Asked, column_of
 from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet, find_dataset
@@ -241,7 +242,7 @@ def _own(note: Note, panel: Panel) -> Note:
     interval = panel.config.interval
     if note.label != "uncertainty" or not interval.resamples:
         return note
-    intervals = intervals_of(Interval(**interval.model_dump()))
+    intervals = level_and_method(Interval(**interval.model_dump()))
     if interval.method == "t":
         return Note(note.label, f"{intervals}, from each part's own groups")
     resampled = f"{count(interval.resamples, 'resample')} of each part's own groups, seed {interval.seed}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from metaeval.report.cells import cell, lay_out, rank
-from metaeval.report.notes import settings, standing
+from metaeval.report.notes import settings, significance_note
 from metaeval.report.result import Column, Comparison, Result
 from metaeval.report.table import (
     Block,
@@ -207,7 +207,7 @@ def differences(result: Result) -> Note:
     if tested is None or not tested.comparisons:
         return Note("significance", "")
     if _differ(result):
-        return Note("significance", standing(result).text)  # the table shows the superscripts
+        return Note("significance", significance_note(result).text)  # the table shows the superscripts
     return Note("significance", f"no two of these measures are significantly different ({settings(tested)})")
 
 

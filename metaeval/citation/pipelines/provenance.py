@@ -14,9 +14,9 @@ from metaeval.citation.pipelines.layout import Entry, TableLines, entry_records,
 from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.config import IntervalConfig
 from metaeval.corpus.sentences import language_note
-from metaeval.report.notes import few_of, made_of
 from metaeval.report.result import Column, Data, Interval, Ledger
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, count, plain, share
+from metaeval.report.uncertainty import few_groups_of_sheet, interval_settings
 from metaeval.signature import resampled_fields, signature, versions
 
 _EXAMPLES = 3
@@ -188,8 +188,8 @@ def by_system(panel: SystemPanel, texts_of: Callable[[int], Sequence[str]]) -> s
 def uncertainty(interval: IntervalConfig, groups: int | None = None, more: str = "") -> Note:
     """Say how intervals are made. groups: number of groups; None where it differs between values."""
     drawn = Interval(**interval.model_dump())
-    few = "" if groups is None else few_of(drawn, groups)
-    return Note("uncertainty", f"{made_of(drawn, groups)}{more}{f' ({few})' if few else ''}")
+    few = "" if groups is None else few_groups_of_sheet(drawn, groups)
+    return Note("uncertainty", f"{interval_settings(drawn, groups)}{more}{f' ({few})' if few else ''}")
 
 
 def in_steps(interval: IntervalConfig) -> Note:

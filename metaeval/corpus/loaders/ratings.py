@@ -103,13 +103,13 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
 
 
 def ratings_of(table: TypedTable, options: Mapping[str, str] = MappingProxyType({}), name: str = "") -> Ratings:
-    """The rated set in a table, by default of its name; `options` and `UserError` as in `read_ratings`."""
+    """Return the rated set in a table, by default of its name; `options` and `UserError` as in `read_ratings`."""
     chosen = {name: text for name, text in options.items() if text}
     return _ratings(name or table.name, table.name, _from_table(table, chosen), chosen)
 
 
 def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> Ratings:
-    """The rated set of this name, in the chosen dimension of its gold, and cut where that is. where: what is read."""
+    """Return the rated set of this name in the chosen dimension of its gold, cut where that is. where: the input."""
     dimension, limit = chosen.get("gold", ""), chosen.get("cut")
     if limit is not None and not is_finite(limit):
         raise UserError(f"dataset_options.cut is {shown(limit)}: allowed: a number, such as 0.5, from which gold is 1.")
@@ -152,7 +152,7 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
 
 
 def _from_lines(lines: Iterable[DataRow]) -> _Read:
-    """The ratings of objects. Scores that are words are read when all are known: their column says what yes is."""
+    """Return the ratings of objects. Words are read as scores when all are known: their column says what yes is."""
     texts: dict[str, list[Any]] = {name: [] for name in ("id", "group", *_OPTIONAL)}
     votes: list[dict[str, float]] = []
     gold, scores, fields = _Gathered(), _Gathered(), _Gathered()
@@ -206,7 +206,7 @@ class _Gathered:
             values_of_rows.append(value)
 
     def filled(self, n: int, otherwise: Any) -> Iterator[tuple[str, list[Any]]]:
-        """Each name with a value for each of n rows."""
+        """Yield each name with a value for each of n rows."""
         for name, (rows, values_of_rows) in self.columns.items():
             column = [otherwise] * n
             for row, value in zip(rows, values_of_rows, strict=True):
@@ -215,7 +215,7 @@ class _Gathered:
 
 
 def _number(row: DataRow, name: str) -> float:
-    """A number, or a level's word."""
+    """Return a number, or a level's word."""
     value = row.fields.get(name)
     if isinstance(value, str):
         if value.casefold() not in LEVELS:
@@ -225,7 +225,7 @@ def _number(row: DataRow, name: str) -> float:
 
 
 def _scores(row: DataRow) -> Iterator[tuple[str, float | str | None, DataRow]]:
-    """The metrics of a row, with a score or the word of a verdict, and where they stand."""
+    """Yield the metrics of a row, with a score or the word of a verdict, and where they stand."""
     if row.fields.get("scores") is None:
         return
     scores = row.row("scores")
@@ -301,7 +301,7 @@ def _read_columns(
     scores: Sequence[str],
     fields: Sequence[str],
 ) -> _Read:
-    """The rows of a table. roles: headings by role; dimensions: those of the gold by heading; the others: headings."""
+    """Return the rows of a table. roles: headings by role; dimensions: gold by heading; the others: headings."""
     n = table.size
     coded = {role: table.coded(roles[role]) for role in (*_OPTIONAL, "group") if role in roles}
     others = {heading: table.coded(heading) for heading in fields}
@@ -322,7 +322,7 @@ def _read_columns(
 
 
 def _groups(groups: Coded[str] | None, pairs: Coded[str] | None, ids: Texts) -> Coded[str]:
-    """The group of each row: where it names none, its pair, and else the row itself."""
+    """Return the group of each row: where it names none, its pair, and else the row itself."""
     named = [column for column in (groups, pairs) if column is not None]
     if not named:
         return Coded(ids, np.arange(len(ids)))
@@ -332,12 +332,12 @@ def _groups(groups: Coded[str] | None, pairs: Coded[str] | None, ids: Texts) -> 
 
 
 def _numbers(cells: Cells) -> Floats:
-    """The numbers and verdicts of a column; yes is full support where another cell says full or partial."""
+    """Return the numbers and verdicts of a column; yes is full support where another cell says full or partial."""
     return cells.numbers(partial(_verdict, graded=bool(cells.which_others(_is_graded).any())))
 
 
 def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]:
-    """The numbers in columns, NaN where a cell is blank. Raises `UserError` about the first row with another cell."""
+    """Return the numbers in columns, NaN where a cell is blank. Raises `UserError` about the first other cell."""
     numbers_by_heading = {heading: _numbers(table.column(heading)) for heading in headings}
     wrong = {heading: np.isinf(numbers) for heading, numbers in numbers_by_heading.items()}
     first = [(int(np.argmax(bad)), heading) for heading, bad in wrong.items() if bad.any()]
@@ -350,7 +350,7 @@ def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]
 
 
 def _merged(table: TypedTable, read: _Read, heading: str) -> _Read:
-    """The rows of each id as one, whose gold are the votes of its annotators, of a table with one to a row."""
+    """Return the rows of each id as one, whose gold are the votes of its annotators, of a table with one to a row."""
     votes: dict[str, dict[str, float]] = {}
     first: list[int] = []
     gold = np.column_stack([np.zeros((len(read.rows), 0)), *read.gold.values()])
@@ -372,7 +372,7 @@ def _merged(table: TypedTable, read: _Read, heading: str) -> _Read:
 
 
 def _listed(table: TypedTable, chosen: Mapping[str, str], name: str) -> list[str]:
-    """The columns that an option lists, with commas."""
+    """Return the columns that an option lists, with commas."""
     headings = [heading.strip() for heading in chosen.get(name, "").split(",") if heading.strip()]
     for heading in headings:
         if heading not in table.headings:
@@ -381,7 +381,7 @@ def _listed(table: TypedTable, chosen: Mapping[str, str], name: str) -> list[str
 
 
 def _all_numbers(table: TypedTable, heading: str) -> bool:
-    """Whether a column has a number or a verdict in each cell that is not blank, and in one at least."""
+    """Return whether a column has a number or a verdict in each cell that is not blank, and in one at least."""
     cells = table.column(heading)
     return not cells.blank.all() and not np.isinf(cells.numbers(_verdict)).any()
 
@@ -395,7 +395,7 @@ def _is_graded(value: Any) -> bool:
 
 
 def _verdict(value: Any, graded: bool = False) -> float | None:
-    """A number, or a verdict's word; None for anything else. graded: yes is full support."""
+    """Return a number, or a verdict's word; None for anything else. graded: yes is full support."""
     if isinstance(value, str) and (word := value.strip().casefold()) in VERDICTS:
         return LEVELS["full"] if graded and word in YES else VERDICTS[word]
     try:

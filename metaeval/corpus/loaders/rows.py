@@ -28,15 +28,15 @@ class DataRow:
     fields: Mapping[str, Any]
 
     def text(self, name: str) -> str:
-        """A string."""
+        """Return a string."""
         return self._of(name, str, "a string")
 
     def optional_text(self, name: str) -> str:
-        """A string, or empty where the field is null or absent."""
+        """Return a string, or empty where the field is null or absent."""
         return "" if self.fields.get(name) is None else self.text(name)
 
     def number(self, name: str) -> int:
-        """A whole number."""
+        """Return a whole number."""
         return self._of(name, int, "a whole number")
 
     def only(self, known: Sequence[str]) -> None:
@@ -47,14 +47,14 @@ class DataRow:
                 raise UserError(f"{self.where}: no field {name!r}.{hint} Known: {', '.join(known)}.")
 
     def identifier(self, name: str) -> str:
-        """A string or a whole number, as a string that is not empty."""
+        """Return a string or a whole number, as a string that is not empty."""
         value = self._value(name)
         if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
             raise self.error(name, "a string or a whole number, not empty")
         return str(value)
 
     def choice(self, name: str, allowed: Mapping[Any, T]) -> T:
-        """The meaning of a value among the known values."""
+        """Return the meaning of a value among the known values."""
         value = self._value(name)
         # True equals 1, and would be found under it.
         if isinstance(value, list | dict | bool) or value not in allowed:
@@ -62,30 +62,30 @@ class DataRow:
         return allowed[value]
 
     def texts(self, name: str) -> list[str]:
-        """A list of strings."""
+        """Return a list of strings."""
         return self._list(name, str, "a list of strings")
 
     def numbers(self, name: str) -> list[int]:
-        """A list of whole numbers."""
+        """Return a list of whole numbers."""
         return self._list(name, int, "a list of whole numbers")
 
     def lists(self, name: str) -> list[list[Any]]:
-        """A list of lists."""
+        """Return a list of lists."""
         return self._list(name, list, "a list of lists")
 
     def row(self, name: str) -> DataRow:
-        """An object inside this one."""
+        """Return an object inside this one."""
         return DataRow(f"{self.where}, {name}", self._of(name, dict, "an object"))
 
     def rows(self, name: str) -> list[DataRow]:
-        """A list of objects; null counts as an empty list."""
+        """Return a list of objects; null counts as an empty list."""
         if self._value(name) is None:
             return []
         values = self._list(name, dict, "a list of objects")
         return [DataRow(f"{self.where}, {name}[{index}]", value) for index, value in enumerate(values)]
 
     def error(self, name: str, allowed: str) -> UserError:
-        """The error for a field whose value cannot be used."""
+        """Return the error for a field whose value cannot be used."""
         listed = allowed if len(allowed) <= 160 else f"{allowed[:159]}…"
         return UserError(f"{self.where}: field {name!r} is {shown(self.fields.get(name))}; allowed: {listed}.")
 
@@ -124,7 +124,7 @@ def read_rows(path: Path, hint: str = FETCH, lone_surrogates: bool = False) -> I
 
 
 def finite(row: DataRow, name: str) -> float:
-    """A finite number, or a string that reads as one."""
+    """Return a finite number, or a string that reads as one."""
     value = row.fields.get(name)
     if name in row.fields and isinstance(value, int | float | str) and not isinstance(value, bool):
         try:
@@ -139,12 +139,12 @@ def finite(row: DataRow, name: str) -> float:
 
 
 def finite_or_none(row: DataRow, name: str) -> float | None:
-    """A finite number, or None where the field holds null or an empty string; absent is an error all the same."""
+    """Return a finite number, or None where the field is null or an empty string; absent is an error."""
     return None if row.fields.get(name, 0) in (None, "") else finite(row, name)
 
 
 def content_id(*parts: Any) -> str:
-    """An id made of content, the same in every split: the first 12 hex digits of its SHA-256."""
+    """Return an id made of content, the same in every split: the first 12 hex digits of its SHA-256."""
     return sha256_json(parts)[:12]
 
 
@@ -180,7 +180,7 @@ class CorpusDraft:
         return statement.id
 
     def next_id(self, statement: str) -> str:
-        """The id of the statement's next judgement, STATEMENT:1, STATEMENT:2 and so on.
+        """Return the id of the statement's next judgement, STATEMENT:1, STATEMENT:2 and so on.
 
         Ask for one before leaving a judgement out: so an option that drops some leaves the others' ids alone.
         """
@@ -210,7 +210,7 @@ _MARKS = re.compile(r"(?:\s*\[\^?\d+\^?(?:\s*,\s*\d+)*\])+(?P<next>\w)?")
 
 
 def strip_marks(text: str) -> str:
-    """The text without its marks and without the space before them; all else stays, and the ends are stripped.
+    """Return the text without its marks and without the space before them; all else stays, and the ends are stripped.
 
     "rose [1][2]." becomes "rose.", "rose[3] and" becomes "rose and", "rose[3]and" becomes "rose and".
     """

@@ -22,7 +22,7 @@ _SHOWN = ("random", "constant", "lexical overlap", "learnt coverage", "chunk pos
 
 @styled()
 def measure_bars(result: Result, looks: Mapping[str, Look] | None = None) -> Figure:
-    """A panel for each shown measure: a bar for every metric, in the table's order; whiskers are intervals.
+    """Return a panel for each shown measure: a bar for every metric, in the table's order; whiskers are intervals.
 
     A tick to either side of a bar's end marks the worst and the best order of tied scores; the bar is their
     expectation. Vertical lines are controls, each under its panel's measure. looks: how each metric looks in other
@@ -87,7 +87,7 @@ def _whisker(plot: Axes, value: Value | SystemBar, column: Column, place: float)
 
 @dataclass(frozen=True)
 class SystemBar:
-    """What a pipeline with a backend (`judged`) says of a system under one measure: raw value and interval."""
+    """A system's raw value and interval under one measure, by a pipeline with a backend (`judged`)."""
 
     system: str
     judged: str
@@ -103,7 +103,7 @@ _PANELS = 3
 
 @styled()
 def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: float) -> Figure:
-    """A panel for each measure, the systems down, and for each a bar by what judged it: a colour and a hatching.
+    """Return a panel for each measure, the systems down, and for each a bar by what judged it: a colour and a hatching.
 
     columns: how measures are printed, in the panels' order. level: of the intervals. Raises `UserError` for no bar.
     """
@@ -136,7 +136,7 @@ def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: flo
 
 @styled()
 def share_bars(shares: Mapping[str, tuple[int, int]], xlabel: str, ylabel: str, title: str = "") -> Figure:
-    """A bar for each name, as high as the share of its (part, whole); both numbers stand above it.
+    """Return a bar for each name, as high as the share of its (part, whole); both numbers stand above it.
 
     Raises `UserError` where there is none.
     """

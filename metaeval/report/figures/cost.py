@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ROW = 0.19
 
-# Where a number may stand, in widths and heights of the gap from its mark; the nearest sides first.
+# Places of a number, in widths and heights of the gap from its mark; the nearest sides first.
 _SIDES = (
     *((1.0, 0.3), (-1.0, 0.3), (1.0, -0.6), (-1.0, -0.6), (1.0, 1.2), (-1.0, 1.2)),
     *((2.2, 0.0), (-2.2, 0.0), (0.0, 2.5)),
@@ -42,7 +42,7 @@ class CostPoint:
 def cost_quality(
     points: Sequence[CostPoint], cost: str, measure: str, looks: Mapping[str, Look] | None = None
 ) -> Figure:
-    """One mark for each metric, cost on a log axis; names stand in a key beside the plot and so never overlap.
+    """Return one mark for each metric, cost on a log axis; names stand in a key beside the plot and so never overlap.
 
     cost, measure: the axes' names. looks: how each metric looks in other figures. Raises `UserError` for a cost
     that a log axis cannot show, or no points.
@@ -74,7 +74,7 @@ def cost_quality(
 
 
 def _number(figure: Figure, plot: Axes, points: Sequence[CostPoint]) -> None:
-    """Each mark's number beside it, on the first side where it meets no mark, whisker or other number."""
+    """Write each mark's number beside it, on the first side where it meets no mark, whisker or other number."""
     figure.draw_without_rendering()
     scale = 72 / figure.dpi
     spots = [tuple(scale * plot.transData.transform((point.cost, point.value))) for point in points]
@@ -107,7 +107,7 @@ def _meet(first: _Box, other: _Box) -> bool:
 
 @styled()
 def rank_stability(ranks: Mapping[str, Sequence[float]], title: str = "") -> Figure:
-    """A row of discs for each metric: the area is the share of specifications that give it that rank.
+    """Return a row of discs for each metric: the area is the share of specifications that give it that rank.
 
     ranks: metric -> its rank under each specification, 1 the best (tied ranks may be halves), in one order for all.
     The metrics are drawn by median rank, which a ring marks. Raises `UserError` when the lengths differ.

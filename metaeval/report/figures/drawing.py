@@ -1,4 +1,4 @@
-"""What all figures share: a drawing surface, how a metric looks, names, and files that are reproducible byte for byte.
+"""Parts of all figures: a drawing surface, looks of metrics, names, and files that are reproducible byte for byte.
 
 They need matplotlib, of the extra 'report'.
 """
@@ -54,7 +54,7 @@ _STYLE = {
 
 
 class Look(NamedTuple):
-    """How a metric looks in every figure: of the first 35, no two share colour and mark, or colour and dashes."""
+    """The look of a metric in every figure: of the first 35, no two share colour and mark, or colour and dashes."""
 
     colour: str
     marker: str
@@ -62,7 +62,7 @@ class Look(NamedTuple):
 
 
 def looks_of(names: Iterable[str]) -> dict[str, Look]:
-    """The look of each metric, by its place among all that a set of figures shows."""
+    """Return the look of each metric, by its place among all that a set of figures shows."""
     return {
         name: Look(COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], DASHES[place % len(DASHES)])
         for place, name in enumerate(dict.fromkeys(names))
@@ -70,7 +70,7 @@ def looks_of(names: Iterable[str]) -> dict[str, Look]:
 
 
 def axes(width: float, height: float) -> tuple[Figure, Axes]:
-    """A figure of `width` by `height` inches with one set of axes, apart from any that the caller's program draws."""
+    """Return a figure of `width` by `height` inches with one set of axes, apart from the caller's own figures."""
     # Only these modules: `pyplot` would choose a backend for the whole program.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -81,7 +81,7 @@ def axes(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def panels(number: int, across: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure of so many axes in rows of `across`, `width` inches wide; height: of one row."""
+    """Return a figure of so many axes in rows of `across`, `width` inches wide; height: of one row."""
     down = -(-number // across)
     figure, plot = axes(width, height * down)
     plot.remove()
@@ -99,7 +99,7 @@ def stack(plot: Axes, names: Sequence[str], shown: bool = True, width: int = 24)
 
 
 def image(figure: Figure, kind: str) -> bytes:
-    """The figure as the bytes of a png (200 dots an inch), pdf or svg; the same figure gives the same bytes."""
+    """Return the figure as the bytes of a png (200 dots an inch), pdf or svg; the same figure gives the same bytes."""
     nameless = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Producer": None, "Creator": None}}
     metadata = nameless.get(kind, {"Date": None, "Creator": None})
     file = io.BytesIO()
@@ -145,10 +145,10 @@ def styled() -> Iterator[None]:
 
 
 def wrapped(name: str, width: int = 24) -> str:
-    """A name in lines of at most `width` characters, with no character that matplotlib would read as mathematics."""
+    """Break a name into lines of at most `width` characters, with none that matplotlib reads as mathematics."""
     return "\n".join(literal(line) for line in broken(plain(name), width))
 
 
 def literal(name: str) -> str:
-    """One line of text in which a dollar sign is a dollar sign."""
+    """Return one line of text in which a dollar sign is a dollar sign."""
     return plain(name).replace("$", r"\$")

@@ -28,7 +28,7 @@ class ForestLine(NamedTuple):
 
 
 class ForestPanel(NamedTuple):
-    """What a panel shows, as its axis has it. control: the best one, its value; chance: None where it is not known."""
+    """The values of a panel on its axis. control: the best one, its value; chance: None where it is not known."""
 
     lines: list[ForestLine]
     control: tuple[str, float] | None
@@ -36,7 +36,7 @@ class ForestPanel(NamedTuple):
 
 
 def panel_of(headline: Headline, readings: Readings) -> ForestPanel:
-    """The panel of a result's measure, whatever draws it."""
+    """Return the panel of a result's measure, whatever draws it."""
     scale = headline.column.scale
     lines = []
     for row in headline.metrics:
@@ -53,7 +53,7 @@ def panel_of(headline: Headline, readings: Readings) -> ForestPanel:
 
 
 def forest(results: Sequence[Result], readings: Readings, looks: Mapping[str, Look] | None = None) -> Figure:
-    """One panel for each result's headline measure, a line for each metric, in one order throughout.
+    """Return one panel for each result's headline measure, a line for each metric, in one order throughout.
 
     Lines are the results' intervals. The dashed line is the best control, the dotted one what a score that knows
     nothing reaches, where that is known beforehand. looks: how each metric looks in other figures. Raises `UserError`
@@ -63,13 +63,13 @@ def forest(results: Sequence[Result], readings: Readings, looks: Mapping[str, Lo
 
 
 def ability_forest(result: Result, readings: Readings, looks: Mapping[str, Look] | None = None) -> Figure:
-    """The same with a panel for each measure that says what a metric can do, such as the ROC-AUC of two levels."""
+    """Draw the same with a panel for each measure that shows an ability, such as the ROC-AUC of two levels."""
     able = readings.of(result).ability
     return _forest([Headline(result, column) for column in result.columns if column.key in able], readings, looks)
 
 
 def has_abilities(result: Result, readings: Readings) -> bool:
-    """Whether there is anything in `ability_forest` that the headline does not show."""
+    """Return whether there is anything in `ability_forest` that the headline does not show."""
     able = readings.of(result).ability
     return sum(bool(Headline(result, column).metrics) for column in result.columns if column.key in able) > 1
 
@@ -114,7 +114,7 @@ def differences_forest(
     column: Column,
     title: str,
 ) -> Figure:
-    """The difference of two metrics on each data set, and under them all what it is on average, and elsewhere.
+    """Return the difference of two metrics on each data set, and under them all what it is on average, and elsewhere.
 
     studies, summary: name, raw difference and its interval.
     """
@@ -133,13 +133,13 @@ def differences_forest(
 
 
 def has_intervals(records: Sequence[Mapping[str, object]]) -> bool:
-    """Whether `records_forest` has something to draw."""
+    """Return whether `records_forest` has something to draw."""
     return any(_is_interval(record) for record in records)
 
 
 @styled()
 def records_forest(records: Sequence[Mapping[str, Any]], title: str) -> Figure:
-    """The values of an analysis with their intervals, raw, a panel for each measure.
+    """Return the values of an analysis with their intervals, raw, a panel for each measure.
 
     records: those of a sheet. The value is the field before `low`; a line is named by the texts in which lines differ.
     """

@@ -51,7 +51,7 @@ class Bins:
 
 @styled()
 def roc_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look], title: str = "") -> Figure:
-    """A panel for each two levels, a curve for each metric; a mark is the metric's own threshold.
+    """Return a panel for each two levels, a curve for each metric; a mark is the metric's own threshold.
 
     curves: by the two levels ("full from none"). Raises `UserError` where there is none.
     """
@@ -81,7 +81,7 @@ def roc_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look],
 
 @styled()
 def score_distributions(histograms: Mapping[str, Sequence[Histogram]], title: str = "") -> Figure:
-    """A panel for each metric, a line of steps for each level, the highest first; marks above are medians.
+    """Return a panel for each metric, a line of steps for each level, the highest first; marks above are medians.
 
     histograms: by metric; at most three levels. Raises `UserError` where there is none.
     """
@@ -107,7 +107,7 @@ def score_distributions(histograms: Mapping[str, Sequence[Histogram]], title: st
 
 @styled()
 def reliability(bins_of: Mapping[str, Sequence[Bins]], title: str = "") -> Figure:
-    """A panel for each metric with scores in 0 .. 1: what was observed in each bin of scores, with rows as bars.
+    """Return a panel for each metric with scores in 0 .. 1: what was observed in each bin of scores, with rows as bars.
 
     bins_of: by metric; at most three outcomes. Raises `UserError` where there is none.
     """
@@ -135,12 +135,12 @@ def reliability(bins_of: Mapping[str, Sequence[Bins]], title: str = "") -> Figur
 
 
 def _face(look: Look) -> str:
-    """What fills a mark: the lowest level's is a ring."""
+    """Say what fills a mark: the lowest level's is a ring."""
     return "white" if look == _LEVELS[-1] else look.colour
 
 
 def _small_multiples(names: Sequence[str], height: float, upright: str) -> tuple[Figure, list[Axes]]:
-    """A panel for each name. height: of a row, in inches; upright: what the vertical axes are, said on the left."""
+    """Draw a panel for each name. height: of a row, in inches; upright: label of the vertical axes, on the left."""
     across = min(_ACROSS, len(names))
     figure, plots = panels(len(names), across, max(3.4, 7.0 * across / 3), height)
     figure.set_size_inches(figure.get_figwidth(), figure.get_figheight() + 0.7)
@@ -153,7 +153,7 @@ def _small_multiples(names: Sequence[str], height: float, upright: str) -> tuple
 
 
 def _legend(figure: Figure, looks: Mapping[str, Look], marks: bool, below: str, title: str) -> None:
-    """The names' lines and marks above, with the title; what the axes and marks are below."""
+    """Draw the names' lines and marks above, with the title, and what the axes and marks are below."""
     from matplotlib.lines import Line2D
 
     handles = []
@@ -205,7 +205,7 @@ def confusion_map(counts: Sequence[Sequence[int]], levels: Sequence[str], name: 
 def reliability_curve(
     predicted: Sequence[float], observed: Sequence[float], counts: Sequence[int], name: str = "", note: str = ""
 ) -> Figure:
-    """The bins of one metric: mean prediction and observed share in each, with the pairs behind it as bars.
+    """Return the bins of one metric: mean prediction and observed share in each, with the pairs behind it as bars.
 
     predicted, observed, counts: one entry for each bin; bins without pairs are left out. note: said below the title,
     e.g. the expected calibration error. Raises `UserError` when the lengths differ or no bin holds a pair.

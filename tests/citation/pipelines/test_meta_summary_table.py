@@ -9,7 +9,7 @@ from metaeval.citation.pipelines.meta.model import MetaCommand
 from metaeval.citation.pipelines.meta.run import META
 from metaeval.citation.pipelines.meta.sheets import brief_grids, meta_sheets
 from metaeval.citation.pipelines.run import judge, prepare
-from metaeval.report.notes import standing
+from metaeval.report.notes import significance_note
 from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Value
 
 COLUMNS = [Column(key=key, label=key.title()) for key in ("pearson", "spearman")]
@@ -87,7 +87,7 @@ def test_where_no_two_measures_differ_one_sentence_says_so():
     assert differences(result(*rows)).text == f"no two of these measures are significantly different {settings}"
     assert [own.clusters for own in unmarked(result(*rows)).rows] == [{}, {}]
     told = result(*rows, holm=0.05)
-    assert differences(told).text == standing(told).text
+    assert differences(told).text == significance_note(told).text
     assert [own.clusters for own in unmarked(told).rows] == [{"pearson": 1, "spearman": 1}] * 2
     assert differences(told.model_copy(update={"significance": None})).text == ""
 

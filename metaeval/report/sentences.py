@@ -1,0 +1,119 @@
+"""Every sentence of the findings, the cautions and the notes of tables, as a template with named fields.
+
+A comment says when a template holds; `findings`, `cautions`, `notes` and `uncertainty` decide that and fill the fields.
+A sentence begins with a word of its own, or with a name, which keeps its case. A field at the end of a clause brings
+its own brackets, or is empty. Notes follow a label, and begin with a small letter.
+"""
+
+from __future__ import annotations
+
+# There is a single metric.
+COVERAGE = "{metric} has a score for {scored}, of {groups}."
+# No metric has a value in any table.
+NO_VALUES = "No metric has a value here: {reasons}."
+# Several columns or data sets differ in what a sentence says.
+LABELLED = "{label}: {sentence}"
+
+# The metrics that are not significantly different from the best: the best alone, several, all of them.
+BEST_ALONE = "{best} is significantly better than {others} by {measures}{values}."
+BEST_SEVERAL = "{best} lead by {measures}{values}: every other metric is significantly different from the best."
+NONE_FROM_BEST = "By {measures}, no metric is significantly different from the best{values}."
+NO_PAIR = "By {measures}, no two metrics are significantly different{values}."
+# Columns differ too much to be named.
+COUNTED = "Over {columns} columns, these metrics are {claim}: {counts}."
+BEST = "best or not significantly different from the best"
+# A column has no tests.
+HIGHEST = "{best} has the highest value by {measures}{values}."
+UNTESTED = "No test says whether that is more than noise."
+
+# Tests against controls: claim is ABILITY or BETTER_THAN_CONTROLS.
+EVERY = "Every metric is {claim}."
+ALL_BUT = "Every metric but {others} is {claim}."
+ONLY = "Only {metrics} {are} {claim}."
+NONE = "No metric is {claim}{evidence}."
+# There is one metric with a test, or not all have tests.
+SOME = "{metrics} {are} {claim}."
+NOT = "{metrics} is not {claim}{evidence}."
+ABILITY = "shown to {abilities}"
+BETTER_THAN_CONTROLS = "significantly better than every control"
+NOT_ABOVE_CHANCE = " ({measures} not significantly above {chance})"
+
+ALIAS = ", which is {metrics} itself"
+BEST_CONTROL = "The best control by {measures} is {control}{alias}."
+WORSE_THAN_CONTROL = "{metrics} {are} significantly worse than the best control by {measures}."
+
+# Cautions.
+DEMO_DATA = "Demo data: {demo}."
+MISSING_LEVELS = "No pair is {levels}, so {measures} cannot be computed."
+CHUNKS_LEFT_OUT = "{left:,} of {row.total:,} chunks are left out ({reasons}); -u citation judges whole citations."
+PARTS_OF_EVIDENCE = (
+    "{perfect.incomplete:,} of the {perfect.full:,} {units} at level full hold only a part of an evidence set, so a "
+    "perfect detector of full support scores {values} (--set evidence.rule=complete calls them partial)."
+)
+FEW_EFFECTIVE_GROUPS = (
+    "Values rest on {groups} effective groups; below {enough}, intervals may hold the true value less often than they "
+    "say."
+)
+FEW_GROUPS_RESAMPLED = "{groups}; below {enough}, resampled intervals tend to be too narrow."
+UNSCORED_ROWS = "{metric} has no score for {row.unscored:,} of {total:,} {units} ({reasons})"
+CUT_INPUT = "The input is cut for {metrics_and_shares}."
+WARNING = "Warning of {metrics}: {warning}."
+
+# Footnotes of a table, by their marks.
+NOT_ABOVE_BY_TEST = "not significantly better than a control"
+NOT_ABOVE_BY_INTERVAL = "interval does not lie above that of a control"
+TIES = "the order of tied scores moves the value, [worst..best]:"
+UNSCORED_MOVE = "{units} without a score could move the value, [worst..best]:"
+NO_REASON = "undefined, no reason recorded"
+
+# Asides below a number, and the notes that explain the first of them.
+CEILING = "{percent} % of {ceiling}"
+CEILING_NOTE = (
+    "{aside}: share of the most that the same scores, with their own ties, could reach against this gold; nothing is "
+    "said where that is 1"
+)
+PUBLISHED = "paper {value}"
+PUBLISHED_NOTE = "{aside}: published value of the same metric on the same data{source}"
+
+# The footer of a table.
+ROW_COUNTS = (
+    "{row.scored:,} scored + {row.unscored:,} unscored{statuses} + {excluded:,} excluded{reasons} = {row.total:,}"
+)
+TRUNCATION = "did not see {tokens} of tokens in {pairs} of {units}"
+PERFECT_DETECTOR = "what perfect detectors would score under these labels; {why}"
+PARTS_AT_FULL = (
+    "one of full support passes over {perfect.incomplete:,} of the {perfect.full:,} {units} at level full, which hold "
+    "only a part of an evidence set"
+)
+LEVELS_ALIKE = "below the top where two levels do not differ in what is detected"
+
+# Significance tests of the pairs of metrics, and how they and the tests against controls are adjusted.
+TEST = "paired cluster permutation, {tested.permutations:,} permutations, {adjusted}, alpha {tested.alpha:g}"
+HOLM = "Holm over the {tests} of a {family}"
+CONTROLS_WITH_PAIRS = "against controls paired cluster t; {holm}"
+CONTROLS_APART = "{holm}; against controls paired cluster t, Holm over the metrics"
+SAME_CLUSTER = "same raised number: not significantly different ({test})"
+NO_PAIR_DIFFERS = "no two significantly different"
+PAIRS_NOT_TESTED = " ({missing} of {pairs} pairs not tested{reasons})"
+
+# Intervals: their method, what they are of, and how far they hold.
+NO_INTERVALS = "no intervals (0 resamples)"
+INTERVALS = "{level:g} % {method} intervals"
+RESAMPLES = "{resamples} of {groups}, seed {seed}"
+EFFECTIVE_GROUPS = "{effective} effective of {groups}"
+OWN_INTERVALS = "{level:g} % intervals of {groups}: see the warnings"
+SOME_OWN_INTERVALS = "{intervals}; of {measures}: see the warnings"
+FEW_OF_SHEET = (
+    "below {enough}, intervals hold the true value less often than they say, and below {fewest:g} effective ones there "
+    "is none"
+)
+FEW_OF_TABLE = (
+    "{measures} effective groups, below {enough}: intervals hold the true value less often, and tests err more often, "
+    "than they say{hint}"
+)
+CERTIFY_HINT = " ('metaeval plan --certify' simulates how often)"
+COVERED = "On data built like these, {level:g} % intervals of {measure} covered {share}"
+COVERED_LIKEWISE = ", and {share} of those with {groups} effective groups, as here"
+REJECTED = "; the test rejected {share} of equal metrics"
+GROUPS_BEHIND = "; effective groups {simulated.effective:,.0f} of {simulated.groups:,}"
+SIMULATION = " ({samples:,} samples of {metrics}, ± one Monte Carlo error)"

@@ -1,0 +1,133 @@
+"""Texts on the intervals of a table: their method, their effective groups, and their simulated coverage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from metaeval.report import sentences
+from metaeval.report.measures import metrics_of
+from metaeval.report.result import Column, Interval, Result
+from metaeval.report.table import count, plain, value_of
+
+_METHODS = {"t": "cluster-t", "bootstrap-t": "cluster bootstrap-t", "percentile": "percentile", "bca": "BCa"}
+
+FEW_GROUPS = 30
+"""Effective groups below which intervals are known to cover less often than they say (docs/inference.md)."""
+
+
+def uncertainty(result: Result) -> str:
+    """Say how a table's intervals were made, of how many effective groups."""
+    interval, groups = result.interval, result.data.groups
+    if not interval.studentised:
+        return interval_settings(interval, groups)
+    behind = effective(result, result.columns)
+    others = [plain(column.label) for column in result.columns if _has_own_intervals(result, column)]
+    if others and not behind and interval.resamples:
+        return sentences.OWN_INTERVALS.format(level=100 * interval.level, groups=count(groups, "group"))
+    text = interval_settings(interval, groups, behind)
+    return sentences.SOME_OWN_INTERVALS.format(intervals=text, measures=", ".join(others)) if others else text
+
+
+def interval_settings(interval: Interval, groups: int | None, behind: Sequence[float] = ()) -> str:
+    """Say how intervals were made. groups: None where their number differs; behind: the effective ones."""
+    if interval.resamples == 0:
+        return sentences.NO_INTERVALS
+    all_groups = "groups" if groups is None else count(groups, "group")
+    parts = [level_and_method(interval)]
+    if interval.studentised and behind:
+        parts.append(sentences.EFFECTIVE_GROUPS.format(effective=whole_range(behind), groups=all_groups))
+    elif interval.studentised and groups is not None:
+        parts.append(all_groups)
+    if interval.method != "t":
+        resamples = count(interval.resamples, "resample")
+        parts.append(sentences.RESAMPLES.format(resamples=resamples, groups=all_groups, seed=interval.seed))
+    return ", ".join(parts)
+
+
+def few_groups_of_sheet(interval: Interval, groups: int) -> str:
+    """Say what few groups mean for the intervals of a sheet; "" where they are not few."""
+    if not interval.studentised or not interval.resamples or groups >= FEW_GROUPS:
+        return ""
+    return sentences.FEW_OF_SHEET.format(enough=FEW_GROUPS, fewest=interval.fewest)
+
+
+def _has_own_intervals(result: Result, column: Column) -> bool:
+    """Return whether the protocol computes the intervals itself: those of Student's t come with effective groups."""
+    values = [value_of(row, column) for row in metrics_of(result)]
+    return any(value.low is not None and value.effective is None for value in values)
+
+
+def level_and_method(interval: Interval) -> str:
+    """Name the level and the method of the intervals."""
+    return sentences.INTERVALS.format(level=100 * interval.level, method=_METHODS[interval.method])
+
+
+def effective(result: Result, columns: Sequence[Column]) -> list[float]:
+    """Return the effective groups of the metrics under these measures."""
+    values = [value_of(row, column) for row in metrics_of(result) for column in columns]
+    return [value.effective for value in values if value.effective is not None]
+
+
+def whole_range(numbers: Sequence[float]) -> str:
+    """Name the range of these numbers, both ends rounded down: too few groups never look like enough."""
+    low, high = int(min(numbers)), int(max(numbers))
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def few_groups(result: Result) -> str:
+    """Name the measures of a table that have few effective groups, and what that means; "" without any."""
+    below = {}
+    for column in result.columns:
+        numbers = [number for number in effective(result, [column]) if number < FEW_GROUPS]
+        if numbers:
+            below[plain(column.label)] = whole_range(numbers)
+    if not below:
+        return ""
+    measures = ", ".join(f"{label} {numbers}" for label, numbers in below.items())
+    hint = "" if result.certificate else sentences.CERTIFY_HINT
+    return sentences.FEW_OF_TABLE.format(measures=measures, enough=FEW_GROUPS, hint=hint)
+
+
+def simulation_summary(result: Result, with_samples: bool = True) -> str:
+    """Say what a simulation on the table's own rows showed; "" without one."""
+    simulated = result.certificate
+    if simulated is None:
+        return ""
+    label = next((column.label for column in result.columns if column.key == simulated.measure), simulated.measure)
+    covered = share_with_error(simulated.held, simulated.given)
+    text = sentences.COVERED.format(level=100 * simulated.level, measure=plain(label), share=covered)
+    if simulated.given_likewise < simulated.given and simulated.effective is not None:
+        likewise = share_with_error(simulated.held_likewise, simulated.given_likewise)
+        text += sentences.COVERED_LIKEWISE.format(share=likewise, groups=effective_class(simulated.effective))
+    if simulated.tested:
+        text += sentences.REJECTED.format(share=share_with_error(simulated.rejected, simulated.tested))
+    if simulated.effective is not None:
+        text += sentences.GROUPS_BEHIND.format(simulated=simulated)
+    if with_samples:
+        other = f", beside {plain(simulated.other)}" if simulated.other and simulated.tested else ""
+        text += sentences.SIMULATION.format(
+            samples=simulated.given + simulated.without, metrics=plain(simulated.metric) + other
+        )
+    return text
+
+
+def share_with_error(hits: int, of: int) -> str:
+    """Return a simulated share in per cent, with its Monte Carlo error of one standard deviation."""
+    if not of:
+        return "none of 0"
+    near = (hits + 1) / (of + 2)  # a simulated share of 0 or 1 has an error too
+    return f"{100 * hits / of:.1f} % (± {100 * math.sqrt(near * (1 - near) / of):.1f})"
+
+
+EFFECTIVE = (0, 6, FEW_GROUPS, 60)
+"""Effective groups at which a class of them begins; intervals of one class hold the true value about equally often."""
+
+
+def effective_class(effective: float) -> str:
+    """Name the class that a number of effective groups lies in."""
+    number = max(place for place, begin in enumerate(EFFECTIVE) if effective >= begin)
+    if number == 0:
+        return f"fewer than {EFFECTIVE[1]}"
+    begin, *end = EFFECTIVE[number : number + 2]
+    return f"{begin} to {end[0]}" if end else f"{begin} or more"
