@@ -262,13 +262,13 @@ def _area(key: str, label: str, about: str, ability: str = "") -> Measure:
 
 PROTOCOL = Protocol(
     name="classification",
-    title="Telling the levels apart (ROC-AUC, %)",
+    title="ROC-AUC of each two support levels (%; chance 50, perfect 100)",
     about="how well the score discriminates between two levels: ROC-AUC, ties count one half",
     measures=(
-        _area("fs_ns", "FS-NS", "ROC-AUC of full against no support", "tell full from no support"),
-        _area("fs_ps", "FS-PS", "ROC-AUC of full against partial support", "tell full from partial support"),
-        _area("ps_ns", "PS-NS", "ROC-AUC of partial against no support", "tell partial from no support"),
-        _area("overall", "Overall", "unweighted mean of the three ROC-AUCs"),
+        _area("fs_ns", "full / none", "ROC-AUC of full against no support (FS-NS)", "tell full from no support"),
+        _area("fs_ps", "full / partial", "ROC-AUC of full against partial support (FS-PS)", "tell full from partial support"),
+        _area("ps_ns", "partial / none", "ROC-AUC of partial against no support (PS-NS)", "tell partial from no support"),
+        _area("overall", "mean ROC-AUC", "unweighted mean of the three ROC-AUCs"),
         _area("ap_full", "AP full", "average precision of full support against the rest"),
         _area("auc", "ROC-AUC", "ROC-AUC of gold that takes two values", "tell the two values of the gold apart"),
         _area(

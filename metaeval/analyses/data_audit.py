@@ -38,10 +38,10 @@ from metaeval.report.html_report import Picture
 from metaeval.report.result import Result
 from metaeval.report.table import known
 from metaeval.report.terminal import text_of
-from metaeval.runs.columns import LEXICAL_OVERLAP, AlignedColumn, trivial_columns
+from metaeval.runs.columns import AlignedColumn, trivial_columns
 from metaeval.runs.evaluation import evaluate, find_protocols
 from metaeval.runs.prepared_run import Job, load_corpus, prepare
-from metaeval.scoring.controls import GOLD_CONTROLS
+from metaeval.scoring.controls import GOLD_CONTROLS, OVERLAP
 from metaeval.stats.agreement import krippendorff_alpha
 
 _log = logging.getLogger("metaeval")
@@ -81,7 +81,7 @@ def audit(config: RunConfig, sizes: Sequence[int]) -> Audit:
         rules=[_rule(corpus, base, rule) for rule in get_args(Rule)] if evidence.citations else [],
         giveaways=[
             Giveaway(
-                *(unit, row.metric, row.metric == LEXICAL_OVERLAP),
+                *(unit, row.metric, row.metric == OVERLAP),
                 {column.label: row.values[column.key] for column in result.columns if column.key in _AUCS},
             )
             for unit, result in result_by_unit.items()

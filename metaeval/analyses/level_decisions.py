@@ -15,7 +15,7 @@ from metaeval.files import safe_name
 from metaeval.report.cells import cell
 from metaeval.report.result import Result
 from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Record, Table, TableRow, known, plain
-from metaeval.runs.columns import AlignedColumn, control_columns
+from metaeval.runs.columns import AlignedColumn, with_controls
 from metaeval.runs.evaluation import Asked, evaluate, find_protocols
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet
@@ -91,7 +91,7 @@ def decision_table(panel: Panel, frame: Frame, protocol_setup: Asked) -> Result:
     """Evaluate the panel's metrics, and the run's controls, under the decision protocol."""
     columns = list(panel.columns)
     if panel.config.controls and not isinstance(panel.source, RatedSet):
-        columns += control_columns(panel.source, columns)
+        columns = with_controls(panel.source, columns)
     protocol, options = protocol_setup
     return evaluate(frame, columns, protocol, options, panel.config)
 

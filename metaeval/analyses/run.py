@@ -119,7 +119,7 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
     """Return the output of a run: the headline values with findings, the job, and a suggestion for the next step."""
     from metaeval.analyses.suite import write_evaluated
     from metaeval.report.cautions import cautions
-    from metaeval.report.cells import headline_grid, lay_out
+    from metaeval.report.cells import headline_grid, in_headline, lay_out
     from metaeval.report.findings import findings
     from metaeval.report.notebook import Results
     from metaeval.runs.evaluation import readings_of
@@ -131,7 +131,7 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
         sheets=[lay_out(result) for result in results],
         job=partial(write_evaluated, config, outcome, command),
         shown=[headline_grid(results, readings)],
-        sentences=findings(results, readings),
+        sentences=findings(in_headline(results, readings), readings),
         cautions=cautions(results),
         warnings=[
             f"Left out: {protocol} on {results[0].data.name}: {reason}" for protocol, reason in outcome.left_out.items()

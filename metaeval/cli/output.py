@@ -129,7 +129,7 @@ def _unit(metric: str) -> str:
 _WIDEST = 100
 """Characters of a line of running text on a terminal."""
 
-_CAUTIONS = 3
+_CAUTIONS = 1
 """Notes of caution that are printed; the rest stands below the tables."""
 
 
@@ -203,10 +203,10 @@ def show_sentences(sentences: Sequence[str], cautions: Sequence[str] = ()) -> No
 
     console = Console()
     console.print()
-    more = [f"{len(cautions) - _CAUTIONS} more notes stand in the tables."] if len(cautions) > _CAUTIONS + 1 else []
-    kept = cautions[:_CAUTIONS] if more else cautions
+    left = len(cautions) - _CAUTIONS
+    kept = [f"{text} ({left} more: report.html)" if left > 0 else text for text in cautions[:_CAUTIONS]]
     numbered = [(f"{number}.", text) for number, text in enumerate(sentences, start=1)]
-    show([*numbered, *(("!", text) for text in [*kept, *more])], console)
+    show([*numbered, *(("!", text) for text in kept)], console)
 
 
 def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> None:

@@ -18,7 +18,7 @@ _CUT, _LEFT_OUT = 0.01, 0.1
 def cautions(results: Sequence[Result]) -> list[str]:
     """Say what limits these findings, in a sentence for each rule below that applies; of several data sets, by name."""
     of = grouped((place_of(result.data), result) for result in results)
-    rules = (_demo, _missing_levels, _left_out, _parts_of_evidence, _few_groups, _unscored, _cut, _warnings, _simulated)
+    rules = (_demo, _missing_levels, _unscored, _left_out, _parts_of_evidence, _few_groups, _cut, _warnings, _simulated)
     names_by_text = grouped(
         (text, name) for name, same in of.items() for rule in rules for text in dict.fromkeys(rule(same))
     )
@@ -87,11 +87,14 @@ def _unscored(results: Sequence[Result]) -> Iterable[str]:
     for rows in tables.values():
         row, units = max(rows, key=lambda table: table[0].unscored)
         if row.unscored:
-            reasons = ", ".join(f"{number:,} {plain(status)}" for status, number in row.statuses.items())
+            several = len(row.statuses) > 1
+            reasons = ", ".join(
+                f"{number:,} {plain(name)}" if several else plain(name) for name, number in row.statuses.items()
+            )
             fields = {"metric": plain(row.metric), "total": row.scored + row.unscored, "units": units}
             clauses.append(sentences.UNSCORED_ROWS.format(row=row, reasons=reasons, **fields))
     if clauses:
-        yield f"{listed(clauses)}."
+        yield sentences.UNSCORED.format(metrics=listed(clauses))
 
 
 def _cut(results: Sequence[Result]) -> Iterable[str]:

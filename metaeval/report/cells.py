@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from metaeval.errors import UserError
-from metaeval.report import notes
+from metaeval.report import notes, sentences
 from metaeval.report.measures import LEVELS, Headline, Readings, headlines, metrics_of, untested
 from metaeval.report.result import Column, Comparison, Data, Result, Row, Significance, Unit, Value, records
 from metaeval.report.table import (
@@ -29,7 +29,7 @@ from metaeval.report.table import (
     short,
     value_of,
 )
-from metaeval.report.verdicts import best_control, differs
+from metaeval.report.verdicts import alpha_of, best_control, control_tests, controls_of, differs
 
 THREE = Column(key="", label="")
 """The format of a number without a measure of its own: three decimals."""
@@ -44,7 +44,7 @@ def lay_out(result: Result) -> Table:
     reasons = notes.letters(value_of(row, column) for row in rows for column in columns)
     heads = [_printed_column(column, metrics, rows) for column in columns]
     titles = {"metric": "", "control": CONTROLS}
-    lines = ((titles[row.kind], row.metric, [_cell(row, head, reasons) for head in heads]) for row in rows)
+    lines = ((titles[row.kind], named(row), [_cell(row, head, reasons) for head in heads]) for row in rows)
     level = notes.not_above([result]) + untested([(result, column) for column in columns])
     data = result.data
     return Table(
@@ -221,6 +221,8 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
     """
     if len({(result.data.name, result.data.split, result.unit) for result in results}) > 1:
         return suite_grid(results, readings, most)
+    if result := _of_levels(results, readings):
+        return _levels_grid(result, [other for other in results if other is not result], readings, most)
     shown = headlines(results, readings)
     if len(results) == 1 and len(metrics_of(results[0])) <= _FEW:
         shown = [Headline(results[0], column) for column in results[0].columns]
@@ -234,6 +236,86 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
         groups=tuple(ColumnGroup(plain(headline.result.protocol)) for headline in shown) if several else (),
     )
     return _with_lines(grid, shown, most, readings, intervals=True)
+
+
+def in_headline(results: Sequence[Result], readings: Readings) -> Sequence[Result]:
+    """Return the results that the headline table, and the findings with it, are of."""
+    result = _of_levels(results, readings)
+    return [result] if result else results
+
+
+def _of_levels(results: Sequence[Result], readings: Readings) -> Result | None:
+    """Return the result that says which levels metrics can tell from each other, of results on one data set."""
+    able = {result.protocol: len(ability_columns(result, readings)) for result in results}
+    result = max(results, key=lambda result: able[result.protocol], default=None)
+    one_table = len(able) == len(results)
+    return result if result and one_table and able[result.protocol] > 1 else None
+
+
+def ability_columns(result: Result, readings: Readings) -> list[Column]:
+    """Return the measures that show an ability, such as the ROC-AUC of two levels, and have a value."""
+    able = readings.of(result).ability
+    return [column for column in result.columns if column.key in able and Headline(result, column).metrics]
+
+
+def _levels_grid(result: Result, others: Sequence[Result], readings: Readings, most: int) -> Table:
+    """Return the table of the first screen: a column for each two levels, and whether a metric beats word overlap."""
+    shown = [Headline(result, column) for column in ability_columns(result, readings)]
+    (ranking,) = headlines([result], readings)
+    names, left = _names([ranking], most)
+    rows = [row for row in metrics_of(result) if row.metric in names]
+    controls = [row for row in controls_of(ranking, readings.aside) if row.control in ("lexical", "reference")]
+    rows += [row for row in controls if row not in rows]
+    reasons = notes.letters(headline.value(row) for headline in shown for row in rows)
+    heads = [_printed_column(headline.column, headline.metrics, rows) for headline in shown]
+    against = next((row for row in controls if row.control == "lexical"), None)
+    verdict = [sentences.BETTER_THAN_OVERLAP] if against and result.significance else []
+    lines: list[TableRow] = []
+    for row in rows:
+        cells: list[Cell | str] = [_plain_cell(row, head, reasons) for head in heads]
+        cells += [_verdict(ranking, row, against) for _ in verdict if against]
+        lines.append(("" if row.kind == "metric" else CONTROLS, plain(row.metric), cells))
+    groups = ", ".join(f"{plain(row.metric)} ({row.control})" for row in controls)
+    also = ", ".join(plain(other.protocol) for other in others)
+    below = (
+        *(Note(letter, reason) for reason, letter in reasons.items()),
+        Note("", sentences.BETTER_BY_MEAN.format(measure=plain(ranking.column.label)) if verdict else ""),
+        Note("", sentences.GROUPS_OF_CONTROLS.format(groups=groups) if controls else ""),
+        Note("", sentences.ALSO.format(protocols=also) if also else ""),
+        Note("", f"{count(left, 'more metric')}: --full" if left else ""),
+    )
+    return Table(
+        key=("headline", result.data.name, result.data.split, result.unit),
+        title=result.data.wording(plain(result.title)),
+        subtitle=_subtitle([result]),
+        headings=(*(plain(headline.column.label) for headline in shown), *verdict),
+        blocks=blocks_of(lines),
+        legend=legend(head.ranks for head in heads),
+        footnotes=tuple(note for note in below if note.text),
+    )
+
+
+def _plain_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> Cell:
+    """Return a cell whose only mark is the letter of its reason."""
+    full = _headline_cell(row, head, reasons, intervals=True)
+    return replace(full, marks=tuple(mark for mark in full.marks if mark in reasons.values()))
+
+
+def _verdict(headline: Headline, row: Row, overlap: Row) -> str:
+    """Say whether a metric is better than word overlap, which the column asks."""
+    if row.control:
+        return sentences.IS_CONTROL
+    test = control_tests(headline.result, headline.column, row).get(overlap.metric)
+    if test is None:
+        return UNDEFINED
+    if not differs(test, alpha_of(headline.result)):
+        return sentences.NOT_SHOWN
+    return sentences.YES if (test.difference or 0.0) > 0 else sentences.WORSE
+
+
+def named(row: Row) -> str:
+    """Return a row's name; a metric that is a control is marked."""
+    return f"{plain(row.metric)} (control)" if row.kind == "metric" and row.control else plain(row.metric)
 
 
 def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Table:
@@ -308,7 +390,7 @@ def _with_lines(grid: Table, shown: Sequence[Headline], most: int, readings: Rea
         return [_headline_cell(row, head, reasons, intervals) if row else Cell() for row, head in of]
 
     best = [best_control(headline, readings.aside) for headline in shown]
-    controls = dict.fromkeys(row.metric for row in best if row)
+    controls = dict.fromkeys(row.metric for row in best if row and row.kind == "control")
     title = f"best control{'s' if len(controls) > 1 else ''}"
     lines = [("", name, cells(of.get(name) for of in rows)) for name in names]
     lines += [(title, name, cells(row if row and row.metric == name else None for row in best)) for name in controls]

@@ -234,7 +234,8 @@ def _worse_than_control(tables: Sequence[_ControlTests]) -> str:
     ]
     shown = [table.headline for table in tables]
     names = [plain(row.metric) for row in shown[0].metrics if plain(row.metric) in set.intersection(*worse)]
-    fields = {"metrics": listed(names), "are": _are(names), "measures": measures_of(shown, shown)}
+    measures = f" by {measures_of(shown, shown)}" if len(shown) > 1 else ""
+    fields = {"metrics": listed(names), "are": _are(names), "measures": measures}
     return sentences.WORSE_THAN_CONTROL.format(**fields) if names else ""
 
 

@@ -18,7 +18,7 @@ from string import Template
 from types import MappingProxyType
 
 from metaeval.report.cautions import cautions
-from metaeval.report.cells import comparison_grid, headline_grid, lay_out, units
+from metaeval.report.cells import ability_columns, comparison_grid, headline_grid, in_headline, lay_out, units
 from metaeval.report.figures.drawing import FAINT, INK, looks_of
 from metaeval.report.figures.forest import panel_of
 from metaeval.report.findings import findings
@@ -147,10 +147,9 @@ def judged(result: Result) -> str:
 
 
 def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str:
-    """Return a page of any tables and pictures; opening: HTML that stands first."""
+    """Return a page of any tables and pictures; opening: HTML that stands first, above the rest, which is folded."""
     drawn, contents, tables, figures = [], [], 0, 0
     if opening:
-        drawn.append(f'<section id="findings">\n<h2>Findings</h2>\n{opening}</section>')
         contents.append('<li><a href="#findings">Findings</a></li>')
     for number, section in enumerate(sections, start=1):
         level = 3 if section.title else 2
@@ -171,6 +170,9 @@ def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str
         title = escape(plain(section.title))
         drawn.append(f'<section id="s{number}">\n<h2>{title}</h2>\n{chr(10).join(inside)}</section>')
         contents.append(f'<li><a href="#s{number}">{title}</a><ul>{"".join(listed)}</ul></li>')
+    if opening:
+        rest = _folded("All tables and figures", "\n".join(drawn))
+        drawn = [f'<section id="findings">\n<h2>Findings</h2>\n{opening}</section>', rest]
     here = resources.files("metaeval.report")
     template, script = (here.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "sorting.js"))
     allowed = b64encode(sha256(script.encode("utf-8")).digest()).decode("ascii")
@@ -192,12 +194,12 @@ def explorer_line(command: str, link: str = "") -> str:
 
 def _opening(results: Sequence[Result], readings: Readings) -> str:
     """Say what was found, in sentences; what limits it; the headline values."""
-    grid = headline_grid(results, readings, sys.maxsize)
-    sentences = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(results, readings))
+    grid, shown = headline_grid(results, readings, sys.maxsize), in_headline(results, readings)
+    sentences = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(shown, readings))
     careful = "".join(f"<li>{escape(plain(text))}</li>" for text in cautions(results))
-    forest = Picture(_FOREST, page_forest(results, readings))
+    forest = Picture(_FOREST, page_forest(shown, readings))
     limits = f"<ul>{careful}</ul>\n" if careful else ""
-    return f"<ol>{sentences}</ol>\n{limits}{table_of(grid)}\n{_figure(forest, 0) if forest.svg else ''}"
+    return f"{table_of(grid)}\n<ol>{sentences}</ol>\n{limits}{_figure(forest, 0) if forest.svg else ''}"
 
 
 def _folded_pairs(result: Result) -> str:
@@ -216,18 +218,22 @@ def _figure(picture: Picture, number: int) -> str:
     return f"<figure>{svg}<figcaption>{caption}</figcaption></figure>"
 
 
-_WIDTH, _LINE, _HEAD, _AXIS = 360, 20, 44, 30
+_WIDTH, _LINE, _HEAD, _AXIS = 640, 20, 44, 30
 _LONGEST = 30  # characters of a name that are shown
 _ASKED = 5  # ticks of an axis, about
 
 
 def page_forest(results: Sequence[Result], readings: Readings) -> str:
-    """Return a panel for each result's headline measure, a line for each metric, as in figures; "" without a value.
+    """Return panels side by side, a line for each metric, as in figures; "" without a value.
+
+    There is one for each measure of an ability of a single result, else for each result's headline measure.
 
     Lines are the results' intervals, the dashed line is the best control, the dotted one what a score that knows
     nothing reaches, where that is known beforehand.
     """
-    shown = [headline for headline in headlines(results, readings) if headline.metrics]
+    able = ability_columns(results[0], readings) if len(results) == 1 else []
+    shown = [Headline(results[0], column) for column in able] if len(able) > 1 else headlines(results, readings)
+    shown = [headline for headline in shown if headline.metrics]
     looks = looks_of(row.metric for result in results for row in metrics_of(result))
     colours = {name: look.colour for name, look in looks.items()}
     names = 12 + 7 * min(_LONGEST, max((len(name) for name in colours), default=0))

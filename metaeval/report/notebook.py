@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from metaeval.errors import UserError
 from metaeval.report import html_report
 from metaeval.report.cautions import cautions
-from metaeval.report.cells import headline_grid, lay_out
+from metaeval.report.cells import headline_grid, in_headline, lay_out
 from metaeval.report.differences import Change
 from metaeval.report.findings import findings
 from metaeval.report.frame import frame
@@ -127,7 +127,7 @@ class Results(list[Result]):
     @property
     def findings(self) -> list[str]:
         """Return what the run found, in sentences, and what limits it."""
-        return [*findings(self, self._readings), *cautions(self)] if self else []
+        return [*findings(in_headline(self, self._readings), self._readings), *cautions(self)] if self else []
 
     def to_frame(self) -> Any:
         """Return a data frame with a row for each metric, control and measure, as the CSV files have it."""

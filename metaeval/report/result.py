@@ -85,11 +85,13 @@ class Row(_ResultModel):
     each measure, the controls that the metric is not significantly better than (`Significance.controls`). `ledger` is
     None for controls and imported scores. `clusters` holds the row's significance cluster for each measure, 1 the best.
     `notes` say how the row's values were computed, beyond the settings. `same_scores` names the controls with the same
-    score on every row.
+    score on every row. `control` is the group of a control (trivial, lexical, reference, oracle), which may be a metric
+    of the run; empty for other metrics, and in files of earlier versions.
     """
 
     metric: str
     kind: Literal["metric", "control"]
+    control: str = ""
     values: dict[str, Value]
     total: int
     scored: int

@@ -40,7 +40,14 @@ NOT_ABOVE_CHANCE = " ({measures} not significantly above {chance})"
 
 ALIAS = ", which is {metrics} itself"
 BEST_CONTROL = "The best control by {measures} is {control}{alias}."
-WORSE_THAN_CONTROL = "{metrics} {are} significantly worse than the best control by {measures}."
+WORSE_THAN_CONTROL = "{metrics} {are} significantly worse than it{measures}."
+
+# The first screen: its last column, and what stands below the table.
+BETTER_THAN_OVERLAP = "better than word overlap?"
+YES, NOT_SHOWN, WORSE, IS_CONTROL = "yes", "no", "worse", "control"
+BETTER_BY_MEAN = "yes, worse: significantly so, by {measure}; no: neither"
+GROUPS_OF_CONTROLS = "controls: {groups}; trivial ones: --full"
+ALSO = "also computed: {protocols} (--full)"
 
 # Cautions.
 DEMO_DATA = "Demo data: {demo}."
@@ -55,7 +62,8 @@ FEW_EFFECTIVE_GROUPS = (
     "say."
 )
 FEW_GROUPS_RESAMPLED = "{groups}; below {enough}, resampled intervals tend to be too narrow."
-UNSCORED_ROWS = "{metric} has no score for {row.unscored:,} of {total:,} {units} ({reasons})"
+UNSCORED = "Rows without a score are left out: {metrics}."
+UNSCORED_ROWS = "{metric} {row.unscored:,} of {total:,} {units} ({reasons})"
 CUT_INPUT = "The input is cut for {metrics_and_shares}."
 WARNING = "Warning of {metrics}: {warning}."
 

@@ -59,6 +59,8 @@ def above_every_control(headline: Headline, row: Row, aside: Collection[str]) ->
 
     Return None where no test says so: a metric that was not compared with each control may be a control itself.
     """
+    if row.control:
+        return None
     alpha, tests = alpha_of(headline.result), control_tests(headline.result, headline.column, row)
     tests = {name: test for name, test in tests.items() if name not in aside}
     if not all(above(test, alpha) for test in tests.values()):
@@ -78,6 +80,6 @@ def best_control(headline: Headline, aside: Collection[str]) -> Row | None:
 
 
 def controls_of(headline: Headline, aside: Collection[str]) -> list[Row]:
-    """Return the controls with a value, without those in `aside`."""
-    rows = (row for row in headline.result.rows if row.kind == "control" and row.metric not in aside)
+    """Return the controls with a value, metrics of the run among them, without those in `aside`."""
+    rows = (row for row in headline.result.rows if (row.kind == "control" or row.control) and row.metric not in aside)
     return [row for row in rows if headline.value(row).value is not None]

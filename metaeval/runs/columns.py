@@ -27,7 +27,7 @@ from metaeval.runs.metrics import LoadedMetrics, MetricProgress, load_metrics
 from metaeval.runs.prepared_run import Job, RatedSet, find_dataset
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import Metric, PairScore, Status
-from metaeval.scoring.controls import CONTROLS, rated_controls
+from metaeval.scoring.controls import CONTROLS, OVERLAP, REFERENCE_MODEL, rated_controls
 from metaeval.scoring.engine import ScoredPairs, score_pairs
 from metaeval.scoring.scorefile import ScoreFile, align, read_scores
 from metaeval.scoring.store import ScoreStore
@@ -37,7 +37,6 @@ _log = logging.getLogger("metaeval")
 FILE_PREFIX = "scores:"
 PUBLISHED = "published"
 """The name that stands for all metrics whose scores were published with the data."""
-LEXICAL_OVERLAP = "lexical overlap"
 MAX_CONTROL_PAIRS = 20_000
 """The most pairs that support-mini scores only for the control; they take some 20 seconds."""
 FITTED = "fitted on the labels of {} {}: its values here do not say how well it does on other data"
@@ -47,7 +46,8 @@ FITTED = "fitted on the labels of {} {}: its values here do not say how well it 
 class AlignedColumn:
     """Scores aligned with the job's rows: higher is more support, NaN is unscored, and `statuses` says why.
 
-    cut: by row, the number of tokens that the metric's input limit cut off.
+    cut: by row, the number of tokens that the metric's input limit cut off. is_control: the metric is also a control,
+    with which the others are compared.
     """
 
     name: str
@@ -58,6 +58,7 @@ class AlignedColumn:
     ledger: Ledger | None = None
     warnings: tuple[str, ...] = ()
     cut: Mapping[int, int] = field(default_factory=dict)
+    is_control: bool = False
 
     @property
     def is_random(self) -> bool:
@@ -136,25 +137,37 @@ def named_apart(column: AlignedColumn, others: Sequence[AlignedColumn], name: st
     return replace(column, name=f"{column.name} ({score_path(name)})") if taken else column
 
 
-def control_columns(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> Iterator[AlignedColumn]:
-    """Yield one column per control; `learnt coverage` takes the scores of support-mini where `columns` have them."""
+def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> list[AlignedColumn]:
+    """Return the columns and one per control; a control that is a metric of the run is its column, marked."""
     if isinstance(source, RatedSet):
         rows = source.ratings.columns
-        for name, score in rated_controls(rows).items():
-            yield AlignedColumn(name, "control", score, Coded.all_of(Status.OK, len(rows)), {"control": name})
-        return
-    yield from trivial_columns(source)
-    learnt = _learnt_control(source, columns)
-    if learnt is not None:
-        yield _control_column("learnt coverage", learnt)
+        scored = Coded.all_of(Status.OK, len(rows))
+        controls = rated_controls(rows).items()
+        return [
+            *columns,
+            *(AlignedColumn(name, "control", score, scored, {"control": name}) for name, score in controls),
+        ]
+    metrics = {name: _control_metric(name) for name in (OVERLAP, REFERENCE_MODEL)}
+    signed = {signed_as(name, metric, metric.identity()): name for name, metric in metrics.items()}
+    marked = [replace(column, is_control=column.fields.get("metric") in signed) for column in columns]
+    scored_here = {signed[str(column.fields["metric"])] for column in marked if column.is_control}
+    taken = {column.name for column in marked}
+    controls_of_job = list(trivial_columns(source, overlap=OVERLAP not in scored_here))
+    if REFERENCE_MODEL not in scored_here and (score := _reference_scores(source)) is not None:
+        controls_of_job.append(_control_column(REFERENCE_MODEL, score))
+    return [
+        *marked,
+        *(replace(each, name=f"{each.name} (control)") if each.name in taken else each for each in controls_of_job),
+    ]
 
 
-def trivial_columns(job: Job) -> Iterator[AlignedColumn]:
-    """Yield one column per control that learns nothing from other data."""
+def trivial_columns(job: Job, overlap: bool = True) -> Iterator[AlignedColumn]:
+    """Yield one column per control that learns nothing from other data. overlap: with the share of shared words."""
     for name, control in CONTROLS.items():
         if job.config.unit == "chunk" or name != "chunk position":
             yield _control_column(name, control(job.rows))
-    yield _control_column(LEXICAL_OVERLAP, _score_array(_control_answers(job, "overlap")))
+    if overlap:
+        yield _control_column(OVERLAP, _score_array(_control_answers(job, OVERLAP)))
 
 
 def _control_column(name: str, score: NDArray[np.float64]) -> AlignedColumn:
@@ -162,23 +175,18 @@ def _control_column(name: str, score: NDArray[np.float64]) -> AlignedColumn:
     return AlignedColumn(name, "control", score, statuses, {"control": name})
 
 
-def _learnt_control(job: Job, columns: Sequence[AlignedColumn]) -> NDArray[np.float64] | None:
-    """Return the scores of support-mini; None, with a warning, on its own training data and for too many pairs."""
-    metric = _control_metric("support-mini")
-    if is_fitted_on(metric, job):
-        _log.warning("Without the control 'learnt coverage': support-mini was fitted on %s %s.", job.name, job.split)
+def _reference_scores(job: Job) -> NDArray[np.float64] | None:
+    """Return the scores of the reference model; None, with a warning, on its own training data and for many pairs."""
+    if is_fitted_on(_control_metric(REFERENCE_MODEL), job):
+        _log.warning("Without the control %s: it was fitted on %s %s.", REFERENCE_MODEL, job.name, job.split)
         return None
-    name = signed_as("support-mini", metric, metric.identity())
-    scored = next((column for column in columns if column.fields.get("metric") == name), None)
-    if scored is not None:
-        return scored.score
     if len(job.texts) > MAX_CONTROL_PAIRS:
         _log.warning(
-            "Without the control 'learnt coverage', %s pairs would take minutes: name support-mini to have it.",
-            f"{len(job.texts):,}",
+            "Without the control %s: %s pairs would take minutes. Name it as a metric to have it.",
+            *(REFERENCE_MODEL, f"{len(job.texts):,}"),
         )
         return None
-    return _score_array(_control_answers(job, "support-mini"))
+    return _score_array(_control_answers(job, REFERENCE_MODEL))
 
 
 def _control_answers(job: Job, name: str) -> list[PairScore]:

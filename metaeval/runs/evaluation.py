@@ -26,7 +26,7 @@ from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Pe
 from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.prepared_run import Frame, Job, RatedSet
 from metaeval.runs.significance import marked, significance
-from metaeval.scoring.controls import CHANCE_CONTROLS, GOLD_CONTROLS
+from metaeval.scoring.controls import CHANCE_CONTROLS, GOLD_CONTROLS, group_of
 from metaeval.signature import resampled_fields, signature, versions
 from metaeval.stats.arrays import Floats
 from protocols.comparison import Tested, chance
@@ -227,7 +227,9 @@ def _rivals(
     return {
         other.name: None if other.is_random else (rows, outcomes[other])
         for other, rows in judged.items()
-        if other.kind == "control" and other.name not in GOLD_CONTROLS and not _same_scores(other, column)
+        if (other.kind == "control" or other.is_control)
+        and other.name not in GOLD_CONTROLS
+        and not _same_scores(other, column)
     }
 
 
@@ -253,6 +255,7 @@ def _row(
     return results.Row(
         metric=column.name,
         kind=column.kind,
+        control=group_of(column.name) if column.kind == "control" or column.is_control else "",
         values={
             key: results.Value(**vars(estimate), published=values.get(key))
             for key, estimate in outcome.estimates.items()

@@ -28,11 +28,11 @@ from metaeval.report.table import plain
 from metaeval.runs.answers import answer_rows, reading
 from metaeval.runs.columns import (
     AlignedColumn,
-    control_columns,
     named_metrics,
     rated_columns,
     scored_columns,
     unscored_metrics,
+    with_controls,
 )
 from metaeval.runs.evaluation import Asked, evaluate, find_protocols, readable_protocols, readings_of
 from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
@@ -178,7 +178,7 @@ def evaluate_columns(
             f"{source.name} comes without published scores: give a score file, with its ratings' ids{hint}."
         )
     protocols = protocols or _checked_protocols(config)
-    whole = [*columns, *control_columns(source, columns)] if config.controls else columns
+    whole = with_controls(source, columns) if config.controls else columns
     readable, left_out = readable_protocols(protocols, source)
     results = [evaluate(frame, whole, *protocol, config, tested, len(readable)) for protocol, frame in readable]
     if config.comparison.family == "suite":

@@ -1,6 +1,6 @@
 """Controls: trivial scores in every table, as a baseline for the metrics.
 
-Two more are metrics: `lexical overlap` is overlap, `learnt coverage` support-mini (`metaeval.runs.columns`).
+Two more are metrics, under their own names (`metaeval.runs.columns`): word overlap, and a reference model.
 """
 
 from __future__ import annotations
@@ -122,8 +122,23 @@ def rated_controls(rows: RatingColumns) -> dict[str, ControlScores]:
     return scores
 
 
+OVERLAP, REFERENCE_MODEL = "overlap", "support-mini"
+"""The metrics that are controls: the share of shared words, and a small model that was fitted on other data."""
+
 GOLD_CONTROLS = frozenset({"oracle", "inverted oracle"})
 """Oracle controls: they mark the ends of the scale, and no metric has to be better than they are."""
 
 CHANCE_CONTROLS = frozenset({"constant", "random"})
 """Controls without information: where a measure is defined for them, they have its chance value."""
+
+_GROUPS = {
+    **dict.fromkeys((OVERLAP, "lexical overlap"), "lexical"),
+    **dict.fromkeys((REFERENCE_MODEL, "learnt coverage"), "reference"),
+    **dict.fromkeys(GOLD_CONTROLS, "oracle"),
+}
+"""Groups of controls by name, also by the names that result files of earlier versions have."""
+
+
+def group_of(control: str) -> str:
+    """Return the group of a control: trivial, lexical, reference or oracle."""
+    return _GROUPS.get(control.removesuffix(" (control)"), "trivial")
