@@ -34,6 +34,7 @@ from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.files import declare, safe_name
+from metaeval.report.table import Table
 from metaeval.runs.columns import named_metrics
 from metaeval.runs.cutoffs import Cutoff, find_cutoff, judge_of, read_thresholds
 from metaeval.runs.job_folder import Command, changed, job_folder
@@ -54,6 +55,7 @@ def run_pipeline(run: Run) -> PipelineResult:
     """
     laid = run.pipeline.lay_out(judge(run))
     tables = laid.tables if isinstance(laid.tables, Mapping) else {sheet.name: sheet for sheet in laid.tables}
+    rows = laid.rows if isinstance(laid.rows, Mapping) else {stem_of(table): table for table in laid.rows}
     usual = laid.folder or run.folder
     signatures = [line for sheet in tables.values() for line in sheet.signatures]
     set_options = {owner: values for owner, values in run.set_options.items() if values}
@@ -70,7 +72,7 @@ def run_pipeline(run: Run) -> PipelineResult:
         config=config,
         folder=folder,
         tables=tables,
-        row_tables=laid.rows,
+        row_tables=rows,
         files={folder / path.relative_to(usual) if inside[path] else path: text for path, text in laid.files.items()},
         shown=laid.shown,
         results=laid.results,
@@ -79,6 +81,11 @@ def run_pipeline(run: Run) -> PipelineResult:
         value=laid.value,
         warnings=laid.warnings,
     )
+
+
+def stem_of(rows: Table) -> str:
+    """Return the name of the file of rows, without its ending: per-answers-overlap of "answers:overlap"."""
+    return "-".join(["per", *map(safe_name, rows.name.split(":", 1))])
 
 
 def judge(run: Run) -> Any:

@@ -21,7 +21,6 @@ from metaeval.citation.pipelines.layout import Entry, entry_records, scores_grid
 from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineMeasure, Run
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.rankings import ranking_sheets
-from metaeval.citation.pipelines.result import RowTable
 from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi import facts as fact_making
 from metaeval.citation.scifi import shares
@@ -401,17 +400,17 @@ def _other_counts(assessed: Assessed) -> str:
     return ", ".join(texts) + (f" (first: {first})" if first else "")
 
 
-def row_tables(assessed: Assessed) -> list[RowTable]:
+def row_tables(assessed: Assessed) -> list[Table]:
     """Return the rows of every backend: facts, answers, and the facts of references."""
     tables = []
     for backend, scored in assessed.both:
         rows = [shares.fact_row(line) for line in scored.facts]
-        tables.append(RowTable(f"facts:{backend.name}", rows))
+        tables.append(Table(name=f"facts:{backend.name}", records=rows))
         answers = shares.answer_rows(assessed.read, scored, assessed.options)
-        tables.append(RowTable(f"answers:{backend.name}", answers))
+        tables.append(Table(name=f"answers:{backend.name}", records=answers))
         if assessed.referred:
             held = [asdict(line) for line in scored.references]
-            tables.append(RowTable(f"reference-facts:{backend.name}", held))
+            tables.append(Table(name=f"reference-facts:{backend.name}", records=held))
     return tables
 
 

@@ -8,7 +8,7 @@ from metaeval.citation.measures import AnswerShare, macro
 from metaeval.citation.pipelines.layout import Entry, entry_records, scores_grid
 from metaeval.citation.pipelines.pipeline import Layout, Pipeline, PipelineMeasure, ReadsAnswers
 from metaeval.citation.pipelines.provenance import Provenance, data_of, uncertainty
-from metaeval.citation.pipelines.result import RowTable
+from metaeval.report.table import Table
 
 MARKED = PipelineMeasure("marked", "marked %", "share of sentences with a citation mark", 100, 1)
 
@@ -33,7 +33,7 @@ def lay_out(judged):
     make = partial(scores_grid, columns=[MARKED.column], entries=entries)
     sheet = around.sheet("marked", MARKED.label, entry_records(entries), make)
     rows = [{"answer": one.id, "marked": share.value} for one, share in zip(run.answers, shares, strict=True)]
-    return Layout([sheet], [RowTable("answers", rows)])
+    return Layout([sheet], [Table(name="answers", records=rows)])
 
 
 PIPELINE = Pipeline(
