@@ -235,38 +235,3 @@ def grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
 def plain(text: str) -> Shown:
     """A name or sentence as one line of visible characters, with single spaces."""
     return Shown(" ".join(Shown(text).split()))
-
-
-def table_of(
-    name: str,
-    title: str,
-    data: Data,
-    lines: tuple[str, Sequence[str], Sequence[Block]],
-    records: Sequence[Record],
-    footer: Sequence[Note],
-    signatures: Iterable[str],
-    *,
-    unit: str,
-    settings: Mapping[str, Scalar],
-    subtitle: str = "",
-    footnotes: Sequence[Note] = (),
-    groups: Sequence[ColumnGroup] = (),
-) -> Table:
-    """A table of an analysis. lines: heading of the names, headings of the columns, blocks; subtitle: else data."""
-    stub, headings, blocks = lines
-    return Table(
-        key=(name, data.name, data.split, unit),
-        title=title,
-        subtitle=subtitle or plain(data.name),
-        headings=tuple(headings),
-        blocks=tuple(blocks),
-        footnotes=tuple(footnotes),
-        footer=tuple(footer),
-        signatures=tuple(signatures),
-        stub=stub,
-        groups=tuple(groups),
-        name=name,
-        data=data,
-        settings=settings,
-        records=records,
-    ).noting(data.demo)

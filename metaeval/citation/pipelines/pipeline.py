@@ -321,8 +321,7 @@ class Layout:
     """What a pipeline returns: tables (under other names than their own, where it is a mapping), rows and files.
 
     rows: records of answers, sentences, statements, facts or citations, in tables whose name says what they are, and
-    the backend, as in "answers:overlap"; in a mapping by the names of their files without the endings (default: from
-    their own, as in per-answers-overlap).
+    the backend, as in "answers:overlap"; in a mapping by such names, where a table's own name is that of its file.
     results: results of protocols, by subfolder. config, folder: those of the result, where they differ from the run's.
     value: what the Python function returns instead of the result. warnings: sentences about what is left out.
     """

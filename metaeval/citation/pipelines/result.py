@@ -25,11 +25,11 @@ class PipelineResult:
     """The result of a citation pipeline.
 
     folder: folder of the files. tables: tables by name, in reading order; a name with a slash puts the table in a
-    subfolder. row_tables: what was judged, record by record, by the file's name without its ending. files: further
-    texts, by path. shown: the tables that the command prints (None: all). results: results of protocols, by subfolder.
-    inputs: the files that were read, of the format `form`. value: what the Python function returns (None: this result).
-    warnings: sentences about what is left out. recipe: what `metaeval results rerun` reads; empty where answers were
-    objects.
+    subfolder. rows: what was judged, record by record, by names such as "answers" and, with a backend,
+    "answers:overlap". files: further texts, by path. shown: the tables that the command prints (None: all). results:
+    results of protocols, by subfolder. inputs: the files that were read, of the format `form`. value: what the Python
+    function returns (None: this result). warnings: sentences about what is left out. recipe: what `metaeval results
+    rerun` reads; empty where answers were objects.
     """
 
     command: Command
@@ -38,7 +38,7 @@ class PipelineResult:
     config: RunConfig
     folder: Path
     tables: Mapping[str, Table]
-    row_tables: Mapping[str, Table] = field(default_factory=dict)
+    rows: Mapping[str, Table] = field(default_factory=dict)
     files: Mapping[Path, str] = field(default_factory=dict)
     shown: Sequence[Table] | None = None
     results: Mapping[str, Sequence[Result]] = field(default_factory=dict)
@@ -70,11 +70,6 @@ class PipelineResult:
         return list(self.tables.values()) if self.shown is None else list(self.shown)
 
     @property
-    def rows(self) -> dict[str, Sequence[Record]]:
-        """The records of what was judged, by names such as "answers" and, with a backend, "answers:overlap"."""
-        return {table.name: table.records for table in self.row_tables.values()}
-
-    @property
     def estimates(self) -> list[Record]:
         """Every measure of every system with each backend, with its interval."""
         records = (record for sheet in self.tables.values() for record in sheet.records)
@@ -104,7 +99,7 @@ class PipelineResult:
         with inputs_protected():
             declare("input", *self.inputs)
             written = write_texts(self.files)
-        written += [write_rows(table, self.folder / f"{stem}.jsonl") for stem, table in self.row_tables.items()]
+        written += [write_rows(table, self.folder) for table in self.rows.values()]
         for name, table in self.tables.items():
             written += write_table(table, (self.folder / name).parent)
         for place, results in self.results.items():

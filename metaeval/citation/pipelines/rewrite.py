@@ -104,8 +104,8 @@ def _judge(heard: _Rewritten, backends: pipeline.MakeBackends) -> pipeline.Layou
     changed = [row for row in rows if {row["joint_before"], row["joint_after"]} == {True, False}]
     name = safe_name(backend.name)
     tables = {
-        f"rewritings-{name}": Table(name="rewritings", records=rows),
-        f"changed-{name}": Table(name="changed", records=changed),
+        "rewritings": Table(name=f"rewritings-{name}", records=rows),
+        "changed": Table(name=f"changed-{name}", records=changed),
     }
     return pipeline.Layout([_claims(heard, rejudged, around), _scores(heard, rejudged, around)], tables)
 

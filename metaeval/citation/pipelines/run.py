@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,6 @@ def run_pipeline(run: Run) -> PipelineResult:
     """
     laid = run.pipeline.lay_out(judge(run))
     tables = laid.tables if isinstance(laid.tables, Mapping) else {sheet.name: sheet for sheet in laid.tables}
-    rows = laid.rows if isinstance(laid.rows, Mapping) else {stem_of(table): table for table in laid.rows}
     usual = laid.folder or run.folder
     signatures = [line for sheet in tables.values() for line in sheet.signatures]
     set_options = {owner: values for owner, values in run.set_options.items() if values}
@@ -72,7 +72,7 @@ def run_pipeline(run: Run) -> PipelineResult:
         config=config,
         folder=folder,
         tables=tables,
-        row_tables=rows,
+        rows=laid.rows if isinstance(laid.rows, Mapping) else {table.name: named(table) for table in laid.rows},
         files={folder / path.relative_to(usual) if inside[path] else path: text for path, text in laid.files.items()},
         shown=laid.shown,
         results=laid.results,
@@ -83,9 +83,9 @@ def run_pipeline(run: Run) -> PipelineResult:
     )
 
 
-def stem_of(rows: Table) -> str:
-    """Return the name of the file of rows, without its ending: per-answers-overlap of "answers:overlap"."""
-    return "-".join(["per", *map(safe_name, rows.name.split(":", 1))])
+def named(rows: Table) -> Table:
+    """Return the rows under the name of their file: per-answers-overlap of "answers:overlap"."""
+    return replace(rows, name="-".join(["per", *map(safe_name, rows.name.split(":", 1))]))
 
 
 def judge(run: Run) -> Any:

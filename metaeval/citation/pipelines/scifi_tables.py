@@ -247,13 +247,11 @@ def _scores(assessed: Assessed, around: Provenance) -> Table:
     }
     title = "Citation entailment of facts" + (", and coverage of the reference" if assessed.referred else "")
 
-    def layout(frame: Table) -> Table:
-        """Add a heading over the columns of each measure."""
-        names = [_GROUPS[column.key.partition("_")[0]] for column in shown_columns(columns, entries, kept)]
-        groups = tuple(ColumnGroup(name, names.count(name)) for name in dict.fromkeys(names))
-        return replace(scores_grid(frame, columns, named, kept), groups=groups)
-
-    return around.sheet("scifi-scores", f"{title} (%)", entry_records(entries), layout)
+    # A heading stands over the columns of each measure.
+    names = [_GROUPS[column.key.partition("_")[0]] for column in shown_columns(columns, entries, kept)]
+    groups = tuple(ColumnGroup(name, names.count(name)) for name in dict.fromkeys(names))
+    grid = replace(scores_grid(columns, named, kept), groups=groups)
+    return around.sheet("scifi-scores", f"{title} (%)", entry_records(entries), grid)
 
 
 def _texts(assessed: Assessed, around: Provenance) -> Table:

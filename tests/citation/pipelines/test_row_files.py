@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metaeval.citation.pipelines.run import stem_of
+from metaeval.citation.pipelines.run import named
 from metaeval.errors import UserError
 from metaeval.report.formats import FORMATS, format_texts, write_rows
 from metaeval.report.table import Table
@@ -13,7 +13,7 @@ ROWS = [{"answer": "a", "value": None, "cut": True}, {"answer": 'b, "c"', "value
 
 
 def test_undefined_is_empty_and_truth_is_a_number(tmp_path):
-    path = write_rows(Table(records=ROWS), tmp_path / "rows.jsonl")
+    path = write_rows(Table(name="rows", records=ROWS), tmp_path)
     assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == ROWS
     # Quotes are doubled inside quotes (RFC 4180, section 2.7).
     assert format_texts(path, FORMATS) == {".csv": 'answer,value,cut\na,,1\n"b, ""c""",0.25,0\n'}
@@ -21,12 +21,12 @@ def test_undefined_is_empty_and_truth_is_a_number(tmp_path):
 
 
 def test_a_list_in_a_cell_is_json(tmp_path):
-    path = write_rows(Table(records=[{"scores": {"a": 1}, "places": [1, 2]}]), tmp_path / "rows.jsonl")
+    path = write_rows(Table(name="rows", records=[{"scores": {"a": 1}, "places": [1, 2]}]), tmp_path)
     assert format_texts(path, ["csv"])[".csv"] == 'scores,places\n"{""a"": 1}","[1, 2]"\n'
 
 
 def test_without_rows_there_is_no_csv(tmp_path):
-    path = write_rows(Table(records=[]), tmp_path / "rows.jsonl")
+    path = write_rows(Table(name="rows", records=[]), tmp_path)
     assert (path.read_text(encoding="utf-8"), format_texts(path, FORMATS)) == ("", {})
 
 
@@ -38,10 +38,10 @@ def test_lines_that_are_no_objects_are_refused(tmp_path):
 
 
 def test_a_lone_surrogate_is_written_as_its_escape(tmp_path):
-    path = write_rows(Table(records=[{"text": "\ud800"}]), tmp_path / "rows.jsonl")
+    path = write_rows(Table(name="rows", records=[{"text": "\ud800"}]), tmp_path)
     assert json.loads(path.read_text(encoding="utf-8")) == {"text": "\ud800"}
     assert format_texts(path, ["csv"])[".csv"] == "text\n\\ud800\n"
 
 
 def test_files_are_named_by_what_the_rows_are_and_the_backend():
-    assert stem_of(Table(name="answers:scores:x/y", records=ROWS)) == "per-answers-scores_x_y"
+    assert named(Table(name="answers:scores:x/y", records=ROWS)).name == "per-answers-scores_x_y"
