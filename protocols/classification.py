@@ -256,7 +256,15 @@ def _area(key: str, label: str, about: str, ability: str = "") -> Measure:
     blind = partial(_blind, key)
     chance = None if key == "ap_full" else 0.5
     return Measure(
-        key, label, 100.0, 1, about=about, blind=blind, closed_forms=closed_forms, chance=chance, ability=ability
+        key,
+        label,
+        100.0,
+        1,
+        about=f"ROC-AUC of {about}" if key in PAIRS else about,
+        blind=blind,
+        closed_forms=closed_forms,
+        chance=chance,
+        ability=ability,
     )
 
 
@@ -265,9 +273,9 @@ PROTOCOL = Protocol(
     title="ROC-AUC of each two support levels (%; chance 50, perfect 100)",
     about="how well the score discriminates between two levels: ROC-AUC, ties count one half",
     measures=(
-        _area("fs_ns", "full / none", "ROC-AUC of full against no support (FS-NS)", "tell full from no support"),
-        _area("fs_ps", "full / partial", "ROC-AUC of full against partial support (FS-PS)", "tell full from partial support"),
-        _area("ps_ns", "partial / none", "ROC-AUC of partial against no support (PS-NS)", "tell partial from no support"),
+        _area("fs_ns", "full / none", "full against no support (FS-NS)", "tell full from no support"),
+        _area("fs_ps", "full / partial", "full against partial support (FS-PS)", "tell full from partial support"),
+        _area("ps_ns", "partial / none", "partial against no support (PS-NS)", "tell partial from no support"),
         _area("overall", "mean ROC-AUC", "unweighted mean of the three ROC-AUCs"),
         _area("ap_full", "AP full", "average precision of full support against the rest"),
         _area("auc", "ROC-AUC", "ROC-AUC of gold that takes two values", "tell the two values of the gold apart"),

@@ -22,7 +22,7 @@ from metaeval.files import sha256_json
 from metaeval.own_tables import any_table, table_of
 from metaeval.report import result as results
 from metaeval.report.cells import THREE, cell
-from metaeval.report.notebook import Recorded
+from metaeval.report.frame import Recorded
 from metaeval.report.table import Note, Record, Table, TableRow, blocks_of, plain
 from metaeval.runs.prepared_run import Job, find_dataset, prepare
 from metaeval.signature import signature, versions

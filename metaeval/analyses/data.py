@@ -33,16 +33,16 @@ class DataSetOptions(DeclaredOptions):
 
 
 def _list(options: DataListOptions, progress: Progress) -> Done:
-    from metaeval.report.notebook import Records
+    from metaeval.report.table import Table
 
-    rows = Records()
+    rows = []
     for name in registry.names("dataset"):
         card = registry.find("dataset", name)
         rows.append({"name": name, "splits": ", ".join(card.files), "what": card.title})
     for name, path in variants("datasets").items():
         variant = dataset_variant(path)
         rows.append({"name": name, "splits": variant.split or "", "what": f"{variant.dataset}: {variant.note}"})
-    return Done(value=rows)
+    return Done(value=Table(records=rows))
 
 
 LIST = Analysis(
@@ -133,19 +133,19 @@ class DataVerifyOptions(DataSetOptions):
 
 def _verify(options: DataVerifyOptions, progress: Progress) -> Done:
     from metaeval.corpus.loading import verify
-    from metaeval.report.notebook import Records
+    from metaeval.report.table import Table
     from metaeval.runs.prepared_run import find_dataset
 
     name = options.name
     card, _, _ = find_dataset(name, RunConfig(dataset=name))
-    rows = Records({"status": row.status, "path": str(row.path)} for row in verify(card, options.data))
+    rows = [{"status": row.status, "path": str(row.path)} for row in verify(card, options.data)]
     wrong = [row for row in rows if row["status"] in ("missing", "differs")]
     warning = (
         f"{len(wrong)} of {len(rows)} files are missing or differ. To have them fetched into the cache: "
         f"metaeval data fetch {name}"
     )
     return Done(
-        value=rows,
+        value=Table(records=rows),
         verdict=[] if rows else [f"{name} has no published files: it is shipped, or it is your own file."],
         warnings=[warning] if wrong else [],
         exit_code=2 if wrong else 0,

@@ -24,18 +24,20 @@ class ExplainOptions(ResultsSettings, DeclaredOptions):
 def _run(options: ExplainOptions, progress: Progress) -> Done:
     from metaeval.analyses.explaining.explain import explain, read_signature
     from metaeval.analyses.explaining.job_files import row_signatures, sources_of, titled
-    from metaeval.report.notebook import Records
+    from metaeval.report.table import Table
 
     paths = sources_of(options.of, options.results)
     signatures = row_signatures(options.of, paths, options.metric)
     rows = {titled(paths, path, name): read_signature(text) for (path, name), text in signatures.items()}
-    explained = Records(
+    explained = [
         {"row": row, "field": field.name, "value": field.value, "what it says": field.text, "set by": field.setting}
         for row, fields in rows.items()
         for field in explain(fields)
-    )
+    ]
     names = list(dict.fromkeys(name for _, name in signatures))
-    return Done(shown=[*_kept(options.of, paths), *_described(options, paths, names, rows)], value=explained)
+    return Done(
+        shown=[*_kept(options.of, paths), *_described(options, paths, names, rows)], value=Table(records=explained)
+    )
 
 
 def _kept(of: str, paths: Sequence[str]) -> list[str]:
@@ -74,7 +76,8 @@ Leaf = tuple[str, str, str, str]
 def _fields(leaves: Sequence[Leaf]) -> object:
     from metaeval.report.notebook import Fields
 
-    return Fields(dict(zip(("field", "value", "what it says", "set by"), leaf, strict=True)) for leaf in leaves)
+    names = ("field", "value", "what it says", "set by")
+    return Fields(records=[dict(zip(names, leaf, strict=True)) for leaf in leaves])
 
 
 def _leaves(fields: Mapping[str, str]) -> dict[str, Leaf]:

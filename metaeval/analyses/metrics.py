@@ -42,14 +42,14 @@ class OneMetricOptions(DeclaredOptions):
 
 
 def _list(options: MachineOptions, progress: Progress) -> Done:
-    from metaeval.report.notebook import Records
+    from metaeval.report.table import Table
     from metaeval.runs.doctor import registered, variant_states
 
     rows = [
         (metric.name, str(metric), metric.card.summary if metric.card else metric.detail) for metric in registered()
     ]
     rows += [(name, str(state), what) for name, what, state in variant_states()]
-    return Done(value=Records({"name": name, "state": state, "what": what} for name, state, what in rows))
+    return Done(value=Table(records=[dict(zip(("name", "state", "what"), row, strict=True)) for row in rows]))
 
 
 LIST = Analysis(

@@ -89,21 +89,21 @@ def _certified(options: PlanOptions, progress: Progress) -> Done:
 def _labels(options: PlanOptions, half_width: float) -> Done:
     """Return the number of labels for an interval of a share; nothing is scored or written."""
     from metaeval.analyses.comparing.planning import PLANNED, labels_needed
-    from metaeval.report.notebook import Records
     from metaeval.report.table import Table, blocks_of, count
 
     shares = PLANNED if options.share is None else (options.share,)
-    rows = Records({"share": share, "labels": labels_needed(half_width, share, options.items)} for share in shares)
+    rows = [{"share": share, "labels": labels_needed(half_width, share, options.items)} for share in shares]
     cells = [
         ("", f"{row['share']:g}", ["not reached" if row["labels"] is None else f"{row['labels']:,}"]) for row in rows
     ]
     of = f"of {count(options.items, 'citation')}" if options.items else "of a process without end"
-    grid = Table(title="Labels that an interval takes", headings=("labels",), stub="share", blocks=blocks_of(cells))
+    title = "Labels that an interval takes"
+    grid = Table(title=title, headings=("labels",), stub="share", blocks=blocks_of(cells), records=rows)
     sentence = (
         f"For a 95 % interval of at most {100 * half_width:g} points to either side, {of}, from independent labels "
         "alone. A metric saves some of them, citations of one answer cost some: 'metaeval estimate' shows both."
     )
-    return Done(config=options.run(), shown=[grid], verdict=[sentence], value=rows)
+    return Done(config=options.run(), shown=[grid], verdict=[sentence], value=grid)
 
 
 PLAN = Analysis(

@@ -22,10 +22,10 @@ class ResultsListOptions(DeclaredOptions):
 
 
 def _list(options: ResultsListOptions, progress: Progress) -> Done:
-    from metaeval.report.notebook import Records
+    from metaeval.report.table import Table
     from metaeval.runs.job_folder import Kept, done_jobs
 
-    rows = Records()
+    rows = []
     for job in done_jobs(options.results):
         changed = sum(kept is not Kept.SAME for kept in job.files.values())
         rows.append(
@@ -37,7 +37,9 @@ def _list(options: ResultsListOptions, progress: Progress) -> Done:
                 "finished": f"{job.finished[:16]}Z",
             }
         )
-    return Done(value=rows, verdict=[] if rows else [f"No job in {options.results}/: metaeval run makes one."])
+    return Done(
+        value=Table(records=rows), verdict=[] if rows else [f"No job in {options.results}/: metaeval run makes one."]
+    )
 
 
 LIST = Analysis(

@@ -72,7 +72,8 @@ def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done |
 
     tables: whether the data may be a table of pairs, which is scored but not evaluated.
     """
-    from metaeval.report.notebook import NotebookText, Records
+    from metaeval.report.notebook import NotebookText
+    from metaeval.report.table import Table
     from metaeval.runs.dry_run import plan, requests_of
     from metaeval.runs.metrics import able_defaults
 
@@ -88,7 +89,7 @@ def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done |
         return run, None
     parts = list(plan(run, tables))
     lines = [line for part in parts for line in _plan_lines(part, run)]
-    rows = Records({**asdict(part), "state": str(part.state)} for part in parts)
+    rows = Table(records=[{**asdict(part), "state": str(part.state)} for part in parts])
     lines.append("Nothing was scored, fetched or paid for.")
     return run, Done(config=run, shown=(), verdict=lines, value=rows)
 

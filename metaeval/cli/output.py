@@ -145,17 +145,17 @@ def say_text(text: str, end: str = "\n") -> None:
 
 
 def show(value: object, whole: bool = False) -> None:
-    """Print a value by its type: a list of grids as tables, records under headings, a card, a text, others by line.
+    """Print a value by its type: a list of tables, the records of one, a card, a text, others by line.
 
     whole: tables with their signatures, and each with all of its notes.
     """
-    from metaeval.report.notebook import Card, Fields, Records
+    from metaeval.report.notebook import Card, Fields
     from metaeval.report.table import Table
 
     if isinstance(value, Fields):
         if value:
-            show_described(list(value[0]), [tuple(row.values()) for row in value])
-    elif isinstance(value, Records):
+            show_described(list(value[0]), [tuple(map(str, row.values())) for row in value])
+    elif isinstance(value, Table):
         if value:
             show_list(list(value[0]), [list(map(str, row.values())) for row in value])
     elif isinstance(value, Card):
@@ -163,10 +163,10 @@ def show(value: object, whole: bool = False) -> None:
     elif isinstance(value, str):
         say_text(value, end="" if not value or value.endswith("\n") else "\n")
     elif isinstance(value, Sequence):
-        if grids := [part for part in value if isinstance(part, Table)]:
+        if grids := [part for part in value if isinstance(part, Table) and part.headings]:
             show_grids(grids, whole)
         for part in value:
-            if not isinstance(part, Table):
+            if part not in grids:
                 show(part)
     elif value is not None:
         say(value)

@@ -7,7 +7,7 @@ import io
 import re
 import shlex
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -86,7 +86,13 @@ class AnalysisSubject:
             refuse(f"run returns {type(done).__name__}: return a metaeval.analyses.analysis.Done.")
         need(not printed.getvalue(), f"run prints {printed.getvalue()[:60]!r}: hand it back in Done, by sentences.")
         need(not written, f"run writes {', '.join(written)}: hand a writer back in Done, by files or outputs.")
-        return repr(([(sheet.records, sheet) for sheet in done.sheets], done.shown, done.verdict, done.sentences))
+        # A table's own text is its first record alone.
+        shown = list(map(_fields, done.shown)) if isinstance(done.shown, Iterable) else done.shown
+        return repr((list(map(_fields, done.sheets)), shown, done.verdict, done.sentences))
+
+
+def _fields(part: object) -> object:
+    return getattr(part, "__dict__", part)
 
 
 def declares_itself(subject: AnalysisSubject) -> None:

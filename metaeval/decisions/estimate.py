@@ -29,7 +29,7 @@ from metaeval.decisions.scores import PERCENT, data_of, item_sheet, scored
 from metaeval.files import sha256_json
 from metaeval.report import result as results
 from metaeval.report.cells import cell
-from metaeval.report.notebook import Recorded
+from metaeval.report.frame import Recorded
 from metaeval.report.table import Note, Record, Scalar, Table, TableRow, blocks_of, plain
 from metaeval.runs.metrics import MetricProgress
 from metaeval.signature import signature, versions

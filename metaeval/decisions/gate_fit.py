@@ -19,7 +19,7 @@ from metaeval.decisions.labels import ItemLabels, LabelledItems, agreement, judg
 from metaeval.decisions.scores import PERCENT, data_of, item_sheet, scored
 from metaeval.errors import UserError
 from metaeval.report.cells import cell
-from metaeval.report.notebook import Recorded
+from metaeval.report.frame import Recorded
 from metaeval.report.table import Note, Scalar, Table, TableRow, blocks_of, plain
 from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.metrics import MetricProgress

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from metaeval.decisions.items import CitationItems
 from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.report.result import Column as Measure
 from metaeval.report.result import Data
-from metaeval.report.table import table_of
+from metaeval.report.table import Block, Note, Record, Scalar, Table, plain
 from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, column_of, named_metrics, scored_columns
 from metaeval.runs.metrics import MetricProgress
 from metaeval.runs.prepared_run import prepare
@@ -22,8 +23,37 @@ from metaeval.stats.arrays import Floats
 
 PERCENT = Measure(key="", label="", scale=100, digits=1)
 
-item_sheet = partial(table_of, unit="citation", settings={"unit": "citation"})
-"""A table of citations, or of shares of them."""
+
+def item_sheet(
+    name: str,
+    title: str,
+    data: Data,
+    lines: tuple[str, Sequence[str], Sequence[Block]],
+    records: Sequence[Record],
+    footer: Sequence[Note],
+    signatures: Sequence[str],
+    settings: Mapping[str, Scalar] = MappingProxyType({"unit": "citation"}),
+    subtitle: str = "",
+) -> Table:
+    """Make a table of citations, or of shares of them.
+
+    lines: the heading of the names, the headings of the columns, and the blocks. subtitle: default is the data's name.
+    """
+    stub, headings, blocks = lines
+    return Table(
+        key=(name, data.name, data.split, "citation"),
+        title=title,
+        subtitle=subtitle or plain(data.name),
+        headings=tuple(headings),
+        blocks=tuple(blocks),
+        footer=tuple(footer),
+        signatures=tuple(signatures),
+        stub=stub,
+        name=name,
+        data=data,
+        settings=settings,
+        records=records,
+    ).noting(data.demo)
 
 
 def data_of(items: CitationItems) -> Data:

@@ -48,6 +48,12 @@ def write_table(table: Table, folder: Path) -> list[Path]:
     return write_texts({folder / f"{table.name}.json": text})
 
 
+def write_rows(table: Table, folder: Path) -> Path:
+    """Write the records alone as NAME.jsonl, and return the path. The same records give the same bytes."""
+    lines = (json.dumps(record, allow_nan=False, separators=(",", ":")) for record in table.records)
+    return write_texts({folder / f"{table.name}.jsonl": "".join(f"{line}\n" for line in lines)})[0]
+
+
 def load_table(path: Path) -> Table:
     """Read a table's JSON; `UserError` names the field that is wrong."""
     data, version = read_versioned(path)

@@ -1,13 +1,18 @@
-"""Rows as a data frame of the library that is installed."""
+"""Rows as a data frame of the library that is installed, and as a table in a notebook."""
 
 from __future__ import annotations
 
 import contextlib
+import html
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from metaeval.errors import UserError
+from metaeval.shown import Shown
+
+ROWS = 20
+"""Rows that a notebook shows."""
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
@@ -24,3 +29,27 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
         library = importlib.import_module("polars")
         return library.DataFrame(columns)
     raise UserError("A data frame needs pandas or polars: pip install pandas.")
+
+
+def rows_html(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The first rows as an HTML table under their fields, and the number of the others."""
+    lines = [list(rows[0]) if rows else [], *(list(row.values()) for row in rows[:ROWS])]
+    cells = ["".join(f"<td>{html.escape(Shown(str(cell)))}</td>" for cell in line) for line in lines]
+    more = f"<p>{len(rows) - ROWS:,} more.</p>" if len(rows) > ROWS else ""
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in cells)}</table>{more}"
+
+
+class Recorded:
+    """What has `records`: a notebook shows them as a table, and they are a data frame."""
+
+    @property
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """Mappings of the same fields."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """A data frame with a row for each record."""
+        return frame(self.records)
+
+    def _repr_html_(self) -> str:
+        return rows_html(self.records)

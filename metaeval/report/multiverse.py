@@ -14,7 +14,7 @@ import numpy as np
 from metaeval.errors import UserError
 from metaeval.files import write_text
 from metaeval.reading import read_json
-from metaeval.report.notebook import Recorded
+from metaeval.report.frame import Recorded
 from metaeval.report.result import Value
 from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, count, grouped
 

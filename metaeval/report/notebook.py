@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from metaeval.report.cautions import cautions
 from metaeval.report.cells import headline_grid, in_headline, lay_out
 from metaeval.report.differences import Change
 from metaeval.report.findings import findings
-from metaeval.report.frame import frame
+from metaeval.report.frame import ROWS, Recorded, frame, rows_html
 from metaeval.report.measures import Readings
 from metaeval.report.result import Result, records
 from metaeval.report.table import Table, count
@@ -26,29 +26,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDTH = 80
-_ROWS = 20  # records that a notebook shows
 _HEADINGS = {"first": "one", "second": "other", "text": "what it says"}  # of the fields of a change
 
 
-class Records(list[dict[str, Any]]):
-    """Mappings of the same fields: a list with a short text, as a table in a notebook, and as a data frame."""
-
-    def to_frame(self) -> Any:
-        """Return a data frame with a row for each."""
-        return frame(self)
-
-    def __repr__(self) -> str:
-        first = f"; the first is {self[0]!r}" if self else ""
-        return f"<{len(self):,} rows of {', '.join(self[0]) if self else 'nothing'}{first}>"
-
-    def _repr_html_(self) -> str:
-        rows = [list(self[0]) if self else [], *(list(record.values()) for record in self[:_ROWS])]
-        cells = ["".join(f"<td>{html_report.escape(Shown(str(cell)))}</td>" for cell in row) for row in rows]
-        more = f"<p>{len(self) - _ROWS:,} more.</p>" if len(self) > _ROWS else ""
-        return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>{more}"
-
-
-class Fields(Records):
+class Fields(Table):
     """Fields, each with its value, what it says and what sets it; a terminal shows the words below the value."""
 
 
@@ -62,7 +43,7 @@ class Card(list[tuple[str, str]]):
         return "\n".join(f"{label}: {Shown(text)}" for label, text in self)
 
     def _repr_html_(self) -> str:
-        return Records({"": label, " ": text} for label, text in self)._repr_html_()
+        return rows_html([{"": label, " ": text} for label, text in self])
 
 
 class NotebookText(str):
@@ -72,22 +53,6 @@ class NotebookText(str):
 
     def __repr__(self) -> str:
         return str(self)
-
-
-class Recorded:
-    """A base of classes with `records`, which a notebook shows as a table and which become a data frame."""
-
-    @property
-    def records(self) -> Sequence[Mapping[str, Any]]:
-        """Mappings of the same fields."""
-        raise NotImplementedError
-
-    def to_frame(self) -> Any:
-        """Return a data frame with a row for each record."""
-        return frame(self.records)
-
-    def _repr_html_(self) -> str:
-        return Records(map(dict, self.records))._repr_html_()
 
 
 class Changes(dict[str, list[Change]], Recorded):
@@ -109,8 +74,8 @@ class Changes(dict[str, list[Change]], Recorded):
             f"{change['row'] or 'signatures'}: {change['name']} {change['one']} -> {change['other']}"
             for change in self.records
         ]
-        more = f"\n{len(lines) - _ROWS:,} more" if len(lines) > _ROWS else ""
-        return "\n".join(Shown(line) for line in lines[:_ROWS]) + more
+        more = f"\n{len(lines) - ROWS:,} more" if len(lines) > ROWS else ""
+        return "\n".join(Shown(line) for line in lines[:ROWS]) + more
 
 
 class Results(list[Result]):

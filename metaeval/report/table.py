@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from pydantic import ConfigDict
 
+from metaeval.report.frame import Recorded
 from metaeval.report.result import Column, Data, Row, Value
 from metaeval.shown import Ends, Items, Shown, Texts, Words
 
@@ -97,9 +98,9 @@ NO_DATA = Data.together(())
 """The data of a table that belongs to no data set."""
 
 
-@dataclass(frozen=True)
-class Table:
-    """A whole table, as it is printed and as data.
+@dataclass(frozen=True, repr=False)
+class Table(Recorded):
+    """A whole table, as it is printed and as data: a sequence of its records, laid out where it has headings.
 
     key: what tells it from other tables (protocol, data set, split, unit). stub: the heading of the column of names.
     groups cover all columns in order, or there are none. legend: what bold and underlined numbers are. name: of its
@@ -128,6 +129,19 @@ class Table:
     def __post_init__(self) -> None:
         if len({tuple(sorted(record)) for record in self.records}) > 1:
             raise ValueError("records must all have the same fields")
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __getitem__(self, place: int) -> Record:
+        return self.records[place]
+
+    def __repr__(self) -> str:
+        first = f"; the first is {self[0]!r}" if self else ""
+        return f"<{len(self):,} rows of {', '.join(self[0]) if self else 'nothing'}{first}>"
 
     @property
     def lines(self) -> tuple[TableLine, ...]:
@@ -221,38 +235,3 @@ def grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
 def plain(text: str) -> Shown:
     """Return a name or sentence as one line of visible characters, with single spaces."""
     return Shown(" ".join(Shown(text).split()))
-
-
-def table_of(
-    name: str,
-    title: str,
-    data: Data,
-    lines: tuple[str, Sequence[str], Sequence[Block]],
-    records: Sequence[Record],
-    footer: Sequence[Note],
-    signatures: Iterable[str],
-    *,
-    unit: str,
-    settings: Mapping[str, Scalar],
-    subtitle: str = "",
-    footnotes: Sequence[Note] = (),
-    groups: Sequence[ColumnGroup] = (),
-) -> Table:
-    """Return a table of an analysis. lines: heading of the names, of the columns, blocks; subtitle: else data."""
-    stub, headings, blocks = lines
-    return Table(
-        key=(name, data.name, data.split, unit),
-        title=title,
-        subtitle=subtitle or plain(data.name),
-        headings=tuple(headings),
-        blocks=tuple(blocks),
-        footnotes=tuple(footnotes),
-        footer=tuple(footer),
-        signatures=tuple(signatures),
-        stub=stub,
-        groups=tuple(groups),
-        name=name,
-        data=data,
-        settings=settings,
-        records=records,
-    ).noting(data.demo)

@@ -14,7 +14,7 @@ from metaeval.own_tables import TABLES
 from metaeval.report.cells import units
 from metaeval.report.notes import footer
 from metaeval.report.result import Data, Interval, IntervalMethod, Result
-from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, TableRow, blocks_of, place_of, table_of
+from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, TableRow, blocks_of, place_of
 from metaeval.report.uncertainty import few_groups_of_sheet, interval_settings
 from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, named_metrics, rated_columns, scored_columns
 from metaeval.runs.evaluation import Asked, Readable, find_protocols, footer_settings, readable_protocols, resampling_of
@@ -133,16 +133,23 @@ def make_sheet(
         signed |= resampled_fields(interval.level, interval.resamples, interval.seed, method, interval.fewest)
     signed |= versions("metaeval", "numpy", "scipy")
     stub, headings, rows = table
-    footer = [note for note in (*notes, *_standard(panel, frame, data, intervals, method)) if note.text or note.items]
-    return table_of(
-        *(name, title, data, (stub, headings, blocks_of(rows)), records, footer),
-        (signature({**frame.fields, **column.fields, **signed}) for column in panel.columns),
-        unit=frame.unit,
-        settings=settings,
+    below = (*notes, *_standard(panel, frame, data, intervals, method))
+    return Table(
+        key=(name, data.name, data.split, frame.unit),
+        title=title,
         subtitle=place_of(data, units(frame.unit)),
-        footnotes=footnotes,
-        groups=groups,
-    )
+        headings=tuple(headings),
+        blocks=blocks_of(rows),
+        footnotes=tuple(footnotes),
+        footer=tuple(note for note in below if note.text or note.items),
+        signatures=tuple(signature({**frame.fields, **column.fields, **signed}) for column in panel.columns),
+        stub=stub,
+        groups=tuple(groups),
+        name=name,
+        data=data,
+        settings=settings,
+        records=records,
+    ).noting(data.demo)
 
 
 def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool, method: IntervalMethod) -> tuple[Note, ...]:

@@ -14,9 +14,9 @@ from own.rivers import RIVERS, load
 from pydantic import BeforeValidator, ConfigDict
 
 from metaeval.citation.pipelines.pipeline import Layout, ReadsAnswers
-from metaeval.citation.pipelines.result import RowTable
 from metaeval.corpus.dataset import Option
 from metaeval.declared import Flag
+from metaeval.report.table import Table
 from metaeval.scoring.contract import Metric, MetricOptions, PairScore, Span, Status
 from metrics_zoo.overlap import Overlap
 from protocols.contract import Estimate, Outcome
@@ -192,7 +192,7 @@ BROKEN_READ = dataclasses.replace(PIPELINE, read=_raise)
 TIMED = dataclasses.replace(
     PIPELINE,
     lay_out=lambda judged: dataclasses.replace(
-        lay_out(judged), rows=[RowTable("calls", [{"call": next(Cumulative.calls)}])]
+        lay_out(judged), rows=[Table(name="calls", records=[{"call": next(Cumulative.calls)}])]
     ),
 )
 

@@ -397,17 +397,14 @@ def _sheet(
         around, fields={**around.fields, "baseline": name}, judges=[result.fields for result in scored]
     )
 
-    def layout(frame: Table) -> Table:
-        """Add a column with the number of answers that have a value."""
-        grid = scores_grid(frame, columns, entries, kept={column.key for column in columns})
-        lines = iter(answers)
-        blocks = [
-            replace(block, lines=tuple(replace(line, cells=(*line.cells, Cell(next(lines)))) for line in block.lines))
-            for block in grid.blocks
-        ]
-        return replace(grid, headings=(*grid.headings, "answers"), blocks=tuple(blocks))
-
-    return provenance.sheet(name, f"{title} of the same statements (%)", records, layout, notes)
+    grid, lines = scores_grid(columns, entries, kept={column.key for column in columns}), iter(answers)
+    # The last column is the number of answers that have a value.
+    blocks = [
+        replace(block, lines=tuple(replace(line, cells=(*line.cells, Cell(next(lines)))) for line in block.lines))
+        for block in grid.blocks
+    ]
+    grid = replace(grid, headings=(*grid.headings, "answers"), blocks=tuple(blocks))
+    return provenance.sheet(name, f"{title} of the same statements (%)", records, grid, notes)
 
 
 def _reading(rated: RatedAnswers, name: str) -> str:

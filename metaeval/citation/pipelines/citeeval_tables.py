@@ -41,7 +41,6 @@ from metaeval.citation.pipelines.pipeline import (
     one_of,
 )
 from metaeval.citation.pipelines.provenance import Provenance, counted, data_of, judged, listed, uncertainty, warning
-from metaeval.citation.pipelines.result import RowTable
 from metaeval.declared import Flag
 from metaeval.errors import UserError, unknown
 from metaeval.report.table import UNDEFINED, Note, Record, Scalar, Table, numeral, plain
@@ -240,9 +239,9 @@ def _judge(rated: RatedAnswers, backends: MakeBackends) -> Layout:
             *citeeval_baselines.baseline_sheets(rated, scored, whole, by_model),
         ],
         [
-            RowTable("answers", answer_rows(rated, scored)),
-            RowTable("statements", statement_rows(rated, scored)),
-            RowTable("replies", replies),
+            Table(name="answers", records=answer_rows(rated, scored)),
+            Table(name="statements", records=statement_rows(rated, scored)),
+            Table(name="replies", records=replies),
         ],
     )
 

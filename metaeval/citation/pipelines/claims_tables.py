@@ -40,7 +40,6 @@ from metaeval.citation.pipelines.pipeline import (
 )
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.rankings import flip_sheets, ranking_sheets
-from metaeval.citation.pipelines.result import RowTable
 from metaeval.citation.pipelines.verdicts import Backend, Premise
 from metaeval.citation.sentences import MarkStyles
 from metaeval.citation.table import CitationLine, counts, sentence_rows, unjudged
@@ -226,15 +225,15 @@ def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
     )
 
 
-def row_tables(cited: CitedAnswers) -> list[RowTable]:
+def row_tables(cited: CitedAnswers) -> list[Table]:
     """Return the rows of every backend: answers, sentences, and citations."""
     return [
         table
         for backend, judged in cited.both
         for table in (
-            RowTable(f"answers:{backend.name}", answer_rows(cited.reading, judged)),
-            RowTable(f"sentences:{backend.name}", sentence_rows(judged.lines)),
-            RowTable(f"citations:{backend.name}", [asdict(line) for line in judged.lines]),
+            Table(name=f"answers:{backend.name}", records=answer_rows(cited.reading, judged)),
+            Table(name=f"sentences:{backend.name}", records=sentence_rows(judged.lines)),
+            Table(name=f"citations:{backend.name}", records=[asdict(line) for line in judged.lines]),
         )
     ]
 

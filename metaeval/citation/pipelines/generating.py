@@ -15,7 +15,7 @@ from metaeval.citation.chat import Chat, ChatOptions, Spent, cost_of, estimate_f
 from metaeval.citation.generation import generate as generation
 from metaeval.citation.generation.generate import Generated, GenerationOptions
 from metaeval.citation.model import Answer
-from metaeval.citation.pipelines.layout import TableLines, lines_grid
+from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.pipeline import AnswerFormat, AsksChat, Layout, Pipeline, Run
 from metaeval.citation.pipelines.provenance import answers_at, data_of, listed, written_out
 from metaeval.citation.readers.answers import read_questions
@@ -23,7 +23,7 @@ from metaeval.citation.readers.jsonl import own_lines
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.files import safe_name
-from metaeval.report.table import UNDEFINED, Note, Table, count, plain
+from metaeval.report.table import UNDEFINED, Note, Table, blocks_of, count, plain
 from metaeval.signature import signature
 
 MONEY = "USD for these replies"
@@ -167,21 +167,25 @@ def _sheet(written: _Written) -> Table:
         Note("prompts", "the strategies are named by SCiFi's paper; the wording is ours"),
     )
     subtitle = f"{plain(data.name)}, system {plain(written.system)}"
-    footer = tuple(note for note in notes if note.text)
-    frame = Table(
-        key=("generation", data.name, strategy),
-        title=title,
-        subtitle=subtitle,
-        footer=footer,
-        signatures=(signature(signed),),
-    )
     table = TableLines()
     for block, counts in blocks.items():
         for name, value in counts.items():
             record = {"system": written.system, "block": block, "count": name, "value": value}
             table.add(block, name, [amount(name, value)], record)
-    made_table = lines_grid(frame, "count", ["number"], table)
-    return replace(made_table, name="generation", data=data, settings=fields, records=table.records).noting(data.demo)
+    return Table(
+        key=("generation", data.name, strategy),
+        title=title,
+        subtitle=subtitle,
+        headings=("number",),
+        blocks=blocks_of(table.rows),
+        footer=tuple(note for note in notes if note.text),
+        signatures=(signature(signed),),
+        stub="count",
+        name="generation",
+        data=data,
+        settings=fields,
+        records=table.records,
+    ).noting(data.demo)
 
 
 def taken(spent: Spent, chat: ChatOptions) -> _Counts:

@@ -22,7 +22,6 @@ from metaeval.report.table import (
     Table,
     TableLine,
     TableRow,
-    blocks_of,
     grouped,
     plain,
 )
@@ -81,7 +80,7 @@ def shown_columns(columns: Sequence[Column], entries: Sequence[Entry], kept: Col
     ]
 
 
-def scores_grid(frame: Table, columns: Sequence[Column], entries: Sequence[Entry], kept: Collection[str] = ()) -> Table:
+def scores_grid(columns: Sequence[Column], entries: Sequence[Entry], kept: Collection[str] = ()) -> Table:
     """Lay out systems in blocks by backend; a single system has one block, with a line per backend.
 
     Columns without a value are left out, except those whose keys are `kept`.
@@ -107,14 +106,7 @@ def scores_grid(frame: Table, columns: Sequence[Column], entries: Sequence[Entry
             for entry in rows
         )
         blocks.append(Block(plain(backend or ""), lines))
-    return framed_grid(frame, [column.label for column in shown], blocks, "backend" if alone else "system")
-
-
-def lines_grid(
-    frame: Table, stub: str, headings: Sequence[str], table: TableLines, groups: tuple[ColumnGroup, ...] = ()
-) -> Table:
-    """Lay out named lines of cells in titled blocks."""
-    return framed_grid(frame, headings, blocks_of(table.rows) if table.rows else (), stub, groups)
+    return grid_of(blocks, "backend" if alone else "system", [column.label for column in shown])
 
 
 def interval_cell(
@@ -133,13 +125,11 @@ def _value(entry: Entry, column: Column) -> float | None:
     return ends[0] if ends else None
 
 
-def framed_grid(
-    frame: Table, headings: Sequence[str], blocks: Sequence[Block], stub: str, groups: tuple[ColumnGroup, ...] = ()
-) -> Table:
-    """Put blocks into a frame, with a legend where a number has a rank."""
+def grid_of(blocks: Sequence[Block], stub: str, headings: Sequence[str], groups: tuple[ColumnGroup, ...] = ()) -> Table:
+    """Lay out blocks under headings, with a legend where a number has a rank."""
     ranked = any(cell.rank for block in blocks for line in block.lines for cell in line.cells)
     legend = "Bold: best system of the block; underlined: second best." if ranked else ""
-    return replace(frame, headings=tuple(headings), blocks=tuple(blocks), legend=legend, stub=stub, groups=groups)
+    return Table(headings=tuple(headings), blocks=tuple(blocks), legend=legend, stub=stub, groups=groups)
 
 
 def brief_grid(result: Result, names: Collection[str], columns: Collection[str]) -> Table:

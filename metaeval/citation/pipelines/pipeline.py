@@ -18,7 +18,6 @@ from metaeval import registry
 from metaeval.citation.chat import ChatOptions, replayed_model
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import SystemPanel, panel_of
-from metaeval.citation.pipelines.result import RowTable
 from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.config import RunConfig
 from metaeval.corpus.sentences import SentenceSplitter
@@ -321,12 +320,14 @@ class Run:
 class Layout:
     """What a pipeline returns: tables (under other names than their own, where it is a mapping), rows and files.
 
+    rows: records of answers, sentences, statements, facts or citations, in tables whose name says what they are, and
+    the backend, as in "answers:overlap"; in a mapping by such names, where a table's own name is that of its file.
     results: results of protocols, by subfolder. config, folder: those of the result, where they differ from the run's.
     value: what the Python function returns instead of the result. warnings: sentences about what is left out.
     """
 
     tables: Sequence[Table] | Mapping[str, Table]
-    rows: Sequence[RowTable] = ()
+    rows: Sequence[Table] | Mapping[str, Table] = ()
     files: Mapping[Path, str] = field(default_factory=dict)
     shown: Sequence[Table] | None = None
     results: Mapping[str, Sequence[Result]] = field(default_factory=dict)

@@ -10,12 +10,12 @@ from itertools import combinations
 from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer, fingerprint
 from metaeval.citation.panel import SystemPanel
-from metaeval.citation.pipelines.layout import Entry, TableLines, entry_records, lines_grid, scores_grid
+from metaeval.citation.pipelines.layout import Entry, TableLines, entry_records, grid_of, scores_grid
 from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.config import IntervalConfig
 from metaeval.corpus.sentences import language_note
 from metaeval.report.result import Column, Data, Interval, Ledger
-from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, count, plain, share
+from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, blocks_of, count, plain, share
 from metaeval.report.uncertainty import few_groups_of_sheet, interval_settings
 from metaeval.signature import resampled_fields, signature, versions
 
@@ -48,10 +48,10 @@ class Provenance:
         name: str,
         title: str,
         records: Sequence[Record],
-        layout: Callable[[Table], Table],
+        grid: Table,
         notes: Sequence[Note] = (),
     ) -> Table:
-        """Return a table of the run. layout: makes its grid. notes: its own notes; empty ones are left out."""
+        """Return a table of the run. grid: its headings and lines. notes: its own notes; empty ones are left out."""
         footer = tuple(note for note in (*self.before, *notes, *self.after) if note.text or note.items)
         key = (name, self.data.name, self.kind) if self.kind else (name, self.data.name)
         drawn = self.interval
@@ -62,16 +62,14 @@ class Provenance:
         answers = {"answers": answers_at(self.data), **self.fields}
         signatures = tuple(signature({**answers, **judge, **fixed}) for judge in self.judges)
         settings = {**self.fields, **drawn.drawn(), "method": drawn.method}
-        frame = Table(key, title, self.subtitle, footer=footer, signatures=signatures)
-        made_of_lines = replace(layout(frame), name=name, data=self.data, settings=settings, records=records)
-        return made_of_lines.noting(self.data.demo)
+        titled = replace(grid, key=key, title=title, subtitle=self.subtitle, footer=footer, signatures=signatures)
+        return replace(titled, name=name, data=self.data, settings=settings, records=records).noting(self.data.demo)
 
     def scores(
         self, name: str, title: str, columns: Sequence[Column], entries: Sequence[Entry], notes: Sequence[Note] = ()
     ) -> Table:
         """Return a table of systems by measures, in blocks by backend, with a record per value."""
-        records = entry_records(entries)
-        return self.sheet(name, title, records, lambda frame: scores_grid(frame, columns, entries), notes)
+        return self.sheet(name, title, entry_records(entries), scores_grid(columns, entries), notes)
 
     def lines(
         self,
@@ -84,9 +82,8 @@ class Provenance:
     ) -> Table:
         """Return a table of named lines in titled blocks. headings: that of the names, then those of the cells."""
         stub, *others = headings
-        return self.sheet(
-            name, title, table.records, lambda frame: lines_grid(frame, stub, others, table, groups), notes
-        )
+        blocks = blocks_of(table.rows) if table.rows else ()
+        return self.sheet(name, title, table.records, grid_of(blocks, stub, others, groups), notes)
 
 
 def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, citations: int) -> Data:

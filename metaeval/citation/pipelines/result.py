@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from metaeval.config import RunConfig
-from metaeval.files import declare, inputs_protected, safe_name, sha256_file, write_texts
-from metaeval.report.formats import write_page, write_table
+from metaeval.files import declare, inputs_protected, sha256_file, write_texts
+from metaeval.report.formats import write_page, write_rows, write_table
 from metaeval.report.frame import frame
 from metaeval.report.html_report import table_of
 from metaeval.report.result import Result, save_result
@@ -21,34 +20,16 @@ from metaeval.runs.job_folder import Command, close_job
 _ON_MISSING = ("not judged", "could be", "left out", "not read", "without facts")
 
 
-@dataclass(frozen=True)
-class RowTable:
-    """One record per answer, sentence, statement, fact or citation.
-
-    name: kind of the records, and the backend, as in "answers:overlap". stem: name of the file without its ending
-    (empty: from the name, as in per-answers-overlap).
-    """
-
-    name: str
-    records: Sequence[Record]
-    stem: str = ""
-
-    def write(self, folder: Path) -> Path:
-        """Write the records as JSON lines and return the path. The same records give the same bytes."""
-        stem = self.stem or "-".join(["per", *map(safe_name, self.name.split(":", 1))])
-        lines = (json.dumps(row, allow_nan=False, separators=(",", ":")) for row in self.records)
-        return write_texts({folder / f"{stem}.jsonl": "".join(f"{line}\n" for line in lines)})[0]
-
-
 @dataclass(frozen=True, eq=False)
 class PipelineResult:
     """The result of a citation pipeline.
 
     folder: folder of the files. tables: tables by name, in reading order; a name with a slash puts the table in a
-    subfolder. row_tables: what was judged, record by record. files: further texts, by path. shown: the tables that the
-    command prints (None: all). results: results of protocols, by subfolder. inputs: the files that were read, of the
-    format `form`. value: what the Python function returns (None: this result). warnings: sentences about what is left
-    out. recipe: what `metaeval results rerun` reads; empty where answers were objects.
+    subfolder. rows: what was judged, record by record, by names such as "answers" and, with a backend,
+    "answers:overlap". files: further texts, by path. shown: the tables that the command prints (None: all). results:
+    results of protocols, by subfolder. inputs: the files that were read, of the format `form`. value: what the Python
+    function returns (None: this result). warnings: sentences about what is left out. recipe: what `metaeval results
+    rerun` reads; empty where answers were objects.
     """
 
     command: Command
@@ -57,7 +38,7 @@ class PipelineResult:
     config: RunConfig
     folder: Path
     tables: Mapping[str, Table]
-    row_tables: Sequence[RowTable] = ()
+    rows: Mapping[str, Table] = field(default_factory=dict)
     files: Mapping[Path, str] = field(default_factory=dict)
     shown: Sequence[Table] | None = None
     results: Mapping[str, Sequence[Result]] = field(default_factory=dict)
@@ -89,11 +70,6 @@ class PipelineResult:
         return list(self.tables.values()) if self.shown is None else list(self.shown)
 
     @property
-    def rows(self) -> dict[str, Sequence[Record]]:
-        """The records of what was judged, by names such as "answers" and, with a backend, "answers:overlap"."""
-        return {table.name: table.records for table in self.row_tables}
-
-    @property
     def estimates(self) -> list[Record]:
         """Every measure of every system with each backend, with its interval."""
         records = (record for sheet in self.tables.values() for record in sheet.records)
@@ -123,7 +99,7 @@ class PipelineResult:
         with inputs_protected():
             declare("input", *self.inputs)
             written = write_texts(self.files)
-        written += [table.write(self.folder) for table in self.row_tables]
+        written += [write_rows(table, self.folder) for table in self.rows.values()]
         for name, table in self.tables.items():
             written += write_table(table, (self.folder / name).parent)
         for place, results in self.results.items():

@@ -23,7 +23,6 @@ from metaeval.citation.pipelines.claims_tables import MEASURES
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance, data_of, listed, uncertainty, written_out
-from metaeval.citation.pipelines.result import RowTable
 from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.table import claims_of, counts
 from metaeval.declared import Flag
@@ -104,10 +103,10 @@ def _judge(heard: _Rewritten, backends: pipeline.MakeBackends) -> pipeline.Layou
     rows = [rejudged.row(new) for new in heard.rewritings]
     changed = [row for row in rows if {row["joint_before"], row["joint_after"]} == {True, False}]
     name = safe_name(backend.name)
-    tables = [
-        RowTable("rewritings", rows, f"rewritings-{name}"),
-        RowTable("changed", changed, f"changed-{name}"),
-    ]
+    tables = {
+        "rewritings": Table(name=f"rewritings-{name}", records=rows),
+        "changed": Table(name=f"changed-{name}", records=changed),
+    }
     return pipeline.Layout([_claims(heard, rejudged, around), _scores(heard, rejudged, around)], tables)
 
 

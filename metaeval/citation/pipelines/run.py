@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.files import declare, safe_name
+from metaeval.report.table import Table
 from metaeval.runs.columns import named_metrics
 from metaeval.runs.cutoffs import Cutoff, find_cutoff, judge_of, read_thresholds
 from metaeval.runs.job_folder import Command, changed, job_folder
@@ -70,7 +72,7 @@ def run_pipeline(run: Run) -> PipelineResult:
         config=config,
         folder=folder,
         tables=tables,
-        row_tables=laid.rows,
+        rows=laid.rows if isinstance(laid.rows, Mapping) else {table.name: named(table) for table in laid.rows},
         files={folder / path.relative_to(usual) if inside[path] else path: text for path, text in laid.files.items()},
         shown=laid.shown,
         results=laid.results,
@@ -79,6 +81,11 @@ def run_pipeline(run: Run) -> PipelineResult:
         value=laid.value,
         warnings=laid.warnings,
     )
+
+
+def named(rows: Table) -> Table:
+    """Return the rows under the name of their file: per-answers-overlap of "answers:overlap"."""
+    return replace(rows, name="-".join(["per", *map(safe_name, rows.name.split(":", 1))]))
 
 
 def judge(run: Run) -> Any:

@@ -21,7 +21,6 @@ from metaeval.citation.pipelines.layout import Entry, entry_records, scores_grid
 from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineMeasure, Run
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.rankings import ranking_sheets
-from metaeval.citation.pipelines.result import RowTable
 from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi import facts as fact_making
 from metaeval.citation.scifi import shares
@@ -248,13 +247,11 @@ def _scores(assessed: Assessed, around: Provenance) -> Table:
     }
     title = "Citation entailment of facts" + (", and coverage of the reference" if assessed.referred else "")
 
-    def layout(frame: Table) -> Table:
-        """Add a heading over the columns of each measure."""
-        names = [_GROUPS[column.key.partition("_")[0]] for column in shown_columns(columns, entries, kept)]
-        groups = tuple(ColumnGroup(name, names.count(name)) for name in dict.fromkeys(names))
-        return replace(scores_grid(frame, columns, named, kept), groups=groups)
-
-    return around.sheet("scifi-scores", f"{title} (%)", entry_records(entries), layout)
+    # A heading stands over the columns of each measure.
+    names = [_GROUPS[column.key.partition("_")[0]] for column in shown_columns(columns, entries, kept)]
+    groups = tuple(ColumnGroup(name, names.count(name)) for name in dict.fromkeys(names))
+    grid = replace(scores_grid(columns, named, kept), groups=groups)
+    return around.sheet("scifi-scores", f"{title} (%)", entry_records(entries), grid)
 
 
 def _texts(assessed: Assessed, around: Provenance) -> Table:
@@ -401,17 +398,17 @@ def _other_counts(assessed: Assessed) -> str:
     return ", ".join(texts) + (f" (first: {first})" if first else "")
 
 
-def row_tables(assessed: Assessed) -> list[RowTable]:
+def row_tables(assessed: Assessed) -> list[Table]:
     """Return the rows of every backend: facts, answers, and the facts of references."""
     tables = []
     for backend, scored in assessed.both:
         rows = [shares.fact_row(line) for line in scored.facts]
-        tables.append(RowTable(f"facts:{backend.name}", rows))
+        tables.append(Table(name=f"facts:{backend.name}", records=rows))
         answers = shares.answer_rows(assessed.read, scored, assessed.options)
-        tables.append(RowTable(f"answers:{backend.name}", answers))
+        tables.append(Table(name=f"answers:{backend.name}", records=answers))
         if assessed.referred:
             held = [asdict(line) for line in scored.references]
-            tables.append(RowTable(f"reference-facts:{backend.name}", held))
+            tables.append(Table(name=f"reference-facts:{backend.name}", records=held))
     return tables
 
 

@@ -46,7 +46,7 @@ def _run(options: LabelOptions, progress: MetricProgress | None) -> Done:
     from metaeval.decisions.items import items_of
     from metaeval.decisions.label_sheet import check_output, draw, write_questions
     from metaeval.decisions.labels import labels_of
-    from metaeval.report.notebook import Records
+    from metaeval.report.table import Table
 
     output = options.output
     if output:
@@ -65,7 +65,7 @@ def _run(options: LabelOptions, progress: MetricProgress | None) -> Done:
         outputs={output: lambda path: write_questions(sample, path, known)} if output else {},
         verdict=[f"Written: {output} ({counts})"],
         after=lambda folder: [_next(options, output)] if output else [],
-        value=Records(sample.records),
+        value=Table(records=sample.records),
     )
 
 

@@ -4,15 +4,16 @@ import json
 
 import pytest
 
-from metaeval.citation.pipelines.result import RowTable
+from metaeval.citation.pipelines.run import named
 from metaeval.errors import UserError
-from metaeval.report.formats import FORMATS, format_texts
+from metaeval.report.formats import FORMATS, format_texts, write_rows
+from metaeval.report.table import Table
 
 ROWS = [{"answer": "a", "value": None, "cut": True}, {"answer": 'b, "c"', "value": 0.25, "cut": False}]
 
 
 def test_undefined_is_empty_and_truth_is_a_number(tmp_path):
-    path = RowTable("rows", ROWS, "rows").write(tmp_path)
+    path = write_rows(Table(name="rows", records=ROWS), tmp_path)
     assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == ROWS
     # Quotes are doubled inside quotes (RFC 4180, section 2.7).
     assert format_texts(path, FORMATS) == {".csv": 'answer,value,cut\na,,1\n"b, ""c""",0.25,0\n'}
@@ -20,12 +21,12 @@ def test_undefined_is_empty_and_truth_is_a_number(tmp_path):
 
 
 def test_a_list_in_a_cell_is_json(tmp_path):
-    path = RowTable("rows", [{"scores": {"a": 1}, "places": [1, 2]}], "rows").write(tmp_path)
+    path = write_rows(Table(name="rows", records=[{"scores": {"a": 1}, "places": [1, 2]}]), tmp_path)
     assert format_texts(path, ["csv"])[".csv"] == 'scores,places\n"{""a"": 1}","[1, 2]"\n'
 
 
 def test_without_rows_there_is_no_csv(tmp_path):
-    path = RowTable("rows", [], "rows").write(tmp_path)
+    path = write_rows(Table(name="rows", records=[]), tmp_path)
     assert (path.read_text(encoding="utf-8"), format_texts(path, FORMATS)) == ("", {})
 
 
@@ -37,10 +38,10 @@ def test_lines_that_are_no_objects_are_refused(tmp_path):
 
 
 def test_a_lone_surrogate_is_written_as_its_escape(tmp_path):
-    path = RowTable("rows", [{"text": "\ud800"}], "rows").write(tmp_path)
+    path = write_rows(Table(name="rows", records=[{"text": "\ud800"}]), tmp_path)
     assert json.loads(path.read_text(encoding="utf-8")) == {"text": "\ud800"}
     assert format_texts(path, ["csv"])[".csv"] == "text\n\\ud800\n"
 
 
-def test_files_are_named_by_what_the_rows_are_and_the_backend(tmp_path):
-    assert RowTable("answers:scores:x/y", ROWS).write(tmp_path).name == "per-answers-scores_x_y.jsonl"
+def test_files_are_named_by_what_the_rows_are_and_the_backend():
+    assert named(Table(name="answers:scores:x/y", records=ROWS)).name == "per-answers-scores_x_y"

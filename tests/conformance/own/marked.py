@@ -1,14 +1,12 @@
 """Share of sentences with a mark: a pipeline of one's own, in one file."""
 
-from functools import partial
-
 from pydantic import Field
 
 from metaeval.citation.measures import AnswerShare, macro
-from metaeval.citation.pipelines.layout import Entry, entry_records, scores_grid
+from metaeval.citation.pipelines.layout import Entry
 from metaeval.citation.pipelines.pipeline import Layout, Pipeline, PipelineMeasure, ReadsAnswers
 from metaeval.citation.pipelines.provenance import Provenance, data_of, uncertainty
-from metaeval.citation.pipelines.result import RowTable
+from metaeval.report.table import Table
 
 MARKED = PipelineMeasure("marked", "marked %", "share of sentences with a citation mark", 100, 1)
 
@@ -30,10 +28,9 @@ def lay_out(judged):
     fields = {"pipeline": "marked", "opening": run.options.opening}
     notes = [uncertainty(run.config.interval, data.groups)]
     around = Provenance(data, "marked", run.name, fields, run.config.interval, after=notes)
-    make = partial(scores_grid, columns=[MARKED.column], entries=entries)
-    sheet = around.sheet("marked", MARKED.label, entry_records(entries), make)
+    sheet = around.scores("marked", MARKED.label, [MARKED.column], entries)
     rows = [{"answer": one.id, "marked": share.value} for one, share in zip(run.answers, shares, strict=True)]
-    return Layout([sheet], [RowTable("answers", rows)])
+    return Layout([sheet], [Table(name="answers", records=rows)])
 
 
 PIPELINE = Pipeline(

@@ -13,13 +13,13 @@ from metaeval.citation.human import agreement
 from metaeval.citation.human.agreement import RatingAgreement
 from metaeval.citation.human.model import Level
 from metaeval.citation.measures import ValueInterval
-from metaeval.citation.pipelines.layout import TableLines, brief_grid, interval_cell, lines_grid
+from metaeval.citation.pipelines.layout import TableLines, brief_grid, grid_of, interval_cell
 from metaeval.citation.pipelines.meta.model import Measurement, MetaEvaluation
 from metaeval.citation.pipelines.provenance import Provenance, data_of, in_steps, uncertainty
 from metaeval.files import sha256_json
 from metaeval.report.cells import THREE, cell
 from metaeval.report.result import Column, Data
-from metaeval.report.table import Cell, Note, Record, Scalar, Table, count, numeral, plain, share
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, blocks_of, count, numeral, plain, share
 
 _JUDGED: Mapping[str, CiteEvalMeasure] = {
     "citeeval:auto": "auto",
@@ -302,17 +302,17 @@ def brief_grids(meta: MetaEvaluation, sheets: Mapping[str, Table]) -> list[Table
 
 def _within_brief(sheet: Table, names: frozenset[str]) -> Table:
     """Return Spearman's correlations alone, with a column for each system."""
-    grid, spearman = sheet, [column.key for column in CORRELATIONS].index("spearman")
+    spearman = [column.key for column in CORRELATIONS].index("spearman")
     rows: dict[str, list[Cell]] = {}
     headings: dict[str, str] = {}
-    for record, line in zip(sheet.records, grid.lines, strict=True):
+    for record, line in zip(sheet.records, sheet.lines, strict=True):
         if record["measure"] in names:
             system = str(record["system"])
             headings[system] = f"{plain(system)} ({record['of']:,})"
             rows.setdefault(str(record["measure"]), []).append(line.cells[spearman])
-    frame = Table(grid.key, f"{grid.title} (Spearman)", grid.subtitle, footer=grid.footer)
-    table = TableLines([("", name, cells) for name, cells in rows.items()])
-    return lines_grid(frame, "measure", list(headings.values()), table)
+    blocks = blocks_of(("", name, cells) for name, cells in rows.items()) if rows else ()
+    grid = grid_of(blocks, "measure", list(headings.values()))
+    return replace(grid, key=sheet.key, title=f"{sheet.title} (Spearman)", subtitle=sheet.subtitle, footer=sheet.footer)
 
 
 def _lines(sheet: Table, kept: Callable[[Record], bool]) -> Table:
