@@ -255,16 +255,9 @@ def _area(key: str, label: str, about: str, ability: str = "") -> Measure:
     closed_forms = partial(_delong, *PAIRS[key]) if key in PAIRS else _delong_of_top if key == "auc" else None
     blind = partial(_blind, key)
     chance = None if key == "ap_full" else 0.5
+    text = f"ROC-AUC of {about}" if key in PAIRS else about
     return Measure(
-        key,
-        label,
-        100.0,
-        1,
-        about=f"ROC-AUC of {about}" if key in PAIRS else about,
-        blind=blind,
-        closed_forms=closed_forms,
-        chance=chance,
-        ability=ability,
+        key, label, 100.0, 1, about=text, blind=blind, closed_forms=closed_forms, chance=chance, ability=ability
     )
 
 

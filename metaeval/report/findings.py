@@ -191,8 +191,8 @@ class _ControlTests(NamedTuple):
 
     headline: Headline
     best: Row
-    tested: list[str]
-    better: list[str]
+    tested: Sequence[str]
+    better: Sequence[str]
 
 
 def _controls(shown: Sequence[Headline], aside: Collection[str]) -> str:
