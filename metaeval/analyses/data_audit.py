@@ -46,7 +46,8 @@ from metaeval.stats.agreement import krippendorff_alpha
 
 _log = logging.getLogger("metaeval")
 
-_AUCS = ("fs_ns", "fs_ps", "ps_ns")
+_AUCS = {"fs_ns": "FS-NS", "fs_ps": "FS-PS", "ps_ns": "PS-NS"}
+"""The measures of an audit, and their names in its file."""
 _NO_GIVEAWAY = {*GOLD_CONTROLS, "constant", "random"}
 
 
@@ -82,7 +83,7 @@ def audit(config: RunConfig, sizes: Sequence[int]) -> Audit:
         giveaways=[
             Giveaway(
                 *(unit, row.metric, row.metric == OVERLAP),
-                {column.label: row.values[column.key] for column in result.columns if column.key in _AUCS},
+                {_AUCS[column.key]: row.values[column.key] for column in result.columns if column.key in _AUCS},
             )
             for unit, result in result_by_unit.items()
             for row in result.rows
@@ -156,7 +157,7 @@ def _rule(corpus: Corpus, config: RunConfig, rule: Rule) -> RuleLabels:
     for column in result.columns:
         for detected, value in (result.perfect.values if result.perfect else {}).get(column.key, {}).items():
             if column.key in _AUCS:
-                perfect.setdefault(detected, {})[column.label] = value
+                perfect.setdefault(detected, {})[_AUCS[column.key]] = value
     left_out = sum(row.level is None for row in job.rows if row.cited)
     return RuleLabels(rule, dict(result.data.levels), left_out, perfect)
 
