@@ -138,10 +138,15 @@ def checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return extra
 
 
-def chat_request(options: Any, content: str, form: dict[str, Any] | None, max_tokens: int) -> ChatRequest:
-    """Return the request with this message. options: with the fields of `ChatOptions`; form: a `response_format`."""
+def chat_request(
+    options: Any, content: str, form: dict[str, Any] | None = None, max_tokens: int | None = None
+) -> ChatRequest:
+    """Return the request with this message. options: with the fields of `ChatOptions`.
+
+    form: a `response_format`, sent where a schema is enforced. max_tokens: overrides the option.
+    """
     sampling = {"temperature": options.temperature, "top_p": options.top_p, "seed": options.seed}
-    body: dict[str, Any] = {"model": options.model, options.max_tokens_name: max_tokens}
+    body: dict[str, Any] = {"model": options.model, options.max_tokens_name: max_tokens or options.max_tokens}
     body |= {name: value for name, value in sampling.items() if value is not None}
     if form is not None and options.output in ("auto", "json_schema"):
         body["response_format"] = form
@@ -175,10 +180,6 @@ class ChatOptions(ModelOptions):
     ask_again: Literal["unparsed"] | None = None
     """Replies that are asked for once more: unparsed (those out of form; the first is kept, and both count), or
     none."""
-
-    def request(self, content: str, form: dict[str, Any] | None = None) -> ChatRequest:
-        """Return the request with this message; form: a `response_format`, sent where a schema is enforced."""
-        return chat_request(self, content, form, self.max_tokens)
 
     def identity(self) -> dict[str, Any]:
         """Return the options in use that can change a reply, for a signature.

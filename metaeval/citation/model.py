@@ -69,15 +69,6 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerSpan:
-    """A part of the answer: start and end offsets, and its text as a pipeline reads it."""
-
-    start: int
-    end: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Claim:
     """A claim that the passages of one citation group should entail.
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from metaeval.citation.model import AnswerSpan, Mark
+from metaeval.citation.model import Mark
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import unknown
 
@@ -171,10 +171,10 @@ class LocatedText:
         kept = [index for index, dropped in enumerate(gone) if not dropped]
         return LocatedText("".join(self.text[index] for index in kept), tuple(self.at[index] for index in kept))
 
-    def span(self) -> AnswerSpan:
-        """Return its span in the answer, from its first to its last character there; empty at 0 without any."""
+    def span(self) -> tuple[int, int]:
+        """Return its start and end in the answer, by its first and last character there; 0 and 0 without any."""
         offsets = [offset for offset in self.at if offset != _ADDED]
-        return AnswerSpan(min(offsets), max(offsets) + 1, self.text) if offsets else AnswerSpan(0, 0, self.text)
+        return (min(offsets), max(offsets) + 1) if offsets else (0, 0)
 
     def marks(self, styles: MarkStyles | None = None, first: int = 1) -> list[Mark]:
         """Return its marks with their offsets in the answer; marks in added text are left out."""
@@ -248,11 +248,6 @@ def split(reading: LocatedText, splitter: SentenceSplitter = RULES) -> list[Loca
         end = start + len(sentence)
         sentences.append(reading.part(start, end))
     return sentences
-
-
-def sentence_spans(text: str) -> list[AnswerSpan]:
-    """Split a text into sentences by rules, and return their spans."""
-    return [sentence.span() for sentence in split(whole(text), RULES)]
 
 
 def move_leading(

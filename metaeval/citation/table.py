@@ -182,20 +182,15 @@ def unjudged(lines: Sequence[CitationLine]) -> list[CitationLine]:
 def counts(lines: Sequence[CitationLine]) -> Mapping[str, int]:
     """Count the claims, the marks, and the marks in each state and with each problem.
 
-    A sentence that opens on a mark often holds the citation of the sentence before it, written behind the full stop.
     Every mark has exactly one state, so that the counts of the states add up to `marks`.
     """
     marks = [line for line in lines if line.start is not None]
     states = Counter(line.state for line in marks)
     problems = Counter(line.problem for line in marks if line.problem is not None)
     claims = claims_of(lines)
-    opening = {(line.answer, line.start) for line in marks if line.start == line.sentence_start}
     return {
         "claims": len(claims),
         "claims uncited": sum(line.state == "uncited" for line in claims),
-        "claims unjudged": sum(unjudged_claim(line) for line in claims),
-        "premises cut": sum(line.cut for line in lines),
-        "sentences that open on a mark": len(opening),
         "marks": len(marks),
         **{f"marks: {state}": states[state] for state in sorted(states)},
         **{f"problem: {problem}": problems[problem] for problem in sorted(problems)},

@@ -29,7 +29,7 @@ from metaeval.citation.measures import (
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.sentences import find_marks, find_sentence_splitter
-from metaeval.citation.table import counts
+from metaeval.citation.table import claims_of, unjudged_claim
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from metaeval.stats.intervals import Resampling
@@ -198,7 +198,7 @@ def test_a_mark_that_cites_nothing_costs_in_the_paper_profile_and_nothing_as_rel
     assert (released.recall.value, released.precision.value) == (1.0, 1.0)
     assert [(line.citation, line.state, line.recall) for line in lines] == [(9, "fails", None), (1, "judged", 1)]
     # Nor does it lack a verdict: with every missing one for the answers, or against them, recall stays 1 of 1.
-    assert counts(lines)["claims unjudged"] == 0
+    assert not any(map(unjudged_claim, claims_of(lines)))
     assert [filled(line, 0).recall for line in lines] == [None, 1]
 
 

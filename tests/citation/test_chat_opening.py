@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
-from metaeval.citation.chat import ChatOptions, Spent, estimate_for, open_chat, replayed_model, spent_on
+from metaeval.citation.chat import ChatOptions, Spent, chat_request, estimate_for, open_chat, replayed_model, spent_on
 from metaeval.errors import UserError
 from metaeval.llm.exchange import Failure, keeps, object_schema, read_object, read_reply, reply_form
 from metaeval.llm.replies import ReplyStore
@@ -38,8 +38,8 @@ def test_two_rounds_are_recorded_in_one_file_and_replayed_failures_and_all(fake,
     told = []
     with fake.ChatServer(answer=echo, faults=0.5, kinds=fake.QUICK_FAULTS, seed=4) as server:
         chosen = options(server.url, price_in=1.0, price_out=10.0, retries=20)
-        first = [chosen.request(text) for text in ("one", "two", "refuse", "one")]
-        second = [chosen.request("three")]
+        first = [chat_request(chosen, text) for text in ("one", "two", "refuse", "one")]
+        second = [chat_request(chosen, "three")]
         with open_chat(chosen, record=tmp_path / "kept.jsonl", progress=lambda *what: told.append(what)) as chat:
             heard = [contents(chat.ask(first)), contents(chat.ask(second))]
             note = chat.note()
@@ -56,13 +56,13 @@ def test_two_rounds_are_recorded_in_one_file_and_replayed_failures_and_all(fake,
     with open_chat(options(), replay=tmp_path / "kept.jsonl") as again:
         assert [contents(again.ask(first)), contents(again.ask(second))] == heard
         with pytest.raises(UserError, match="holds no reply to 1 of 2 requests"):
-            again.ask([first[0], chosen.request("four")])
+            again.ask([first[0], chat_request(chosen, "four")])
 
 
 def test_what_is_kept_needs_no_server_no_key_and_costs_nothing(fake, options, monkeypatch):
     with fake.ChatServer(answer=echo) as server:
         chosen = options(server.url, price_in=1.0, price_out=10.0, max_tokens=50)
-        requests = [chosen.request(text) for text in ("one", "two", "two")]
+        requests = [chat_request(chosen, text) for text in ("one", "two", "two")]
         # "one" and "two" are a token each at four characters (3 / 4, rounded up); at most 50 tokens come back.
         assert (before := estimate_for(requests, chosen)).money == pytest.approx((2 * 1 + 2 * 50 * 10) / 1e6)
         assert (before.requests, before.stored) == (2, 0)
@@ -81,17 +81,17 @@ def test_the_budget_is_for_all_rounds(fake, options):
         # 167 of 330 millionths. After two, 200 each as the server counts, there is room for none.
         chosen = options(server.url, price_in=1.0, price_out=10.0, max_tokens=10, budget=330e-6)
         with open_chat(chosen) as chat:
-            chat.ask([chosen.request("one")])
+            chat.ask([chat_request(chosen, "one")])
             with pytest.raises(UserError, match="has no room for one more request"):
-                chat.ask([chosen.request("two")])
+                chat.ask([chat_request(chosen, "two")])
 
 
 def test_nobody_to_ask_is_said_in_one_sentence(options, tmp_path):
     with open_chat(options()) as chat, pytest.raises(UserError, match="Cannot reach http"):
-        chat.ask([options().request("one")])
+        chat.ask([chat_request(options(), "one")])
     openai = options("https://api.openai.com/v1")
     with open_chat(openai) as chat, pytest.raises(UserError, match="OPENAI_API_KEY is not set"):
-        chat.ask([openai.request("one")])
+        chat.ask([chat_request(openai, "one")])
     with pytest.raises(UserError, match="price_in and price_out"), open_chat(options(budget=1.0)):
         pass
     (tmp_path / "empty").write_text("")
@@ -101,7 +101,7 @@ def test_nobody_to_ask_is_said_in_one_sentence(options, tmp_path):
 
 def test_a_request_holds_what_is_in_use_and_a_schema_only_where_the_server_holds_to_it(options):
     form = {"type": "json_schema"}
-    body = options(temperature=None, seed=7, extra={"top_k": 3}, output="json").request("Hello", form).body
+    body = chat_request(options(temperature=None, seed=7, extra={"top_k": 3}, output="json"), "Hello", form).body
     assert body == {
         "model": "tiny",
         "max_tokens": 1024,
@@ -110,9 +110,9 @@ def test_a_request_holds_what_is_in_use_and_a_schema_only_where_the_server_holds
         "messages": [{"role": "user", "content": "Hello"}],
     }
     for output in ("json_schema", "auto"):
-        request = options(output=output).request("Hello", form)
+        request = chat_request(options(output=output), "Hello", form)
         assert (request.body["response_format"], request.loose) == (form, output == "auto")
-        assert request.plain.body == options(output="json").request("Hello", form).body
+        assert request.plain.body == chat_request(options(output="json"), "Hello", form).body
     with pytest.raises(ValueError, match="extra may not set seed"):
         options(extra={"seed": 3})
     # Where, how and at what price a model is asked cannot change a reply; who it is can.
@@ -173,7 +173,7 @@ def test_a_reply_that_another_run_stored_first_is_the_one_that_counts(fake, opti
     def answer(body):
         # While this request is in flight, another run stores its own reply to the same.
         store = ReplyStore(kept)
-        request = chosen.request("one")
+        request = chat_request(chosen, "one")
         first = read_reply(json.dumps({"choices": [{"message": {"content": "theirs"}}]}))
         store.put(request.key(server.url), server.url, request, first, 0.1)
         store.close()
@@ -182,11 +182,11 @@ def test_a_reply_that_another_run_stored_first_is_the_one_that_counts(fake, opti
     with fake.ChatServer(answer=answer) as server:
         for _ in range(2):  # the second time from the store
             with open_chat(options(server.url)) as chat:
-                assert contents(chat.ask([chosen.request("one")])) == ["theirs"]
+                assert contents(chat.ask([chat_request(chosen, "one")])) == ["theirs"]
 
 
 def test_half_a_surrogate_pair_is_recorded_and_replayed(fake, options, tmp_path):
-    request = options().request("broken \ud800 text, \u4e2d")
+    request = chat_request(options(), "broken \ud800 text, \u4e2d")
     with (
         fake.ChatServer(answer=lambda body: "read") as server,
         open_chat(options(server.url), record=tmp_path / "kept.jsonl") as chat,
@@ -222,8 +222,8 @@ def test_replies_out_of_form_are_asked_for_once_more_and_both_attempts_are_kept(
     SEEN.clear()
     with fake.ChatServer(answer=second_time) as server:
         plain, chosen = options(server.url), options(server.url, ask_again="unparsed")
-        requests = [chosen.request(text, FORM) for text in ("first", "second", "never")]
-        free = chosen.request("free")  # without a form nothing is malformed
+        requests = [chat_request(chosen, text, FORM) for text in ("first", "second", "never")]
+        free = chat_request(chosen, "free")  # without a form nothing is malformed
         with open_chat(plain) as chat:
             assert contents(chat.ask(requests))[1:] == ["It is 1.", "It is 1."]
         with open_chat(chosen, record=tmp_path / "kept.jsonl") as chat:
@@ -258,7 +258,7 @@ def test_a_schema_is_asked_for_where_the_endpoint_has_it(fake, options, tmp_path
     kept = tmp_path / "kept.jsonl"
     with fake.ChatServer(answer=answer) as server:
         chosen = options(server.url)
-        requests = [chosen.request(text, FORM) for text in ("one", "two", "three")]
+        requests = [chat_request(chosen, text, FORM) for text in ("one", "two", "three")]
         with open_chat(chosen, record=kept) as chat:
             assert len(set(contents(chat.ask(requests)))) == 1
             note, settled = chat.note(), chat.settled(chosen)
@@ -284,8 +284,8 @@ def test_replies_that_were_kept_without_a_schema_are_not_paid_for_again(fake, op
     with fake.ChatServer(answer=lambda body: IN_FORM) as server:
         before, now = options(server.url, output="json"), options(server.url)
         with open_chat(before) as chat:
-            chat.ask([before.request("one", FORM)])
+            chat.ask([chat_request(before, "one", FORM)])
         with open_chat(now) as chat:
-            chat.ask([now.request("one", FORM)])
+            chat.ask([chat_request(now, "one", FORM)])
             assert chat.settled(now).output == "json"
         assert server.attempts.total() == 1

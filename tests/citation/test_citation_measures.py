@@ -10,7 +10,7 @@ from metaeval.citation.measures import AnswerShare, estimate, f1, group_codes, m
 from metaeval.citation.model import Answer, Passage, Verdict
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.sentences import find_sentence_splitter
-from metaeval.citation.table import CitationLine, counts
+from metaeval.citation.table import CitationLine, claims_of, unjudged_claim
 from metaeval.stats.intervals import Resampling
 
 ANSWERS = [Answer("a", "", (), group="q1"), Answer("b", "", (), group="q1"), Answer("c", "", (), group="q2")]
@@ -108,4 +108,4 @@ def test_claims_that_cite_nothing_and_do_not_count_are_not_open():
     (share,) = recalls(answers, lines)
 
     assert (share.hits, share.total, share.open) == (1, 1, 0)
-    assert counts(lines)["claims unjudged"] == 0
+    assert not any(map(unjudged_claim, claims_of(lines)))

@@ -1,7 +1,5 @@
 """The table of citations: counts that add up."""
 
-import dataclasses
-
 from metaeval.citation.table import CitationLine, claims_of, counts, sentence_rows, unjudged
 
 LINES = [
@@ -18,22 +16,11 @@ LINES = [
 def test_counts_put_every_mark_in_one_state():
     # Five lines, one of them a claim without a mark: four marks. Three claims: a1, a2, b1.
     assert counts(LINES) == {
-        "claims": 3, "claims uncited": 1, "claims unjudged": 1, "premises cut": 0, "sentences that open on a mark": 0,
-        "marks": 4, "marks: fails": 1, "marks: judged": 1, "marks: not read": 1, "marks: unjudged": 1,
-        "problem: out of range": 1, "problem: unparsable": 1,
+        "claims": 3, "claims uncited": 1, "marks": 4, "marks: fails": 1, "marks: judged": 1,
+        "marks: not read": 1, "marks: unjudged": 1, "problem: out of range": 1, "problem: unparsable": 1,
     }  # fmt: skip
     assert [(line.answer, line.claim_number) for line in claims_of(LINES)] == [("a", 1), ("a", 2), ("b", 1)]
     assert unjudged(LINES) == [LINES[3]]
-
-
-def test_marks_behind_the_full_stop_are_told_by_the_sentences_that_open_on_them():
-    opening = CitationLine(
-        answer="a", sentence=2, claim_number=2, sentence_start=11, start=11, end=17, citation=1, recall=0
-    )
-    other = dataclasses.replace(opening, start=20, end=23)
-    # The two numbers of one bracket, "[1, 4]", open one sentence.
-    table = [opening, dataclasses.replace(opening, citation=4), other]
-    assert counts(table)["sentences that open on a mark"] == 1
 
 
 def test_a_sentence_counts_what_holds_and_what_was_not_judged():

@@ -1,9 +1,11 @@
 """AttrScore: labels by a chat model or by a metric, and what they are worth."""
 
 import json
+from functools import partial
 
 import pytest
 
+from metaeval.citation.chat import chat_request
 from metaeval.citation.citeeval import baselines
 from metaeval.citation.citeeval.baselines import NO_PASSAGE, UNREAD, Open, attrscore, attrscore_inquiries, known
 from metaeval.citation.citeeval.judge import Asking
@@ -30,7 +32,7 @@ def asked(text, **options):
 
 def labels(text, *answers, **options):
     responses, splits = asked(text, **options)
-    inquiries = attrscore_inquiries(responses, splits, Asking(model="tiny").request)
+    inquiries = attrscore_inquiries(responses, splits, partial(chat_request, Asking(model="tiny")))
     (found,) = baselines.attrscore_by_model(splits, list(zip(inquiries, answers, strict=True)))
     return found
 
@@ -56,7 +58,7 @@ def test_any_other_label_is_missing_or_as_released_full_support():
 
 def test_a_chat_model_is_asked_once_for_each_citation():
     responses, splits = asked("It is long [1][2]. It is a river. Barges sing [2].")
-    inquiries = attrscore_inquiries(responses, splits, Asking(model="tiny").request)
+    inquiries = attrscore_inquiries(responses, splits, partial(chat_request, Asking(model="tiny")))
     assert [(one.statement, one.citation) for one in inquiries] == [(0, 0), (0, 1), (2, 0)]
     first = inquiries[0].request.body
     assert first["response_format"]["json_schema"]["name"] == "attrscore"
@@ -70,21 +72,21 @@ def test_a_chat_model_is_asked_once_for_each_citation():
         *(says(one) for one in ("Attributable", "Extrapolatory", "Contradictory")),
     )
     assert [one.labels for one in found] == [("Attributable", "Extrapolatory"), (), ("Contradictory",)]
-    assert [one.value("relaxed") for one in found] == [known(0.75), known(0.0), known(0.0)]
+    assert [attrscore(one.labels, "relaxed") for one in found] == [known(0.75), known(0.0), known(0.0)]
 
 
 def test_replies_without_a_label_and_requests_without_a_reply_are_told_apart():
     found = labels("It is long [1][2].", says("attributable"), Failure(Cause.SERVER_ERROR, "x"))
     assert found[0].labels == (UNREAD, None)  # a label is a label to the letter
     assert found[0].states == {"unparsed": 1, "failed": 1}
-    assert found[0].value() == Open(None, 0.0, 1.0)
-    assert found[0].value(otherwise="attributable") == Open(None, 0.5, 1.0)
+    assert attrscore(found[0].labels) == Open(None, 0.0, 1.0)
+    assert attrscore(found[0].labels, otherwise="attributable") == Open(None, 0.5, 1.0)
 
 
 def test_a_citation_of_no_passage_is_worth_nothing_and_not_asked():
     found = labels("It is long [9][1].", says("Attributable"), highest=10)
-    assert (found[0].labels, found[0].value()) == ((NO_PASSAGE, "Attributable"), known(0.5))
-    assert labels("No answer was found.")[0].value() == known(0.0)
+    assert (found[0].labels, attrscore(found[0].labels)) == ((NO_PASSAGE, "Attributable"), known(0.5))
+    assert attrscore(labels("No answer was found.")[0].labels) == known(0.0)
 
 
 def test_a_metric_labels_each_pair_once():
@@ -99,7 +101,7 @@ def test_a_metric_labels_each_pair_once():
     reference = "Title: Oder\nIt is 840 km long."
     assert batches == [[(reference, "It is long."), (reference, "It is deep.")]]
     assert [one.labels for one in found] == [("Attributable",), (None,), ("Attributable",)]
-    assert [one.value() for one in found] == [known(1.0), Open(None, 0.0, 1.0), known(1.0)]
+    assert [attrscore(one.labels) for one in found] == [known(1.0), Open(None, 0.0, 1.0), known(1.0)]
     uncited = asked("It is long.")
-    assert baselines.attrscore_by_metric(*uncited, label)[0][0].value() == known(0.0)
+    assert attrscore(baselines.attrscore_by_metric(*uncited, label)[0][0].labels) == known(0.0)
     assert len(batches) == 1  # nothing to label, nothing asked

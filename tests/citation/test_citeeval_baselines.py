@@ -73,7 +73,7 @@ def test_a_missing_verdict_leaves_what_it_decides_missing_and_bounded():
     assert of(found) == (None, 1.0, None)
     assert (of(found, "least"), of(found, "most")) == (pytest.approx((0.5, 1.0, 2 / 3)), (1.0, 1.0, 1.0))
     # Recall is known in both, so that the response's is: (1 + 0) / 2. Precision is from (0.5 + 0.5) / 2 to 1.5 / 2.
-    whole = response_triple([found, exact(0.5, 0.0, 0.0)])
+    whole = response_triple([found, exact(0.5, 0.0, 0.0)], [True, True])
     assert of(whole) == (None, 0.5, None)
     assert (of(whole, "least"), of(whole, "most")) == (
         pytest.approx((0.5, 0.5, 1 / 3)),
@@ -91,10 +91,10 @@ def test_every_way_to_fill_missing_verdicts_stays_within_the_bounds(seed):
     missing = chance.sample(PREMISES, 3)
     true = [one for one in PREMISES if one not in missing and chance.random() < 0.6]
     texts = "It is long [1][2][3]. It is long [2][3]. It is long [1][9]."
-    open_ = response_triple(triples(texts, *true, missing=missing, highest=10))
+    open_ = response_triple(triples(texts, *true, missing=missing, highest=10), [True] * 3)
     for filling in product((False, True), repeat=len(missing)):
         filled = [own for own, held in zip(missing, filling, strict=True) if held]
-        found = response_triple(triples(texts, *true, *filled, highest=10))
+        found = response_triple(triples(texts, *true, *filled, highest=10), [True] * 3)
         for name, part in open_.items():
             assert part.least - 1e-12 <= found[name].value <= part.most + 1e-12
             assert part.value is None or part.value == pytest.approx(found[name].value)
@@ -102,8 +102,10 @@ def test_every_way_to_fill_missing_verdicts_stays_within_the_bounds(seed):
 
 def test_a_response_is_the_mean_over_all_its_statements():
     found = triples("It is long [1]. It is wide. It is deep [2].", "one")
-    assert response_triple(found) == exact(pytest.approx(1 / 3), pytest.approx(1 / 3), pytest.approx(1 / 3))
-    assert response_triple([]) == dict.fromkeys(TRIPLE, UNDEFINED)
+    assert response_triple(found, [True, False, True]) == exact(
+        pytest.approx(1 / 3), pytest.approx(1 / 3), pytest.approx(1 / 3)
+    )
+    assert response_triple([], []) == dict.fromkeys(TRIPLE, UNDEFINED)
 
 
 def test_a_mean_over_nothing_or_over_something_undefined_is_undefined():
@@ -118,8 +120,6 @@ def test_in_the_scenario_of_cited_statements_the_others_are_masked_as_on_the_oth
     # All masked, and at least one was there: 0, CiteEval's rule.
     assert response_triple(found[1:2], [False], "cited") == exact(0.0, 0.0, 0.0)
     assert response_triple([], [], "cited") == dict.fromkeys(TRIPLE, UNDEFINED)
-    with pytest.raises(ValueError, match="must be known which"):
-        response_triple(found, scenario="cited")
     with pytest.raises(ValueError, match="shorter"):
         response_triple(found, [True], "cited")
 

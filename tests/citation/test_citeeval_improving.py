@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from metaeval.citation.citeeval.editing import Edit, doable, edited
+from metaeval.citation.citeeval.editing import Edit, apply_edits
 from metaeval.citation.citeeval.improving import improved
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.citeeval.values import PAPER, CiteEvalOptions, citeeval_options
@@ -148,9 +148,9 @@ def test_unclosed_marks_are_refused():
         improved(one, split_response(one, options), {}, options)
 
 
-def test_doable_gives_edits_that_edited_can_do():
-    able, wrong = doable((1, 2), [add(0), delete(0), delete(1), add(9)], range(1, 4))
-    assert (able, wrong, edited((1, 2), able)) == ([delete(1)], ["not cited", "no such passage"], (2,))
+def test_edits_that_cannot_be_applied_are_skipped_and_named():
+    edits = [add(0), delete(0), delete(1), add(9)]
+    assert apply_edits((1, 2), edits, range(1, 4)) == ((2,), [delete(1)], ["not cited", "no such passage"])
 
 
 WORDS = "Rain snow fog hail wind frost dew the a of and fell rose over under U.S. (north) 1837 “quoted” —".split()
@@ -208,7 +208,7 @@ def test_on_random_answers_only_marks_change_and_they_change_as_wanted(seed):
                 # Verbatim, but for white space at its ends that the mark of a neighbour took along.
                 assert piece.strip() in found.answer.text
         wanted = {
-            own.number: edited(own.citations, doable(own.citations, edits[own.number], range(1, 7))[0])
+            own.number: apply_edits(own.citations, edits[own.number], range(1, 7))[0]
             for own in split.statements
             if own.number in edits and found.fates[own.number] != "marks not found"
         }

@@ -1,6 +1,7 @@
 """LQAC: what is asked, what each choice is worth, both ways to a response's values, and replies that say too little."""
 
 import json
+from functools import partial
 from itertools import product
 from random import Random
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaeval.citation.chat import chat_request
 from metaeval.citation.citeeval import baselines
 from metaeval.citation.citeeval.baselines import KINDS, TRIPLE, Open, known, lqac, lqac_inquiries, lqac_response, mean
 from metaeval.citation.citeeval.judge import Asking
@@ -18,7 +20,7 @@ from metaeval.llm.endpoint import Cause
 from metaeval.llm.exchange import Failure, read_reply
 
 PASSAGES = (Passage("It is 840 km long.", "Oder"), Passage("Barges carry coal."), Passage("  "))
-MAKE = Asking(model="tiny").request
+MAKE = partial(chat_request, Asking(model="tiny"))
 THREE = "The Oder is 840 km long [1][2]. It is a river. Barges sing [2]."
 
 

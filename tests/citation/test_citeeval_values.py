@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metaeval.citation.citeeval import editing
-from metaeval.citation.citeeval.editing import ACTIONS, PUBLISHED, Coefficients, Edit, actions, edited, refit
+from metaeval.citation.citeeval.editing import ACTIONS, PUBLISHED, Coefficients, Edit, actions, apply_edits, refit
 from metaeval.citation.citeeval.values import (
     LACKS,
     MISSING,
@@ -65,8 +65,9 @@ def test_edits_that_cannot_be_are_counted_and_leave_no_value(citations, edits, p
 
 
 def test_applying_edits_gives_the_citations_that_the_judge_wants():
-    assert edited(*EXAMPLE) == (1, 7)
-    assert edited((2, 1), (Edit("delete", 2, 2), Edit("add", 1, 0), Edit("add", 2, 5))) == (1, 5)
+    assert apply_edits(*EXAMPLE, range(1, 9))[0] == (1, 7)
+    edits = (Edit("delete", 2, 2), Edit("add", 1, 0), Edit("add", 2, 5))
+    assert apply_edits((2, 1), edits, range(1, 9))[0] == (1, 5)
 
 
 def test_other_coefficients_take_the_place_of_the_published_ones():
@@ -274,4 +275,4 @@ def test_a_statement_that_may_need_none_moves_the_bounds_either_way():
 
 def test_an_unlike_number_of_statements_is_refused():
     with pytest.raises(ValueError, match="argument 2 is longer"):
-        in_scenario([StatementValue(1.0, "rated")], [True, False], "full")
+        in_scenario([StatementValue(1.0, "rated")], [True, False], "full", NEEDS_NONE)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from metaeval.citation.human import model
 from metaeval.citation.human.model import NO_VALUE, SpanValue, Valued, align, filled, mean_of, response_rating
 from metaeval.citation.readers.expertqa import with_marks, written
-from metaeval.citation.sentences import sentence_spans
+from metaeval.citation.sentences import split, whole
 
 MISSING = Valued(None, "missing", "failed")
 
@@ -120,4 +120,4 @@ def test_every_statement_is_found_at_its_offsets(said):
 )
 def test_no_statement_runs_into_the_next_sentence(said):
     text, places = written([(own, (1,) if cited else ()) for own, cited in said])
-    assert [(one.start, one.end) for one in sentence_spans(text)] == places
+    assert [sentence.span() for sentence in split(whole(text))] == places

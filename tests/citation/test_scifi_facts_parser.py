@@ -191,14 +191,11 @@ def test_whatever_the_text_facts_stand_in_their_sentences(pieces, between):
 
 
 def test_the_signature_names_who_made_the_facts(small, tmp_path):
-    made = facts_signature(OPTIONS, parser=small)
+    made = facts_signature(OPTIONS, small)
     assert made.startswith("aliice claims, profile expanded|longest=None, parser small (")
     chat = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1")
     own = tmp_path / "own.txt"
     own.write_text("{sentence} {fact}")
-    lines = [facts_signature(options, chat=chat) for options in (OPTIONS, ScifiOptions(mapping_file=own))]
+    lines = [facts_signature(options, chat) for options in (OPTIONS, ScifiOptions(mapping_file=own))]
     assert lines[0].startswith("model=tiny, temperature=0.0, ")  # not where it is asked: a replay does not know it
     assert [line.rpartition("mapping=")[2].partition("@")[0] for line in lines] == ["own", "file"]
-    for both in ({}, {"parser": small, "chat": chat}):
-        with pytest.raises(ValueError, match="give one of the two"):
-            facts_signature(OPTIONS, **both)

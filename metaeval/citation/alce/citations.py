@@ -123,14 +123,13 @@ def _items(reading: LocatedText, answer: Answer, options: AlceOptions) -> Iterat
 
 
 def _statement(unit: LocatedText, number: int, answer: Answer, options: AlceOptions) -> CitedStatement:
-    where = unit.span()
     cited = tuple(_cited(unit, answer, options))
     text = clean(unit, answer, options).text.strip()
     # The question in front of a list item is not a part of the answer.
     begin = next((index for index, offset in enumerate(unit.at) if offset >= 0), len(unit.text))
     content = unit if options.statements == "sentences" else unit.part(begin, len(unit.text))
     marks = tuple(citation.mark for citation in cited if citation.state == "judged")
-    claim = Claim(text, marks, number, where.start, where.end)
+    claim = Claim(text, marks, number, *unit.span())
     if options.wordless == "skip" and not _WORD.search(clean(content, answer, options).text):
         lost = tuple(replace(citation, state="no statement") for citation in cited)
         return CitedStatement(claim, lost, number=None, counts=False, failing=None)

@@ -331,9 +331,8 @@ def in_one_form(answer: Answer, profile: Profile) -> LocatedText:
 
 
 def _cited(stated: Stated, sentence: LocatedText, number: int) -> Claim:
-    where = sentence.span()
     marks = tuple(Mark(sentence.at[start], sentence.at[end - 1] + 1, cited) for start, end, cited in stated.marks)
-    return Claim(stated.text, marks, number, where.start, where.end, stated.made_by)
+    return Claim(stated.text, marks, number, *sentence.span(), stated.made_by)
 
 
 def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Profile) -> list[CitationLine]:

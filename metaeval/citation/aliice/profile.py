@@ -76,7 +76,7 @@ class Profile:
         for option in ("longest", "bound"):
             value = getattr(self, option)
             if value is not None and value < 1:
-                raise ValueError(f"{option} is {value}; it is a whole number from 1, or none.")
+                raise UserError(f"{option} is {value}; it is a whole number from 1, or none.")
 
     @property
     def signature(self) -> str:
@@ -99,7 +99,4 @@ PROFILES = {profile.name: profile for profile in (PAPER, RELEASED, EXPANDED)}
 
 def aliice_profile(name: str = "paper", **changes: Any) -> Profile:
     """Return a profile with some options changed; `UserError` on an unknown profile or option, or a limit below 1."""
-    try:
-        return changed_profile(PROFILES, name, changes, "ALiiCE")
-    except ValueError as error:
-        raise UserError(str(error)) from error
+    return changed_profile(PROFILES, name, changes, "ALiiCE")

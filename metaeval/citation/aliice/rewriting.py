@@ -15,7 +15,7 @@ from pydantic import Field
 
 from metaeval.citation.alce.labels import UnitLabels, agreement
 from metaeval.citation.aliice.claims import AnswerClaims, has_mark, without_marks
-from metaeval.citation.chat import ChatOptions, estimate_for
+from metaeval.citation.chat import ChatOptions, chat_request, estimate_for
 from metaeval.citation.measures import AnswerShare, ValueInterval, bounds, citation_shares, macro
 from metaeval.citation.panel import SystemPanel
 from metaeval.citation.table import CitationLine, claims_of, unjudged
@@ -83,7 +83,7 @@ def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragmen
 def request_for(fragment: Fragment, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
     """Return the request to rewrite one claim."""
     texts = {place: quoted(getattr(fragment, place)) for place in PLACES}
-    return chat.request(prompt.fill(reply=_REPLY, **texts), _CLAIM)
+    return chat_request(chat, prompt.fill(reply=_REPLY, **texts), _CLAIM)
 
 
 def rewrite(cut: Sequence[Fragment], ask: Ask, prompt: Prompt, chat: ChatOptions) -> list[Rewriting]:

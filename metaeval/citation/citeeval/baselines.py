@@ -116,18 +116,9 @@ def response_value(values: Sequence[Open], cited: Sequence[bool], scenario: Cite
     return mean(used)
 
 
-def response_triple(
-    triples: Sequence[Triple], cited: Sequence[bool] | None = None, scenario: CitedScenario = "full"
-) -> Triple:
-    """Return precision, recall and F1 of a response, each the mean of its statements'; see `response_value`.
-
-    cited: which of the statements have citations; required for the scenario "cited" only.
-    Raises ValueError if the lengths differ.
-    """
-    has = [True] * len(triples) if cited is None else cited
-    if cited is None and scenario == "cited":
-        raise ValueError("in the scenario 'cited' it must be known which statements have citations")
-    return {name: response_value([statement[name] for statement in triples], has, scenario) for name in TRIPLE}
+def response_triple(triples: Sequence[Triple], cited: Sequence[bool], scenario: CitedScenario = "full") -> Triple:
+    """Return precision, recall and F1 of a response, each the mean of its statements'; see `response_value`."""
+    return {name: response_value([statement[name] for statement in triples], cited, scenario) for name in TRIPLE}
 
 
 def mean(values: Sequence[Open]) -> Open:
@@ -401,10 +392,6 @@ class AttrStatement:
 
     labels: tuple[str | None, ...]
     states: Counter[State] = field(default_factory=Counter)
-
-    def value(self, mode: Mode = "strict", otherwise: Otherwise = "missing") -> Open:
-        """Return the statement's AttrScore."""
-        return attrscore(self.labels, mode, otherwise)
 
 
 def attrscore(labels: Sequence[str | None], mode: Mode = "strict", otherwise: Otherwise = "missing") -> Open:

@@ -74,25 +74,15 @@ def edit_problems(
     return problems
 
 
-def edited(citations: Sequence[int], edits: Sequence[Edit]) -> tuple[int, ...]:
-    """Return the citations after the edits: kept ones in order, then added ones, without the model's own knowledge."""
-    standing = dict.fromkeys(citations)
-    for edit in edits:
-        if edit.action == "delete":
-            standing.pop(edit.citation, None)
-        elif edit.citation != OWN_KNOWLEDGE:
-            standing[edit.citation] = None
-    return tuple(standing)
+def apply_edits(
+    citations: Sequence[int], edits: Sequence[Edit], passages: Collection[int]
+) -> tuple[tuple[int, ...], list[Edit], list[EditProblem]]:
+    """Return the citations after the edits, the valid edits, and the problems of the invalid ones, one entry each.
 
-
-def doable(
-    citations: Collection[int], edits: Sequence[Edit], passages: Collection[int]
-) -> tuple[list[Edit], list[EditProblem]]:
-    """Return the valid edits, applied in sequence, and the problems of the invalid ones, one entry each.
-
-    Invalid edits are skipped. Adding the model's own knowledge changes no citation: it is neither valid nor a problem.
+    Kept citations are in order, and before added ones. Invalid edits are skipped. Adding the model's own knowledge
+    changes no citation: it is neither valid nor a problem.
     """
-    standing = set(citations)
+    standing = dict.fromkeys(citations)
     done: list[Edit] = []
     problems: list[EditProblem] = []
     for edit in edits:
@@ -100,16 +90,16 @@ def doable(
             if edit.citation not in standing:
                 problems.append("not cited")
                 continue
-            standing.remove(edit.citation)
+            del standing[edit.citation]
         elif edit.citation == OWN_KNOWLEDGE:
             continue
         elif edit.citation not in passages or edit.citation in standing:
             problems.append("cited already" if edit.citation in standing else "no such passage")
             continue
         else:
-            standing.add(edit.citation)
+            standing[edit.citation] = None
         done.append(edit)
-    return done, problems
+    return tuple(standing), done, problems
 
 
 KEEP = "KEEP"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from metaeval.citation.chat import chat_request
 from metaeval.citation.citeeval.baselines import (
     AttrStatement,
     Baseline,
@@ -145,7 +146,7 @@ def questions(
     options: BaselineOptions | None = None,
 ) -> list[JudgeQuestion | Inquiry]:
     """Return the questions of CiteEval and of the baselines. Raises ValueError if the lengths differ."""
-    make = partial(asking.request, max_tokens=(options or BaselineOptions()).baseline_max_tokens)
+    make = partial(chat_request, asking, max_tokens=(options or BaselineOptions()).baseline_max_tokens)
     return [
         *questions_of(responses, splits, asking),
         *(lqac_inquiries(responses, splits, make) if "lqac" in baselines else ()),
@@ -212,9 +213,8 @@ def estimates(
     resampling: Resampling = DEFAULT,
 ) -> dict[CiteEvalMeasure, SystemEstimate]:
     """Return the mean of each measure over the responses with a value; resampling draws groups."""
-    group, n_groups = group_codes(answers)
-    statistics = {key: means([result.values[key, scenario].value for result in results]) for key in MEASURES}
-    return {key: estimate(statistic, group, n_groups, resampling) for key, statistic in statistics.items()}
+    values = {key: [result.values[key, scenario].value for result in results] for key in MEASURES}
+    return {key: estimate(means(column), *group_codes(answers), resampling) for key, column in values.items()}
 
 
 def bounds(

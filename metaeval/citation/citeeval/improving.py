@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from metaeval.citation.citeeval.editing import OWN_KNOWLEDGE, REASONS, Edit, doable, edited
+from metaeval.citation.citeeval.editing import OWN_KNOWLEDGE, REASONS, Edit, apply_edits
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split, split_response
@@ -92,8 +92,8 @@ def improved(
         if statement_edits is None or split.no_answer:
             fates[statement.number] = "not judged" if statement.citations else "unchanged"
             continue
-        able, wrong = doable(statement.citations, statement_edits, range(1, highest + 1))
-        new_changes = _changes(answer, statement, edited(statement.citations, able), options.styles)
+        after, able, wrong = apply_edits(statement.citations, statement_edits, range(1, highest + 1))
+        new_changes = _changes(answer, statement, after, options.styles)
         if new_changes is None:
             fates[statement.number] = "marks not found"
             continue

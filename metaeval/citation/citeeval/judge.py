@@ -224,13 +224,6 @@ class Asking:
     statements_per_request: Annotated[int, Field(ge=1)] | None = None
     """Most statements that are judged at once; a longer response is judged in parts (none: never)."""
 
-    def request(self, content: str, form: dict[str, Any], max_tokens: int | None = None) -> ChatRequest:
-        """Return the request with this message; form: a `response_format`, sent where a schema is enforced.
-
-        max_tokens: overrides the option.
-        """
-        return chat_request(self, content, form, max_tokens or self.max_tokens)
-
 
 def load_prompts(asking: Asking) -> dict[Module, Prompt]:
     """Return the prompt of each module: the project's own, or the named file.
@@ -314,7 +307,7 @@ def request_for(
     )
     if numbers:
         content += f"\n\n{part_prompt().fill(first=str(min(numbers)), last=str(max(numbers)))}"
-    return asking.request(content, reply_schema(module))
+    return chat_request(asking, content, reply_schema(module))
 
 
 def shown(text: str) -> str:

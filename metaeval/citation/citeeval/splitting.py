@@ -65,8 +65,8 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
     if match := _THINKING.match(answer.text):
         reading = reading.part(match.end(), len(answer.text))
     reading = reading.stripped()
-    where, marks = reading.span(), reading.marks(options.styles, answer.first)
-    refused = Split((ResponseStatement(1, NO_ANSWER, (), where.start, where.end),), no_answer=True, unread=tuple(marks))
+    marks = reading.marks(options.styles, answer.first)
+    refused = Split((ResponseStatement(1, NO_ANSWER, (), *reading.span()),), no_answer=True, unread=tuple(marks))
     refuses = _REFUSES.search(reading.text) is not None
     if refuses and options.no_answer == "anywhere":
         return refused
@@ -154,12 +154,12 @@ def _statement(number: int, sentence: LocatedText, answer: Answer, options: Cite
     marks = sentence.marks(options.styles, answer.first)
     cited = [mark.number for mark in marks if mark.number is not None and 1 <= mark.number <= highest]
     unread = tuple(mark for mark in marks if mark.number is None or not 1 <= mark.number <= highest)
-    where, citations = sentence.span(), tuple(dict.fromkeys(cited))
+    citations = tuple(dict.fromkeys(cited))
     if options.leading == "released":
         # The iteration order of a set depends on all of its members, and on the order of insertion.
         in_set_order = {mark.number for mark in marks if mark.number is not None}
         citations = tuple(number for number in in_set_order if number in citations)
-    return ResponseStatement(number, _clean(sentence, answer, options), citations, where.start, where.end, unread)
+    return ResponseStatement(number, _clean(sentence, answer, options), citations, *sentence.span(), unread)
 
 
 def _clean(sentence: LocatedText, answer: Answer, options: CiteEvalOptions) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
@@ -15,6 +15,8 @@ from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, ed
 from metaeval.citation.profiles import by_profile, changed_profile, profile_of
 from metaeval.citation.sentences import MarkStyles
 from metaeval.errors import UserError
+
+T = TypeVar("T")
 
 PLAIN = MarkStyles(lists=False, ranges=False, carets=False, corners=False)
 """Only [1] is a mark, as in the released code."""
@@ -238,15 +240,13 @@ class ResponseValue:
     most: float | None
 
 
-def in_scenario(
-    values: Sequence[StatementValue], cited: Sequence[bool], scenario: CitedScenario
-) -> list[StatementValue]:
-    """Leave statements without citations out of the mean in the scenario "cited"; cited: which have citations.
+def in_scenario(values: Sequence[T], cited: Sequence[bool], scenario: CitedScenario, mask: T) -> list[T]:
+    """Mask the values of statements without a citation in the scenario "cited"; "full" masks none.
 
-    Raises ValueError if the lengths differ.
+    cited: which statements have citations. Raises ValueError if the lengths differ.
     """
     pairs = zip(values, cited, strict=True)
-    return [value if has_citation or scenario == "full" else NEEDS_NONE for value, has_citation in pairs]
+    return [value if has_citation or scenario == "full" else mask for value, has_citation in pairs]
 
 
 def response_value(
@@ -261,7 +261,7 @@ def response_value(
     "cited", a response without citations is 0 if one of its statements needs a citation, and missing if the judge's
     verdict on that is missing.
     """
-    used = in_scenario(values, cited, scenario)
+    used = in_scenario(values, cited, scenario, NEEDS_NONE)
     known = [value.value for value in used if value.value is not None]
     missing = [value for value in used if value.state == "missing"]
     if not known and not missing:

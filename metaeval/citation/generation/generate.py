@@ -9,18 +9,19 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from metaeval.citation.chat import ChatOptions
+from metaeval.citation.chat import ChatOptions, chat_request
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.scifi.model import ScifiOptions, without_marks
-from metaeval.citation.sentences import find_marks, sentence_spans
+from metaeval.citation.sentences import find_marks, split, whole
 from metaeval.errors import UserError, unknown
 from metaeval.llm.exchange import Answer as Reply
 from metaeval.llm.exchange import (
     Ask,
     ChatRequest,
     Prompt,
-    Trouble,
+    State,
     quoted,
+    read_answer,
     read_object,
     read_prompt,
     reply_form,
@@ -114,11 +115,11 @@ def cut(text: str, words: int) -> str:
     if len(text.split()) <= words:
         return text
     end, so_far = 0, 0
-    for span in sentence_spans(text):
-        so_far += len(span.text.split())
+    for sentence in split(whole(text)):
+        so_far += len(sentence.text.split())
         if so_far > words:
             break
-        end = span.end
+        _, end = sentence.span()
     return text[: end or list(re.finditer(r"\S+", text))[words - 1].end()]
 
 
@@ -183,7 +184,7 @@ class Setup:
             texts = {"documents": lines or "(none)", "words": str(self.options.answer_words)}
             texts["shown"] = _SHOWN[self.options.strategy]
         content = self._prompts[stage].fill(question=quoted(question), **texts)
-        return self._chat.request(content, form)
+        return chat_request(self._chat, content, form)
 
     def requests(self, stage: Stage, questions: Sequence[Answer], words: int | None) -> list[ChatRequest]:
         """Return one request for each question, with its documents cut to so many words each (None: to the total)."""
@@ -214,7 +215,7 @@ class ShownDocuments:
     """
 
     documents: tuple[ShownDocument, ...] = ()
-    trouble: Trouble | None = None
+    trouble: State | None = None
     problems: Counter[str] = field(default_factory=Counter)
     unread: Reply | None = None
 
@@ -232,13 +233,12 @@ def summarised(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[Show
     requests = summary_requests(questions, setup)
     replies = ask([request for _, _, request in requests])
     summaries: list[list[ShownDocument]] = [[] for _ in questions]
-    troubles: list[list[tuple[Trouble, Reply]]] = [[] for _ in questions]
+    troubles: list[list[tuple[State, Reply]]] = [[] for _ in questions]
     problems = [Counter[str]() for _ in questions]
     for (place, document, _), reply in zip(requests, replies, strict=True):
-        text, trouble = text_of(reply)
-        summary = None if text is None else read_summary(text)
+        summary, state = read_answer(reply, read_summary)
         if summary is None:
-            troubles[place].append((trouble or "unparsed", reply))
+            troubles[place].append((state, reply))
         elif summary:
             summaries[place].append(ShownDocument(document.number, document.title, summary))
             problems[place]["summaries longer than asked"] += len(summary.split()) > setup.options.summary_words
@@ -257,10 +257,9 @@ def selected(questions: Sequence[Answer], ask: Ask, setup: Setup) -> list[ShownD
     replies = ask(setup.requests("selection", questions, setup.options.preview_words))
     shown: list[ShownDocuments] = []
     for question, reply in zip(questions, replies, strict=True):
-        text, trouble = text_of(reply)
-        numbers = None if text is None else read_selection(text)
+        numbers, state = read_answer(reply, read_selection)
         if numbers is None:
-            shown.append(ShownDocuments(trouble=trouble or "unparsed", unread=reply))
+            shown.append(ShownDocuments(trouble=state, unread=reply))
             continue
         chosen = [document for document in whole_documents(question.passages) if document.number in numbers]
         problems = Counter({"documents chosen that do not exist": len(numbers) - len(chosen)})
@@ -297,7 +296,7 @@ class Generated:
     answer: Answer | None
     shown: tuple[int, ...] = ()
     stage: Stage = "answer"
-    trouble: Trouble | None = None
+    trouble: State | None = None
     problems: Counter[str] | None = None
     unread: Reply | None = None
 

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from metaeval.citation.citeeval.evaluate import CiteEvalMeasure, ResponseValues
-from metaeval.citation.citeeval.values import CONTEXTS, RETRIEVAL, CitedScenario
+from metaeval.citation.citeeval.values import CONTEXTS, RETRIEVAL, CitedScenario, in_scenario
 from metaeval.citation.human.model import ANNOTATORS, HumanSet, HumanStatement, Level, rating_of
 from metaeval.citation.human.readers import judged_as
 from metaeval.citation.measures import ValueInterval, f1, group_codes, interval_by, interval_of, means, replicates
@@ -39,15 +39,6 @@ def human_needs_citation(contexts: Sequence[int | None]) -> bool | None:
     return None if 2 * sum(votes) == len(votes) else 2 * sum(votes) > len(votes)
 
 
-def masked(values: StatementColumn, cited: Sequence[bool], scenario: CitedScenario) -> list[float | None]:
-    """Mask the values of statements without a citation in the scenario "cited"; "full" masks none.
-
-    Raises ValueError if the lengths differ.
-    """
-    pairs = zip(values, cited, strict=True)
-    return [value if has_citation or scenario == "full" else None for value, has_citation in pairs]
-
-
 def settled(
     values: StatementColumn, missing: Sequence[bool], cited: Sequence[bool], scenario: CitedScenario = "full"
 ) -> tuple[list[bool], bool]:
@@ -61,7 +52,7 @@ def settled(
     counted = [has_citation or scenario == "full" for has_citation in cited]
     whole = not any(gone and counts for gone, counts in zip(missing, counted, strict=True))
     whole = whole and (not any(missing) or any(value is not None for value in values))
-    kept = zip(masked(values, cited, scenario), missing, strict=True)
+    kept = zip(in_scenario(values, cited, scenario, None), missing, strict=True)
     return [whole or (value is not None and not gone) for value, gone in kept], whole
 
 
@@ -72,7 +63,7 @@ def response_rating(values: StatementColumn, cited: Sequence[bool], scenario: Ci
     is 0 where a value was masked, and 1 where no statement had one (none of them needs a citation).
     Raises ValueError if the lengths differ.
     """
-    known = [value for value in masked(values, cited, scenario) if value is not None]
+    known = [value for value in in_scenario(values, cited, scenario, None) if value is not None]
     if known:
         return sum(known) / len(known)
     return 0.0 if any(value is not None for value in values) else 1.0
@@ -90,7 +81,9 @@ def both_levels(
     for column, has_citation in zip(values, cited, strict=True):
         rating = response_rating(column, has_citation, scenario)
         responses.append(rating)
-        statements.extend(rating if value is None else value for value in masked(column, has_citation, scenario))
+        statements.extend(
+            rating if value is None else value for value in in_scenario(column, has_citation, scenario, None)
+        )
     return np.array(statements, dtype=np.float64), np.array(responses, dtype=np.float64)
 
 

@@ -231,6 +231,13 @@ def mean_of(values: Sequence[Valued]) -> Valued:
     return NO_VALUE if mean is None else Valued(mean)
 
 
+def mean_in_part(values: Sequence[Valued]) -> Valued:
+    """Return the mean of the known values, which leaves out missing ones; missing where one is and none is known."""
+    mean = _mean([value.value for value in values if value.value is not None])
+    lost = next((value for value in values if value.state == "missing"), NO_VALUE)
+    return lost if mean is None else Valued(mean, in_part=lost.state == "missing")
+
+
 def filled(values: Sequence[Valued], response: Valued) -> list[Valued]:
     """Fill in the response's value where a statement has none, as CiteEval does; a missing value stays missing."""
     return [value if value.state != "no value" else response for value in values]
@@ -413,10 +420,7 @@ def _full(whole: Valued, options: MetaOptions) -> Valued:
 def _of_statements(rated: HumanAnswer, aligned: Mapping[str, Aligned]) -> Valued:
     """The mean over an answer's rated statements."""
     pairs = zip(aligned[rated.answer.id].values, rated.ratings, strict=True)
-    values = [value for value, rating in pairs if rating is not None]
-    mean = _mean([value.value for value in values if value.value is not None])
-    lost = next((value for value in values if value.state == "missing"), NO_VALUE)
-    return lost if mean is None else Valued(mean, in_part=lost.state == "missing")
+    return mean_in_part([value for value, rating in pairs if rating is not None])
 
 
 def _level(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,15 @@ from typing import Any
 from metaeval.citation.citeeval.splitting import NO_ANSWER, ResponseStatement, Split
 from metaeval.citation.citeeval.values import CONTEXTS
 from metaeval.citation.human import model
-from metaeval.citation.human.model import HumanAnswer, HumanSet, HumanStatement, RatedStatement, SpanValue, Valued
+from metaeval.citation.human.model import (
+    AnswerValues,
+    HumanAnswer,
+    HumanSet,
+    HumanStatement,
+    RatedStatement,
+    SpanValue,
+    Valued,
+)
 from metaeval.citation.model import Answer, check_ids, writable
 from metaeval.citation.readers.answers import form_of, named_files
 from metaeval.citation.readers.expertqa import URLS_ALONE, read_judged, written
@@ -160,15 +168,7 @@ def _is_share(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-@dataclass(frozen=True)
-class ScoresOfMeasure:
-    """One measure's scores of spans, and of whole answers, by the answers' ids."""
-
-    spans: dict[str, list[SpanValue]] = field(default_factory=dict)
-    wholes: dict[str, Valued] = field(default_factory=dict)
-
-
-def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, ScoresOfMeasure]:
+def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, AnswerValues]:
     """Read a file of scores, one JSON object per line, into scores by measure; answers: the rated answers by id.
 
         {"answer": "a1", "start": 0, "end": 20, "value": 0.73}
@@ -180,20 +180,22 @@ def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, Scor
 
     Raises `UserError`, with the line and the field, for a line that breaks the format and for unknown answers.
     """
-    by_measure: dict[str, ScoresOfMeasure] = {}
+    spans: dict[str, dict[str, list[SpanValue]]] = {}
+    wholes: dict[str, dict[str, Valued]] = {}
     for row in read_rows(path, "name a file of scores, one JSON object per line"):
         row.only(("answer", "start", "end", "value", "measure"))
         answer_id, value = row.identifier("answer"), _value(row)
         if answer_id not in answers:
             example = next(iter(answers), "none")
             raise UserError(f"{row.where}: no rated answer has the id {answer_id!r} (one is {example!r}).")
-        scores = by_measure.setdefault(row.optional_text("measure") or path.name.split(".")[0], ScoresOfMeasure())
+        measure = row.optional_text("measure") or path.name.split(".")[0]
+        measure_spans, measure_wholes = spans.setdefault(measure, {}), wholes.setdefault(measure, {})
         if "start" not in row.fields and "end" not in row.fields:
-            if answer_id in scores.wholes:
+            if answer_id in measure_wholes:
                 raise UserError(
                     f"{row.where}: the answer {answer_id!r} has a score already; allowed: one for each answer."
                 )
-            scores.wholes[answer_id] = value
+            measure_wholes[answer_id] = value
             continue
         start, end = row.number("start"), row.number("end")
         if not 0 <= start < end <= len(answers[answer_id].text):
@@ -201,10 +203,10 @@ def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, Scor
                 f"{row.where}: the sentence goes from {start} to {end}; allowed: offsets from 0 to "
                 f"{len(answers[answer_id].text)}, the length of answer {answer_id!r}."
             )
-        scores.spans.setdefault(answer_id, []).append(SpanValue(start, end, value))
-    if not by_measure:
+        measure_spans.setdefault(answer_id, []).append(SpanValue(start, end, value))
+    if not spans:
         raise UserError(f"{path} holds no scores: give a file with at least one.")
-    return by_measure
+    return {measure: AnswerValues(spans[measure], wholes[measure]) for measure in spans}
 
 
 def _value(row: DataRow) -> Valued:

@@ -9,9 +9,8 @@ from dataclasses import replace
 from metaeval.citation.citeeval.baselines import Open, Triple, response_triple
 from metaeval.citation.citeeval.evaluate import CiteEvalMeasure, ResponseValues
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.citeeval.values import CitedScenario, ResponseValue, in_scenario
-from metaeval.citation.human.model import NO_VALUE, AnswerBounds, AnswerValues, SpanValue, Valued, mean_of
-from metaeval.citation.human.readers import ScoresOfMeasure
+from metaeval.citation.citeeval.values import NEEDS_NONE, CitedScenario, ResponseValue, in_scenario
+from metaeval.citation.human.model import NO_VALUE, AnswerBounds, AnswerValues, SpanValue, Valued, mean_in_part, mean_of
 from metaeval.citation.measures import AnswerShare, f1
 from metaeval.citation.model import Answer
 from metaeval.citation.scifi.model import AnswerFacts, FactLine
@@ -52,7 +51,7 @@ def triple_values(
     spans: dict[str, dict[str, list[SpanValue]]] = {measure: {} for measure in _TRIPLE}
     wholes: dict[str, dict[str, Valued]] = {measure: {} for measure in _TRIPLE}
     for answer, split, statement_triples in zip(answers, splits, triples, strict=True):
-        response = response_triple(statement_triples)
+        response = response_triple(statement_triples, [True] * len(statement_triples))
         for measure in _TRIPLE:
             spans[measure][answer.id] = [
                 SpanValue(statement.start, statement.end, _valued(triple[measure].value, lost=True))
@@ -91,13 +90,11 @@ def citeeval_values(results: Sequence[ResponseValues], scenario: CitedScenario) 
     }
 
 
-def score_file_values(scores: ScoresOfMeasure) -> AnswerValues:
+def score_file_values(scores: AnswerValues) -> AnswerValues:
     """Return the scores of a file; an answer without a score of its own gets the mean of its sentences'."""
     wholes = dict(scores.wholes)
     for answer, spans in scores.spans.items():
-        known = [span.value for span in spans if span.value.state != "missing"]
-        mean = mean_of(known) if known else Valued(None, "missing", "absent")
-        wholes.setdefault(answer, replace(mean, in_part=0 < len(known) < len(spans)))
+        wholes.setdefault(answer, mean_in_part([span.value for span in spans]))
     return AnswerValues(scores.spans, wholes)
 
 
@@ -178,7 +175,7 @@ def _statements(result: ResponseValues, measure: CiteEvalMeasure, scenario: Cite
     reason = "unparsed" if result.judged.editing in ("read", "in part", "not asked") else result.judged.editing
     statements = [judged.statement for judged in result.statements]
     cited = [bool(statement.citations) for statement in statements]
-    values = in_scenario([judged.values[measure] for judged in result.statements], cited, scenario)
+    values = in_scenario([judged.values[measure] for judged in result.statements], cited, scenario, NEEDS_NONE)
     return [
         SpanValue(statement.start, statement.end, _valued(value.value, value.state == "missing", reason))
         for statement, value in zip(statements, values, strict=True)

@@ -19,6 +19,7 @@ from metaeval.citation.citeeval.baselines import (
     LqacStatement,
     Open,
     QuestionKind,
+    attrscore,
     attrscore_by_metric,
     autoais,
     lqac_response,
@@ -281,10 +282,11 @@ def _attrscore(
     labels = Counter(label for answer in judged for statement in answer for label in statement.labels)
     reasons = {None: "got no label", UNREAD: "got none of the three", NO_PASSAGE: "of no passage with text"}
     unlabelled = [f"{count(labels[label], 'citation')} {why}" for label, why in reasons.items() if labels[label]]
-    statements = _supposed(
-        rated,
-        [[{mode: statement.value(mode, otherwise) for mode in MODES} for statement in answer] for answer in judged],
-    )
+    values: list[list[Mapping[str, Open]]] = [
+        [{mode: attrscore(statement.labels, mode, otherwise) for mode in MODES} for statement in answer]
+        for answer in judged
+    ]
+    statements = _supposed(rated, values)
     return ScoredBaseline(
         baseline="attrscore",
         name=name,

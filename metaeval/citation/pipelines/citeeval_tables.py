@@ -21,25 +21,11 @@ from metaeval.citation.citeeval.judge import PROMPTS, Asking, asked_fields, load
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions, baseline_options, citeeval_options
 from metaeval.citation.model import Answer, answer_cells
-from metaeval.citation.pipelines import citeeval_baselines
+from metaeval.citation.pipelines import citeeval_baselines, pipeline
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge, RatedAnswers, ScoredBaseline
 from metaeval.citation.pipelines.generating import MONEY, amount, taken
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import (
-    AsksChat,
-    JudgedByMetrics,
-    Judges,
-    Layout,
-    MakeBackends,
-    NameList,
-    Pipeline,
-    PipelineMeasure,
-    ProfileName,
-    ReadsAnswers,
-    Run,
-    ScenarioName,
-    one_of,
-)
+from metaeval.citation.pipelines.pipeline import Pipeline, PipelineMeasure, Run
 from metaeval.citation.pipelines.provenance import Provenance, counted, data_of, judged, listed, uncertainty, warning
 from metaeval.declared import Flag
 from metaeval.errors import UserError, unknown
@@ -67,18 +53,20 @@ OWNERS: Mapping[str, type] = {
 """Classes whose fields --set takes."""
 
 
-class CiteEvalCommand(ReadsAnswers, AsksChat, JudgedByMetrics):
+class CiteEvalCommand(pipeline.ReadsAnswers, pipeline.AsksChat, pipeline.JudgedByMetrics):
     """Options of CiteEval."""
 
     untyped = frozenset({"calibration", "format"})
 
-    nli: Judges = Field(default=(), description="Metrics that also judge the statements by AutoAIS. Repeatable.")
-    profile: ProfileName = "paper"
-    scenario: Annotated[ScenarioName, one_of("scenario", SCENARIOS)] = "full"
+    nli: pipeline.Judges = Field(
+        default=(), description="Metrics that also judge the statements by AutoAIS. Repeatable."
+    )
+    profile: pipeline.ProfileName = "paper"
+    scenario: Annotated[pipeline.ScenarioName, pipeline.one_of("scenario", SCENARIOS)] = "full"
     coefficients: Annotated[Path | None, Flag("FILE")] = Field(
         default=None, description="Coefficients of the edit distance: fitted.json of 'cite refit'."
     )
-    baselines: Annotated[NameList, Flag("NAMES", multiple=True)] = Field(
+    baselines: Annotated[pipeline.NameList, Flag("NAMES", multiple=True)] = Field(
         default=(),
         description="Baselines on the same statements: lqac, attrscore (by the chat model), attrscore:METRIC.",
     )
@@ -209,7 +197,7 @@ def around(
     )
 
 
-def _judge(rated: RatedAnswers, backends: MakeBackends) -> Layout:
+def _judge(rated: RatedAnswers, backends: pipeline.MakeBackends) -> pipeline.Layout:
     reading, scored = rated.reading, citeeval_baselines.judge_baselines(rated, backends)
     scenario_fields = {"scenario": reading.scenario, "splitter": reading.run.splitter.name}
     whole = around(reading.run, reading.judge, reading.splits, scenario_fields, ())
@@ -232,7 +220,7 @@ def _judge(rated: RatedAnswers, backends: MakeBackends) -> Layout:
         for answer, own_replies in zip(reading.run.answers, rated.evaluated.replies, strict=True)
         for text in reply_texts(own_replies)
     ]
-    return Layout(
+    return pipeline.Layout(
         [
             _scores(rated, of_judge, notes),
             _judging(rated, of_judge, notes),

@@ -23,21 +23,10 @@ from metaeval.citation.judging import (
     read_claims,
 )
 from metaeval.citation.panel import Rankings, SystemPanel, panel_of, values_of
-from metaeval.citation.pipelines import provenance
+from metaeval.citation.pipelines import pipeline, provenance
 from metaeval.citation.pipelines.figures import sentence_tree
 from metaeval.citation.pipelines.layout import Entry, IntervalEnds
-from metaeval.citation.pipelines.pipeline import (
-    JudgedByMetrics,
-    Layout,
-    MakeBackends,
-    NameList,
-    ParserName,
-    Pipeline,
-    PipelineMeasure,
-    ReadsAnswers,
-    Run,
-    one_of,
-)
+from metaeval.citation.pipelines.pipeline import Pipeline, PipelineMeasure, Run, one_of
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.rankings import flip_sheets, ranking_sheets
 from metaeval.citation.pipelines.verdicts import Backend, Premise
@@ -93,7 +82,7 @@ _READ = (
 _SCORED = (*HEADLINES, *(measure.column for measure in _TEXT_MEASURES if measure.key == CLAIM_RECALL))
 
 
-class ClaimOptions(ReadsAnswers, JudgedByMetrics):
+class ClaimOptions(pipeline.ReadsAnswers, pipeline.JudgedByMetrics):
     """Options of ALCE and ALiiCE."""
 
     untyped = frozenset({"premise", "reader", "mauve_model"})
@@ -106,7 +95,7 @@ class ClaimOptions(ReadsAnswers, JudgedByMetrics):
         default="paper",
         description="Definition: paper (as published), released (as the authors' code computes); ALiiCE: expanded.",
     )
-    measures: Annotated[NameList, Flag("NAMES", multiple=True)] = Field(
+    measures: Annotated[pipeline.NameList, Flag("NAMES", multiple=True)] = Field(
         default=(),
         description="Measures of the text: str_em, str_hit, rougeLsum, length, qa_em, qa_f1, mauve ... Repeatable.",
     )
@@ -132,7 +121,7 @@ class AlceCommand(ClaimOptions):
 class AliiceCommand(ClaimOptions):
     """Options of ALiiCE."""
 
-    parser: ParserName = "small"
+    parser: pipeline.ParserName = "small"
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,14 +271,14 @@ def _marks(lines: Sequence[CitationLine]) -> str:
 
 def _read(run: Run) -> tuple[Run, PipelineReading]:
     name = "aliice" if isinstance(run.options, AliiceCommand) else "alce"
-    others = {"files", "format", "premise", *JudgedByMetrics.model_fields}
+    others = {"files", "format", "premise", *pipeline.JudgedByMetrics.model_fields}
     return run, read_claims(name, run.answers, **run.options.model_dump(exclude=others))
 
 
-def _judge(read: tuple[Run, PipelineReading], backends: MakeBackends) -> Layout:
+def _judge(read: tuple[Run, PipelineReading], backends: pipeline.MakeBackends) -> pipeline.Layout:
     run, reading = read
     cited = judge(reading, backends(), run.config)
-    return Layout(citation_sheets(cited, run.name), row_tables(cited))
+    return pipeline.Layout(citation_sheets(cited, run.name), row_tables(cited))
 
 
 ALCE = Pipeline(

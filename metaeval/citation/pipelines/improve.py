@@ -21,11 +21,12 @@ from metaeval.citation.citeeval.improving import Round, counts_of, further_round
 from metaeval.citation.citeeval.judge import asked_fields, questions_of
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.measures import means
+from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge
 from metaeval.citation.pipelines.citeeval_tables import MEASURES, OWNERS, around, check_edited, read_judge
 from metaeval.citation.pipelines.generating import amount, taken
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import AsksChat, Layout, Pipeline, ReadsAnswers, Run, ScenarioName, one_of
+from metaeval.citation.pipelines.pipeline import Layout, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance, listed
 from metaeval.citation.readers.jsonl import own_lines
 from metaeval.declared import Flag
@@ -34,14 +35,12 @@ from metaeval.report.table import Note, Scalar, Table, count, plain
 from metaeval.stats.influence import SHARES, SIGNED
 
 
-class ImproveCommand(ReadsAnswers, AsksChat):
+class ImproveCommand(pipeline.ReadsAnswers, pipeline.AsksChat):
     """Options of `improve`."""
 
     untyped = frozenset({"format", "profile"})
 
-    files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
-        description="File of answers to improve."
-    )
+    files: pipeline.FilesToRead = Field(description="File of answers to improve.")
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = Field(
         default=None, description="File for the improved answers (JSONL)."
     )
@@ -49,7 +48,7 @@ class ImproveCommand(ReadsAnswers, AsksChat):
     profile: Annotated[str, Flag("NAME")] = Field(
         default="paper", description="Definition: paper or released, as for 'cite citeeval'."
     )
-    scenario: Annotated[ScenarioName, one_of("scenario", SCENARIOS)] = "full"
+    scenario: Annotated[pipeline.ScenarioName, pipeline.one_of("scenario", SCENARIOS)] = "full"
 
 
 @dataclass(frozen=True, eq=False)

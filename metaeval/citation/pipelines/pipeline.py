@@ -116,6 +116,9 @@ def _as_paths(value: Any) -> Any:
 Files = Annotated[tuple[Path, ...], BeforeValidator(_as_paths), Flag("FILE", multiple=True)]
 """Files; a single path needs no list."""
 
+FilesToRead = Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)]
+"""The files that a command reads."""
+
 Threshold = Annotated[
     float | str | None, AfterValidator(lambda value: None if value is None else str(value)), Flag("X")
 ]
@@ -178,9 +181,7 @@ class ReadsAnswers(PipelineOptions):
 
     untyped = frozenset({"splitter"})
 
-    files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
-        description="Files of answers, one per system."
-    )
+    files: FilesToRead = Field(description="Files of answers, one per system.")
     format: AnswerFormat = "auto"
     splitter: Splitter = "auto"
 

@@ -20,10 +20,11 @@ from metaeval.citation.human.readers import read_human_set
 from metaeval.citation.human.refitting import FOLDS, Refit, agreement, edited_statements, fit
 from metaeval.citation.measures import ValueInterval, group_codes
 from metaeval.citation.model import Answer
+from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge
 from metaeval.citation.pipelines.citeeval_tables import OWNERS, check_edited, read_judge
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import AsksChat, Layout, Pipeline, PipelineMeasure, ProfileName, Run, Splitter
+from metaeval.citation.pipelines.pipeline import Layout, Pipeline, PipelineMeasure, Run
 from metaeval.citation.pipelines.provenance import Provenance, answers_at, counted, data_of, uncertainty
 from metaeval.declared import Flag
 from metaeval.errors import UserError
@@ -46,20 +47,18 @@ ROWS: Mapping[str, str] = {
 }
 
 
-class RefitCommand(AsksChat):
+class RefitCommand(pipeline.AsksChat):
     """Options of `refit`."""
 
     untyped = frozenset({"format", "profile", "splitter"})
 
-    files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
-        description="Files of answers with human ratings, as for 'cite meta'."
-    )
+    files: pipeline.FilesToRead = Field(description="Files of answers with human ratings, as for 'cite meta'.")
     human: Annotated[Path | None, Flag("FILE")] = Field(default=None, description="CiteBench's human judgements.")
-    profile: ProfileName = "paper"
+    profile: pipeline.ProfileName = "paper"
     format: Annotated[str, Flag("NAME", "-f")] = Field(
         default="auto", description="Format: expertqa, citebench, jsonl, or auto (by content)."
     )
-    splitter: Splitter = "auto"
+    splitter: pipeline.Splitter = "auto"
 
 
 @dataclass(frozen=True, eq=False)

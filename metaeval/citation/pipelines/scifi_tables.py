@@ -286,7 +286,7 @@ def provenance_of(assessed: Assessed) -> Provenance:
     facts = sum(len(answer.facts) for answer in read)
     marks = sum(len(group.marks) for answer in read for sentence in answer.sentences for group in sentence.groups)
     data = provenance.data_of(run.name, "scifi", run.answers, facts, marks)
-    facts_made, models = fact_making.facts_signature(options, assessed.parser, run.chat), ", ".join(assessed.models)
+    facts_made, models = fact_making.facts_signature(options, assessed.parser or run.chat), ", ".join(assessed.models)
     fields: dict[str, Scalar] = {"pipeline": "scifi", "options": options.signature, "splitter": run.splitter.name}
     fields |= {"facts": facts_made, **({"answered_as": models} if models else {})}
     sentences = sum(len(answer.sentences) for answer in read)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from metaeval.citation.aliice.claims import MARK, PreparedSentence, draft, read
 from metaeval.citation.aliice.profile import aliice_profile
-from metaeval.citation.chat import ChatOptions
+from metaeval.citation.chat import ChatOptions, chat_request
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parse, Parser
 from metaeval.citation.scifi.model import (
@@ -226,7 +226,7 @@ def fact_prompts(options: ScifiOptions) -> dict[str, Prompt]:
 
 def decomposition_request(sentence: str, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
     """Return the request for the facts of a sentence."""
-    return chat.request(prompt.fill(sentence=quoted(sentence)), _FACTS)
+    return chat_request(chat, prompt.fill(sentence=quoted(sentence)), _FACTS)
 
 
 def read_facts(text: str, options: ScifiOptions = DEFAULTS) -> ReplyFacts | None:
@@ -318,7 +318,7 @@ def read_with_model(
             if seen and _is_asked(sentence, options):
                 pairs |= dict.fromkeys((seen, fact) for fact in facts_of[seen].facts)
     contents = [second.fill(sentence=quoted(sentence), fact=quoted(fact)) for sentence, fact in pairs]
-    replies = ask([chat.request(content, _SEGMENT) for content in contents]) if pairs else ()
+    replies = ask([chat_request(chat, content, _SEGMENT) for content in contents]) if pairs else ()
     segments = {pair: read_answer(reply, read_segment) for pair, reply in zip(pairs, replies, strict=True)}
     return [_answer_facts(material, facts_of, segments, options) for material in read]
 
@@ -399,16 +399,14 @@ def _reference(
     return ReferenceFacts(facts, sum(bool(reply.trouble) for reply in replies))
 
 
-def facts_signature(options: ScifiOptions, parser: Parser | None = None, chat: ChatOptions | None = None) -> str:
+def facts_signature(options: ScifiOptions, maker: Parser | ChatOptions) -> str:
     """Return the signature of what facts depend on, apart from the options and the splitter.
 
-    Raises ValueError unless exactly one of parser and chat is given, and `UserError` for a prompt that cannot be read.
+    maker: the parser or the chat model that makes the facts. Raises `UserError` for a prompt that cannot be read.
     """
-    if parser is not None and chat is None:
-        return f"aliice claims, profile {PROFILE.signature}, parser {parser.name}"
-    if parser is not None or chat is None:
-        raise ValueError("facts are made by a parser or by a chat model: give one of the two")
-    settings = ", ".join(f"{name}={value}" for name, value in chat.identity().items())
+    if isinstance(maker, Parser):
+        return f"aliice claims, profile {PROFILE.signature}, parser {maker.name}"
+    settings = ", ".join(f"{name}={value}" for name, value in maker.identity().items())
     wordings = ", ".join(
         f"{name}={'file' if getattr(options, f'{name}_file') else 'own'}@{prompt.fingerprint}"
         for name, prompt in fact_prompts(options).items()

@@ -274,8 +274,7 @@ def read_sentences(
     for reading in moved:
         clean, groups = _cleaned(reading.stripped(), options, answer.first)
         if has_letter(clean.text) or (groups and any(character.isalnum() for character in clean.text)):
-            where = reading.span()
-            sentences.append(Sentence(len(sentences) + 1, clean.text, where.start, where.end, groups))
+            sentences.append(Sentence(len(sentences) + 1, clean.text, *reading.span(), groups))
     return tuple(sentences)
 
 

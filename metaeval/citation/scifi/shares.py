@@ -217,7 +217,6 @@ def counts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[str, 
     `facts` is the sum over the states of facts, and over how their segments were found; `marks` includes those that
     are not read.
     """
-    lost = Counter(reason for each in read for reason in each.lost.values())
     missed = [mark for each in read for mark in unread_marks(each.answer, each.sentences)]
     in_groups = [
         (mark.number, len(each.answer.passages))
@@ -230,12 +229,9 @@ def counts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[str, 
     numbers = {
         "sentences": sum(len(each.sentences) for each in read),
         "sentences cited": sum(bool(sentence.groups) for each in read for sentence in each.sentences),
-        **_named("sentences lost", lost),
-        "reference sentences lost": sum(each.reference.sentences_lost for each in read if each.reference),
         "facts": len(lines),
         **_named("facts", Counter(line.state for line in lines)),
         **_named("segments", Counter(line.match for line in lines)),
-        "premises cut": sum(line.cut for line in lines),
         "marks": len(in_groups) + len(missed),
         "marks: not read": len(missed),
         **_named("problem", problems),

@@ -1,8 +1,23 @@
 """Answers in a file, and a backend whose verdicts are stored."""
 
 import json
+import re
 
 import pytest
+
+
+@pytest.fixture(scope="session")
+def rated_row():
+    """Make a row of an answer whose sentences are its rated statements; ratings: those of each sentence."""
+
+    def made(text, ratings, **fields):
+        ends = [match.end() for match in re.finditer(r"\.(?=\s|$)", text)]
+        starts = [0, *(end + 1 for end in ends[:-1])]
+        spans = zip(starts, ends, ratings, strict=True)
+        statements = [{"start": start, "end": end, "ratings": list(own)} for start, end, own in spans]
+        return {"text": text, "statements": statements, **fields}
+
+    return made
 
 
 @pytest.fixture

@@ -41,30 +41,30 @@ ANSWERS = {
 QUICK = ("interval.resamples=50", "comparison.permutations=0", "controls=false", "splitter=rules")
 
 
-def rows(answers=ANSWERS):
-    found = []
-    for name, (text, system, group, ratings) in answers.items():
-        starts = [0, *(place + 2 for place in range(len(text)) if text[place : place + 2] == ". ")]
-        ends = [*(start - 1 for start in starts[1:]), len(text)]
-        stated = [
-            {"start": start, "end": end, "ratings": list(own)}
-            for start, end, own in zip(starts, ends, ratings, strict=True)
+@pytest.fixture
+def rated(tmp_path, rated_row):
+    """Write rated answers."""
+
+    def made(answers=ANSWERS):
+        path = tmp_path / "rated.jsonl"
+        rows = [
+            rated_row(text, ratings, id=name, system=system, group=group, passages=PASSAGES)
+            for name, (text, system, group, ratings) in answers.items()
         ]
-        found.append(
-            {"id": name, "text": text, "system": system, "group": group, "passages": PASSAGES, "statements": stated}
-        )
-    return found
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    return made
 
 
 @pytest.fixture
-def asked(tmp_path):
+def asked(tmp_path, rated):
     """Write rated answers, and what is asked of them: options, settings and overrides."""
 
     def made(*overrides, answers=ANSWERS, files=None, **options):
-        path = tmp_path / "rated.jsonl"
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows(answers)))
         given = {"pipelines": ("alce",), "nli": ("overlap",), "threshold": "0.5", **options}
-        return MetaCommand(files=files or (path,), **given), {"results": tmp_path / "results"}, [*QUICK, *overrides]
+        files = files or (rated(answers),)
+        return MetaCommand(files=files, **given), {"results": tmp_path / "results"}, [*QUICK, *overrides]
 
     return made
 
@@ -202,11 +202,9 @@ def measured(answers, scores, pipeline="alce", threshold=0.5):
 
 
 @pytest.fixture
-def answers(tmp_path):
+def answers(rated):
     """The rated answers as they are read."""
-    path = tmp_path / "human.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows()))
-    return [own.answer for own in read_human_set([path]).answers]
+    return [own.answer for own in read_human_set([rated()]).answers]
 
 
 def test_a_missing_verdict_is_no_value_and_never_zero(answers):
@@ -223,13 +221,11 @@ def test_a_missing_verdict_is_no_value_and_never_zero(answers):
     assert (found["f1"].wholes["a2"].state, found["f1"].wholes["a2"].in_part) == ("missing", False)
 
 
-def test_values_that_are_equal_on_paper_are_tied_whatever_their_last_bit(tmp_path):
-    path = tmp_path / "human.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+def test_values_that_are_equal_on_paper_are_tied_whatever_their_last_bit(rated):
     wholes = {"a1": Valued(0.1 + 0.2), "a2": Valued(0.3), "b1": Valued(0.25), "b2": Valued(1e-15)}
     assert wholes["a1"] != wholes["a2"]
     measures = {name: AnswerValues({}, wholes) for name in ("alce:f1:x", "scores:theirs")}
-    level = response_level("d", read_human_set([path]), measures, {}, MetaOptions())
+    level = response_level("d", read_human_set([rated()]), measures, {}, MetaOptions())
     own, theirs = (list(level.ratings.scores[name].values()) for name in ("alce:f1:x", "scores:theirs"))
     assert own == [0.3, 0.3, 0.25, 0.0]
     assert theirs == [one.value for one in wholes.values()]  # as their file has them

@@ -46,19 +46,15 @@ BACKEND = Backend(
 
 
 @pytest.fixture
-def prepare(tmp_path):
+def prepare(tmp_path, rated_row):
     """A run on rated answers, before anything is asked."""
 
     def made(*overrides, texts=TEXTS, **asked):
-        rows = []
-        for name, text in texts.items():
-            ends = [place + 1 for place, letter in enumerate(text) if letter == "."]
-            starts = [0, *(end + 1 for end in ends[:-1])]
-            stated = [
-                {"start": start, "end": end, "ratings": [rating]}
-                for start, end, rating in zip(starts, ends, (1, 0.5, len(rows) / 4), strict=True)
-            ]
-            rows.append({"id": name, "text": text, "passages": [{"text": "A dam. Of coal."}], "statements": stated})
+        passages = [{"text": "A dam. Of coal."}]
+        rows = [
+            rated_row(text, [(1,), (0.5,), (number / 4,)], id=name, passages=passages)
+            for number, (name, text) in enumerate(texts.items())
+        ]
         path = tmp_path / "rated.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         given = {"pipelines": ("scifi",), "nli": ("overlap",), **asked}

@@ -109,21 +109,16 @@ TEXTS = [
 
 
 @pytest.fixture
-def meta(tmp_path):
+def meta(tmp_path, rated_row):
     """Three answers of each of two systems under one metric."""
 
     def made(*overrides, **asked):
         rows = []
         for system in range(2):
             for number, text in enumerate(TEXTS):
-                ends = [place + 1 for place, sign in enumerate(text) if sign == "."]
-                starts = [0, *(end + 1 for end in ends[:-1])]
-                ratings = [[(number + place + system) % 3 / 2] for place in range(len(ends))]
-                stated = [
-                    {"start": a, "end": b, "ratings": own} for a, b, own in zip(starts, ends, ratings, strict=True)
-                ]
+                ratings = [[(number + place + system) % 3 / 2] for place in range(text.count("."))]
                 own = {"id": f"{system}{number}", "group": f"q{number}", "system": f"s{system}"}
-                rows.append({**own, "text": text, "passages": PASSAGES, "statements": stated})
+                rows.append(rated_row(text, ratings, passages=PASSAGES, **own))
         path = tmp_path / "rated.jsonl"
         path.write_text("".join(json.dumps(one) + "\n" for one in rows))
         given = {"pipelines": ("alce", "scifi"), "nli": ("overlap",), "threshold": "0.6", **asked}

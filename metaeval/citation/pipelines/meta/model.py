@@ -19,7 +19,8 @@ from metaeval.citation.human.model import Alignment, AnswerValues, HumanSet, Lev
 from metaeval.citation.judging import PipelineReading
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser
-from metaeval.citation.pipelines.pipeline import AsksChat, Files, JudgedByMetrics, NameList, Run, ScenarioName, one_of
+from metaeval.citation.pipelines import pipeline
+from metaeval.citation.pipelines.pipeline import Run
 from metaeval.citation.pipelines.run import DEFAULT_BACKEND
 from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi.model import ScifiOptions
@@ -35,25 +36,23 @@ PIPELINES = (*BY_METRIC, "citeeval")
 USUAL = ("alce", "aliice")
 
 
-class MetaCommand(JudgedByMetrics, AsksChat):
+class MetaCommand(pipeline.JudgedByMetrics, pipeline.AsksChat):
     """Options of `cite meta`."""
 
     untyped = frozenset({"calibration", "format"})
 
-    files: Annotated[tuple[Path, ...], Flag("FILE", multiple=True, argument=True)] = Field(
-        description="Files of answers with human ratings."
-    )
+    files: pipeline.FilesToRead = Field(description="Files of answers with human ratings.")
     human: Annotated[Path | None, Flag("FILE")] = Field(
         default=None, description="CiteBench's file of human judgements, for answers in a .citeeval file."
     )
-    pipelines: NameList = Field(
+    pipelines: pipeline.NameList = Field(
         default=(), description="Pipelines: alce, aliice, scifi, autoais, citeeval (default: alce,aliice). Repeatable."
     )
-    scores: Files = Field(
+    scores: pipeline.Files = Field(
         default=(), description="Scores of other tools: lines with answer, start, end, value. Repeatable."
     )
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model for citeeval and scifi.")
-    scenario: Annotated[ScenarioName, one_of("scenario", SCENARIOS)] = "full"
+    scenario: Annotated[pipeline.ScenarioName, pipeline.one_of("scenario", SCENARIOS)] = "full"
     format: Annotated[str, Flag("NAME", "-f")] = Field(
         default="auto", description="Format of the files: expertqa, citebench, jsonl, or auto (by content)."
     )

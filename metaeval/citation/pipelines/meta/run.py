@@ -71,9 +71,9 @@ def _read(run: Run) -> ToMeasure:
     by_metric = run.metrics, command.threshold, command.calibration
     cutoffs = find_cutoffs(*by_metric, decides) if by_decision else {}
     parser = find_parser(options.parser, PROFILE.one_root) if "scifi" in names and scifi.facts == "parser" else None
-    if "scifi" in names:
+    if "scifi" in names and (maker := parser or chat):
         # Unreadable prompts and missing tokenizers are errors here, before anything is asked.
-        facts_signature(scifi, parser, None if parser else chat), counter(scifi.window_unit)
+        facts_signature(scifi, maker), counter(scifi.window_unit)
     as_facts = partial(fact_cutoff, set_options={"options": run.set_options["scifi"]})
     graded = find_cutoffs(*by_metric, find=as_facts) if "scifi" in names else {}
     human = read_human_set(command.files, command.format, command.human)
@@ -259,7 +259,7 @@ def read_facts(read: ToMeasure, chat: Chat | None) -> tuple[list[AnswerFacts], d
     if read.chat is None or chat is None:
         raise ValueError("facts need a parser or a chat model")
     facts = read_with_model(read.answers, options, chat.ask, read.chat, splitter)
-    facts_text = facts_signature(options, chat=chat.settled(read.chat))
+    facts_text = facts_signature(options, chat.settled(read.chat))
     return facts, {**fields, "facts": facts_text, "answered_as": ", ".join(chat.models) or read.chat.model}
 
 
