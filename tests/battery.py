@@ -789,7 +789,7 @@ def cells(records: list[dict[str, Any]]) -> Iterator[tuple[str, float]]:
     for record in records:
         numbers = {}
         texts = []
-        for column, cell in record.items():
+        for column, cell in sorted(record.items()):
             try:
                 numbers[column] = float(str(cell))
             except ValueError:
