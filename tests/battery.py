@@ -744,8 +744,8 @@ EARLIER_NAMES: dict[str, str] = {
 }
 """Parts of a number's name (of a step, a file, a field) that were others in earlier recordings: earlier -> present."""
 
-RETIRED: dict[str, str] = {}
-"""Steps, or files of steps (STEP/FILE), whose numbers are gone on purpose, with the reason."""
+RETIRED = dict.fromkeys(("figures", "figures-from-files"), "`results figures` draws completed jobs and runs none")
+"""Steps, or files of steps (STEP/FILE, without its suffix), whose numbers are gone on purpose, with the reason."""
 
 
 def numbers_of(folder: Path) -> dict[str, float]:
@@ -756,13 +756,14 @@ def numbers_of(folder: Path) -> dict[str, float]:
             continue
         if path.suffix == ".csv" and any(path.with_suffix(end).is_file() for end in (".json", ".jsonl")):
             continue  # the same numbers, as jobs of earlier versions wrote them and `results export` does
-        name = HASH.sub("", path.relative_to(folder).as_posix())
+        name = HASH.sub("", path.relative_to(folder).with_suffix("").as_posix())
         text = path.read_text(encoding="utf-8")
         try:
-            rows = dict(leaves(json.loads(text))) if path.suffix == ".json" else dict(cells(text))
+            table = json.loads(text) if path.suffix == ".json" else {"records": list(csv.DictReader(text.splitlines()))}
         except ValueError:  # no table of ours
             continue
-        numbers |= {f"{name}: {key}": value for key, value in rows.items()}
+        records = table.pop("records", []) if isinstance(table, dict) else []
+        numbers |= {f"{name}: {key}": value for key, value in [*leaves(table), *cells(records)]}
     return numbers
 
 
@@ -782,18 +783,18 @@ def leaves(value: Any, name: str = "") -> Iterator[tuple[str, float]]:
         yield name, float(value)
 
 
-def cells(text: str) -> Iterator[tuple[str, float]]:
-    """The numbers of a CSV text, each under its row's texts and its column."""
+def cells(records: list[dict[str, Any]]) -> Iterator[tuple[str, float]]:
+    """The numbers of a table's records, each under its record's texts and its column."""
     seen: dict[str, int] = {}
-    for row in csv.DictReader(text.splitlines()):
+    for record in records:
         numbers = {}
         texts = []
-        for column, cell in row.items():
+        for column, cell in sorted(record.items()):
             try:
-                numbers[column] = float(cell or "")
+                numbers[column] = float(str(cell))
             except ValueError:
-                texts += [cell] if cell and column not in ("signature", "note") else []
-        label = ",".join(map(str, texts))
+                texts += [str(cell)] if cell not in (None, "") and column not in ("signature", "note") else []
+        label = ",".join(texts)
         seen[label] = seen.get(label, -1) + 1
         for column, number in numbers.items():
             yield f"{label}#{seen[label]} {column}", number
@@ -819,9 +820,8 @@ def compare_numbers(before: Path, after: Path, lines: int) -> int:
         added = present.keys() - earlier.keys()
         if apart or gone or added:
             print(f"=== {step}: {len(apart)} differ, {len(gone)} gone, {len(added)} new, of {len(earlier)}")
-            print(
-                "\n".join(f"  {line[:300]}" for line in [*apart[:lines], *(f"gone: {x}" for x in sorted(gone)[:lines])])
-            )
+            shown = [*apart[:lines], *(f"gone: {name}" for name in sorted(gone)[:lines])]
+            print("\n".join(f"  {line[:300]}" for line in shown))
         wrong += len(apart) + len(gone)
     print(f"{total:,} numbers before: {wrong:,} differ or are gone")
     return int(bool(wrong))

@@ -187,7 +187,7 @@ def test_without_a_metric_there_is_no_result_and_a_wrong_protocol_is_refused(sui
         run_able(load_run(None, {"metrics": "overlap", "protocols": "corelation"}))
 
 
-def test_the_record_says_what_was_run_and_left_out(suite_file, tmp_path):
+def test_the_record_says_what_was_run_and_left_out(suite_file, tmp_path, monkeypatch):
     file = suite_file("datasets: [mini]\nmetrics: [overlap, nobody]\nprotocols: [correlation, retrieval]\n")
     suite = read_suite(file, {}, QUICK)
     (part,) = run_suite(suite)
@@ -197,6 +197,9 @@ def test_the_record_says_what_was_run_and_left_out(suite_file, tmp_path):
 
     assert re.fullmatch(r"results/mine-[0-9a-f]{8}/suite.json", path.as_posix())
     assert recorded(path.parent) == part.files == written
+    path = path.resolve()
+    monkeypatch.chdir("/")
+    assert [file.is_file() for file in recorded(path.parent)] == [True] * len(written)  # from every folder
     assert recorded_omissions(path.parent) == part.left_out
     assert [(one.dataset, one.metric) for one in part.left_out] == [("mini", "nobody")]
     for broken in ("{", "[]", "{}"):

@@ -195,9 +195,11 @@ def write_record(suite: Suite, folder: Path, parts: Sequence[Part]) -> Path:
 
 
 def recorded(folder: Path) -> list[Path]:
-    """Return the result files of a suite's runs from the record in its folder; empty without a record."""
+    """Return the result files of a suite's runs, beside its folder or as recorded; empty without a record."""
     with contextlib.suppress(UserError, AttributeError, KeyError, TypeError):
-        return [Path(file) for files in read_json(folder / RECORD)["results"] for file in files]
+        files = [Path(file) for files in read_json(folder / RECORD)["results"] for file in files]
+        beside = [folder.parent / file.parent.name / file.name for file in files]
+        return [path if path.is_file() else file for path, file in zip(beside, files, strict=True)]
     return []
 
 
