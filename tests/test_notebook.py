@@ -83,7 +83,7 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
     assert dict(metaeval.metrics.show("overlap", content_only=False))["state"] == "ready"
 
     latex, text = (metaeval.results.show(ran[0], form) for form in ("latex", "terminal"))
-    assert "overlap &" in latex
+    assert "overlap (control) &" in latex
     assert repr(text) == str(text)
     assert metaeval.results.show(ran[0], "csv").count("\n") == 1 + len(ran[0].to_frame())
     for store, found in metaeval.store.verify(results=settings["results"]).items():
@@ -125,7 +125,7 @@ def test_results_are_a_list_that_says_what_was_found(ran):
     assert [result.protocol for result in ran] == ["classification", "correlation", "retrieval"]
     assert all(sentence in repr(ran) for sentence in ran.findings)
     assert max(map(len, repr(ran).partition("\n\n")[0].splitlines())) <= 80
-    assert repr(ran[0]) == "<Result: classification of mini/all, chunk; overlap, rouge; 10 controls>"
+    assert repr(ran[0]) == "<Result: classification of mini/all, chunk; overlap, rouge; 9 controls>"
     assert is_html(ran[0]._repr_html_())
     assert len(ran[0].to_frame()) == sum(len(row.values) for row in ran[0].rows)
 
@@ -186,7 +186,7 @@ def test_polars_is_taken_where_pandas_is_not(ran, monkeypatch):
 def test_the_plot_has_a_panel_for_each_protocol_and_the_results_numbers(ran):
     figure = ran.plot()
     labels = [plot.get_xlabel() for plot in figure.axes if plot.get_visible()]
-    assert [label.partition("\n")[0] for label in labels] == ["Overall, %", "Spearman", "NDCG@5"]
+    assert [label.partition("\n")[0] for label in labels] == ["mean ROC-AUC, %", "Spearman", "NDCG@5"]
     overall = ran[0].rows[1].values["overall"]
     drawn = [line.get_xdata() for line in figure.axes[0].lines]
     assert any(list(xs) == [100 * overall.value] for xs in drawn)

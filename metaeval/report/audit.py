@@ -185,7 +185,7 @@ def _rules(audit: Audit, where: str, brief: bool) -> Table:
     return Table(
         key=("audit", "rules"),
         title="Labels of chunks under each rule for evidence",
-        subtitle=f"{where}, {audit.chunks}; full / partial ROC-AUC (FS-PS, %) of a perfect detector",
+        subtitle=f"{where}, {audit.chunks}; full / partial (FS-PS, %) of a perfect detector",
         headings=(*LEVELS, "left out", *detectors),
         blocks=blocks_of(rows),
         stub="evidence.rule",
@@ -248,8 +248,8 @@ def findings(audit: Audit, shown: str = "") -> Iterator[str]:
     if at and at.whole < at.touched:
         perfect = {rule.rule: rule.perfect.get(FULL_SUPPORT, {}).get("FS-PS") for rule in audit.rules}
         yield (
-            f"{at.whole:,} of {at.touched:,} chunks hold a whole set: a perfect detector of {FULL_SUPPORT} has full / partial ROC-AUC "
-            f"{numeral(perfect.get('touched'), PERCENT)} with evidence.rule=touched."
+            f"{at.whole:,} of {at.touched:,} chunks hold a whole set: a perfect detector of {FULL_SUPPORT} has full / "
+            f"partial ROC-AUC {numeral(perfect.get('touched'), PERCENT)} with evidence.rule=touched."
         )
     for unit in dict.fromkeys(giveaway.unit for giveaway in audit.giveaways if giveaway.unit != shown):
         telling = [

@@ -18,7 +18,7 @@ _CUT, _LEFT_OUT = 0.01, 0.1
 def cautions(results: Sequence[Result]) -> list[str]:
     """Say what limits these findings, in a sentence for each rule below that applies; of several data sets, by name."""
     of = grouped((place_of(result.data), result) for result in results)
-    rules = (_demo, _missing_levels, _unscored, _left_out, _parts_of_evidence, _few_groups, _cut, _warnings, _simulated)
+    rules = (_simulated, _demo, _missing_levels, _unscored, _left_out, _parts_of_evidence, _few_groups, _cut, _warnings)
     names_by_text = grouped(
         (text, name) for name, same in of.items() for rule in rules for text in dict.fromkeys(rule(same))
     )

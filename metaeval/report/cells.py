@@ -263,7 +263,8 @@ def _levels_grid(result: Result, others: Sequence[Result], readings: Readings, m
     shown = [Headline(result, column) for column in ability_columns(result, readings)]
     (ranking,) = headlines([result], readings)
     names, left = _names([ranking], most)
-    rows = [row for row in metrics_of(result) if row.metric in names]
+    by_name = {row.metric: row for row in metrics_of(result)}
+    rows = [by_name[name] for name in names]
     controls = [row for row in controls_of(ranking, readings.aside) if row.control in ("lexical", "reference")]
     rows += [row for row in controls if row not in rows]
     reasons = notes.letters(headline.value(row) for headline in shown for row in rows)

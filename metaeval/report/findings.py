@@ -234,8 +234,8 @@ def _worse_than_control(tables: Sequence[_ControlTests]) -> str:
     ]
     shown = [table.headline for table in tables]
     names = [plain(row.metric) for row in shown[0].metrics if plain(row.metric) in set.intersection(*worse)]
-    measures = f" by {measures_of(shown, shown)}" if len(shown) > 1 else ""
-    fields = {"metrics": listed(names), "are": _are(names), "measures": measures}
+    control = f"the best control by {measures_of(shown, shown)}" if len(shown) > 1 else "it"
+    fields = {"metrics": listed(names), "are": _are(names), "control": control}
     return sentences.WORSE_THAN_CONTROL.format(**fields) if names else ""
 
 

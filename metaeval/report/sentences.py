@@ -40,7 +40,7 @@ NOT_ABOVE_CHANCE = " ({measures} not significantly above {chance})"
 
 ALIAS = ", which is {metrics} itself"
 BEST_CONTROL = "The best control by {measures} is {control}{alias}."
-WORSE_THAN_CONTROL = "{metrics} {are} significantly worse than it{measures}."
+WORSE_THAN_CONTROL = "{metrics} {are} significantly worse than {control}."
 
 # The first screen: its last column, and what stands below the table.
 BETTER_THAN_OVERLAP = "better than word overlap?"

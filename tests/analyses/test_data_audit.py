@@ -90,7 +90,8 @@ def test_rules_say_what_an_incomplete_chunk_is(audited):
     assert found.rules[0].perfect["full support"]["FS-PS"] == pytest.approx(0.6)
     assert found.rules[1].perfect["full support"]["FS-PS"] == 1.0
     assert next(findings(found)) == (
-        "1 of 5 chunks hold a whole set: a perfect detector of full support has FS-PS 60.0 with evidence.rule=touched."
+        "1 of 5 chunks hold a whole set: a perfect detector of full support has full / partial ROC-AUC 60.0 with "
+        "evidence.rule=touched."
     )
 
 
@@ -160,7 +161,7 @@ def test_a_length_that_predicts_levels_is_found(audited):
     assert told["chunk", "statement length"] == told["citation", "statement length"] == 0.0
     assert any("statement length (FS-NS 0.0" in one for one in findings(found))
     assert ("citation", "chunk position") not in told
-    assert {one.reads for one in found.giveaways if one.name == "lexical overlap"} == {True}
+    assert {one.reads for one in found.giveaways if one.name == "overlap"} == {True}
 
 
 def test_files_are_the_same_for_the_same_audit_and_hold_no_markup_of_the_data(audited, tmp_path):

@@ -94,7 +94,7 @@ def test_a_run_has_a_certificate_where_it_asks_for_one_and_the_same_numbers(cli,
     assert data | {"certificate": None} == plain | {"certificate": None}
     assert f"{100 * found.held / found.given:.1f} % (± " in said(ended)
     text = " ".join(cli("results", "show").out.split())
-    assert "On data built like these, 95 % intervals of Overall covered" in text
+    assert "On data built like these, 95 % intervals of mean ROC-AUC covered" in text
     assert "300 samples of overlap, beside rouge" in text
     assert "interval.method is percentile" in refused(
         *typed, "-s", "interval.certify=true", "-s", "interval.method=percentile"

@@ -34,7 +34,7 @@ def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(cli):
         pairs = [(pair.measure, pair.difference, pair.p) for pair in result.significance.comparisons]
         assert [(record["measure"], record["difference"], record["p"]) for record in sheet.records] == pairs
     # With --full every measure is printed; closed forms where there are any.
-    assert all(label in ended.out for label in ("FS-NS", "Kendall", "NDCG@20", "DeLong", "Williams", "Steiger"))
+    assert all(label in ended.out for label in ("full / none", "Kendall", "NDCG@20", "DeLong", "Williams", "Steiger"))
 
 
 def test_of_two_metrics_the_difference_is_said_as_a_paper_reports_it(cli):
@@ -51,16 +51,16 @@ def test_of_two_metrics_the_difference_is_said_as_a_paper_reports_it(cli):
 def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli):
     ended = cli("compare", "overlap", "rouge", "bm25", "-p", "classification", *QUICK)
 
-    assert ("Overall" in ended.out, "FS-PS" in ended.out) == (True, False)
+    assert ("mean ROC-AUC" in ended.out, "full / partial" in ended.out) == (True, False)
     assert " less " not in ended.out
     assert cli("results", "export").code == 0
     # Four measures, three pairs.
     rows = list(csv.DictReader((FOLDER / "classification-pairs.csv").read_text(encoding="utf-8").splitlines()))
     assert len(rows) == 4 * 3
-    assert "FS-PS" in (FOLDER / "classification-pairs.txt").read_text(encoding="utf-8")
+    assert "full / partial" in (FOLDER / "classification-pairs.txt").read_text(encoding="utf-8")
 
     again = cli("compare", "overlap", "rouge", "bm25", "-p", "classification", "--full", *QUICK)
-    assert "FS-PS" in again.out
+    assert "full / partial" in again.out
 
 
 @pytest.mark.parametrize("metrics", [("overlap", "rouge"), ("overlap", "rouge", "bm25")])
@@ -71,8 +71,8 @@ def test_the_first_screen_has_the_headline_pairs_and_what_they_mean(cli, monkeyp
     assert ended.code == 0
     lines = ended.out.splitlines()
     assert len(lines) <= 40
-    blocks = [line.strip() for line in lines if line.strip() in ("Overall", "Spearman", "NDCG@5")]
-    assert blocks == ["Overall", "Spearman", "NDCG@5"]
+    blocks = [line.strip() for line in lines if line.strip() in ("mean ROC-AUC", "Spearman", "NDCG@5")]
+    assert blocks == ["mean ROC-AUC", "Spearman", "NDCG@5"]
     number = "p itself: one test" if len(metrics) == 2 else "over 3 tests of a column"
     assert number in ended.out
     # What the sentences say is what the files hold.
@@ -287,4 +287,4 @@ def test_one_level_leaves_nothing_to_compare_and_says_so(refused, write_corpus, 
     assert said in refused("compare", "overlap", "rouge", *data, *QUICK)
     assert said in refused("compare", "overlap", "rouge", *data, "--bias", *QUICK)
     said = refused("plan", "overlap", "rouge", *data, *QUICK)
-    assert "Overall cannot compare metrics on small: no row is FULL" in said
+    assert "mean ROC-AUC cannot compare metrics on small: no row is FULL" in said

@@ -101,10 +101,10 @@ def test_classification_is_printed_as_in_the_paper() -> None:
     # Base paper, Table 3: columns FS-NS, FS-PS, PS-NS, Overall, in per cent.
     shown = {m.key: m for m in classification.PROTOCOL.measures}
     assert [shown[key].label for key in classification.PROTOCOL.shown(sample())] == [
-        "FS-NS",
-        "FS-PS",
-        "PS-NS",
-        "Overall",
+        "full / none",
+        "full / partial",
+        "partial / none",
+        "mean ROC-AUC",
     ]
     assert {(m.scale, m.digits) for m in shown.values()} == {(100.0, 1)}
 
@@ -121,7 +121,7 @@ def test_classification_says_which_part_is_undefined() -> None:
     outcome = classification.evaluate(rows([2, 0, 2], [0.9, 0.1, 0.5]), POINT, {})
     assert outcome.estimates["fs_ps"] == Estimate(None, note="no scored PARTIAL pairs")
     assert outcome.estimates["overall"].note == (
-        "undefined: FS-PS (no scored PARTIAL pairs), PS-NS (no scored PARTIAL pairs)"
+        "undefined: full / partial (no scored PARTIAL pairs), partial / none (no scored PARTIAL pairs)"
     )
     alone = classification.evaluate(rows([2, 2], [0.9, 0.1]), POINT, {})
     assert alone.estimates["ap_full"].note == "no scored PARTIAL or NONE pairs"

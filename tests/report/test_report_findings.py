@@ -273,7 +273,7 @@ class TestControls:
     words = control("lexical overlap", 0.9, 0.5, 0.8, 0.7)
     oracle = control("oracle", 1.0, 1.0, 1.0, 1.0)
     best = "The best control by Overall (70.0) is lexical overlap"
-    worse = "c is significantly worse than the best control by Overall."
+    worse = "c is significantly worse than it."
 
     def sentence(self, *rows, **more):
         return findings([made([*rows, self.words, self.oracle], **more)], READINGS)[-1]
@@ -398,7 +398,7 @@ class TestCautions:
         ledger = Ledger(pairs=100, tokens=1000, cut_pairs=7, cut_tokens=200)
         more = {"total": 100, "scored": 97, "unscored": 3, "statuses": {"error": 2, "empty": 1}, "ledger": ledger}
         assert cautions([made([metric("a", 0.9, 0.6, 0.8, 0.77, **more)])]) == [
-            "a has no score for 3 of 100 pairs (2 error, 1 empty).",
+            "Rows without a score are left out: a 3 of 100 pairs (2 error, 1 empty).",
             "The input is cut for a (20.0 % of tokens).",
         ]
 
@@ -417,7 +417,7 @@ def test_nothing_scored_says_so_and_why():
     lost = {"values": values, "scored": 0, "unscored": 100, "statuses": {"error": 100}}
     result = made([A.model_copy(update=lost)])
     assert findings([result], READINGS) == ["No metric has a value here: no scored pairs."]
-    assert cautions([result]) == ["a has no score for 100 of 100 pairs (100 error)."]
+    assert cautions([result]) == ["Rows without a score are left out: a 100 of 100 pairs (error)."]
     assert "–ᵃ" in text_of(headline_grid([result], READINGS), 80)
 
 
@@ -429,22 +429,38 @@ def test_no_sentence_is_longer_than_a_screen_can_hold():
 
 class TestHeadlineTable:
     def test_one_protocol_shows_its_measures_several_their_headlines(self):
-        assert headline_grid([made([A, B])], READINGS).headings == ("FS-NS", "FS-PS", "PS-NS", "Overall")
-        both = headline_grid([made([A, B]), correlated({"a": 0.4, "b": 0.3})], READINGS)
-        assert both.headings == ("Overall", "Spearman")
-        assert [group.title for group in both.groups] == ["classification", "correlation"]
+        ratings = made([A, B], protocol="other")
+        assert headline_grid([ratings], READINGS).headings == ("FS-NS", "FS-PS", "PS-NS", "Overall")
+        both = headline_grid([ratings, correlated({"a": 0.4, "b": 0.3})], READINGS)
+        assert both.headings == ("FS-NS", "Spearman")
+        assert [group.title for group in both.groups] == ["other", "correlation"]
+
+    def test_levels_have_a_column_for_each_two_and_one_for_word_overlap(self):
+        words = control("overlap", 0.9, 0.5, 0.8, 0.7, control="lexical")
+        learnt = metric("support-mini", 0.9, 0.6, 0.8, 0.71, control="reference")
+        results = [made([A, B, C, learnt, words]), correlated({"a": 0.4, "b": 0.3})]
+        grid = headline_grid(results, READINGS)
+        assert grid.headings == ("FS-NS", "FS-PS", "PS-NS", "better than word overlap?")
+        verdicts = {line.name: line.cells[-1].number for line in grid.lines}
+        assert verdicts == {"a": "yes", "b": "no", "c": "worse", "support-mini": "control", "overlap": "control"}
+        below = [note.text for note in grid.footnotes]
+        assert "controls: support-mini (reference), overlap (lexical); trivial ones: --full" in below
+        assert "also computed: correlation (--full)" in below
+        assert not any(cell.marks for line in grid.lines for cell in line.cells)
+        untested = made([A, words], significance=None)
+        assert headline_grid([untested], READINGS).headings == ("FS-NS", "FS-PS", "PS-NS")
 
     def test_controls_are_folded_into_the_best_of_each_column(self):
         words, place = control("words", 0.9, 0.5, 0.8, 0.7), control("place", 0.6, 0.6, 0.6, 0.6)
         oracle = control("oracle", 1.0, 1.0, 1.0, 1.0)
-        grid = headline_grid([made([A, B, words, place, oracle])], READINGS)
+        grid = headline_grid([made([A, B, words, place, oracle], protocol="other")], READINGS)
         _, controls = grid.blocks
         assert controls.title == "best controls"
         shown = {line.name: [cell.number for cell in line.cells] for line in controls.lines}
         assert shown == {"words": ["90.0", "", "80.0", "70.0"], "place": ["", "60.0", "", ""]}
 
     def test_numbers_below_one_have_no_nought_and_negative_ends_no_dash(self):
-        grid = headline_grid([made([A, B]), correlated({"a": 0.4, "b": 0.01})], READINGS)
+        grid = headline_grid([made([A, B], protocol="other"), correlated({"a": 0.4, "b": 0.01})], READINGS)
         assert [line.cells[1].number for line in grid.lines] == [".400", ".010"]
         assert grid.lines[1].cells[1].interval == "-.010 to .030"
 
@@ -460,7 +476,8 @@ class TestHeadlineTable:
 
     def test_marks_are_those_of_the_table_and_each_is_explained(self):
         flagged = A.model_copy(update={"not_above": {"overall": ["words"]}, "clusters": {"overall": 1, "fs_ns": 1}})
-        grid = headline_grid([made([flagged, B, control("words", 0.9, 0.5, 0.8, 0.7)])], READINGS)
+        rows = [flagged, B, control("words", 0.9, 0.5, 0.8, 0.7)]
+        grid = headline_grid([made(rows, protocol="other")], READINGS)
         assert grid.lines[0].cells[3].marks == ("1", "†")
         assert [note.label for note in grid.footnotes] == ["1", "†"]
 

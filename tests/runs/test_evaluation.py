@@ -55,15 +55,26 @@ def test_a_perfect_metric_is_above_every_control(pairs):
 def test_a_metric_below_a_control_is_flagged_like_one_that_overlaps_it(pairs):
     rows = evaluated({pair.pair_id: -float(pair.level) for pair in pairs})
     assert rows["classification"].values["overall"].value == 0
-    assert set(rows["classification"].not_above["overall"]) == BEATABLE | {"lexical overlap", "learnt coverage"}
+    assert set(rows["classification"].not_above["overall"]) == BEATABLE | {"overlap", "support-mini"}
 
 
-@pytest.mark.parametrize(("metric", "control"), [("overlap", "lexical overlap"), ("support-mini", "learnt coverage")])
-def test_a_metric_is_not_held_against_the_control_that_it_is(metric, control, tmp_path):
-    (result,) = metaeval.run(metrics=[metric], protocols=["classification"], dataset="mini", results=tmp_path, **QUICK)
-    rows = {row.metric: row for row in result.rows}
-    assert rows[metric].values == rows[control].values
-    assert all(control not in names for names in rows[metric].not_above.values())
+@pytest.mark.parametrize(("metric", "group"), [("overlap", "lexical"), ("support-mini", "reference")])
+def test_a_metric_that_is_a_control_is_one_row_and_the_others_are_compared_with_it(metric, group, tmp_path):
+    settings = {"protocols": ["classification"], "dataset": "mini", "results": tmp_path, **QUICK}
+    (result,) = metaeval.run(metrics=[metric, "rouge"], **settings)
+    (alone,) = metaeval.run(metrics=["rouge"], **settings)
+    (row,) = (row for row in result.rows if row.metric == metric)
+    (control,) = (row for row in alone.rows if row.metric == metric)
+    assert (row.kind, row.control, control.kind, control.control) == ("metric", group, "control", group)
+    assert row.values == control.values
+    assert all(metric not in names for names in row.not_above.values())
+    # The test against the control is the same, whether it is a metric of the run or not.
+    tests = [
+        {(test.measure, test.other): test.p for test in one.significance.controls if test.one == "rouge"}
+        for one in (result, alone)
+    ]
+    assert tests[0] == tests[1]
+    assert ("overall", metric) in tests[0]
 
 
 def test_the_learnt_control_is_that_metric_with_its_default_options(pairs, tmp_path):
@@ -74,7 +85,7 @@ def test_the_learnt_control_is_that_metric_with_its_default_options(pairs, tmp_p
     expected = {pair.pair_id: judge(pair.source, pair.statement).expected for pair in pairs}
     row = evaluated(expected)["classification"]
     for result in (alone, other):
-        values = next(row.values for row in result.rows if row.metric == "learnt coverage")
+        values = next(row.values for row in result.rows if row.kind == "control" and row.control == "reference")
         assert {key: value.value for key, value in values.items()} == {
             key: value.value for key, value in row.values.items()
         }
@@ -90,9 +101,9 @@ def test_there_is_no_learnt_control_on_what_it_was_fitted_on_or_where_it_would_t
             patch.setattr(*change)
             (result,) = metaeval.evaluate_scores({"mine": {}}, dataset="mini", protocols=["classification"], **QUICK)
         found[name] = {row.metric for row in result.rows}, caplog.messages[-1]
-        assert "learnt coverage" not in found[name][0]
-    assert "support-mini was fitted on mini all" in found["fitted"][1]
-    assert "1,054 pairs would take minutes: name support-mini" in found["minutes"][1]
+        assert "support-mini" not in found[name][0]
+    assert "support-mini: it was fitted on mini all" in found["fitted"][1]
+    assert "support-mini: 1,054 pairs would take minutes" in found["minutes"][1]
 
 
 def test_without_tests_nothing_is_flagged(pairs):
@@ -144,13 +155,13 @@ def test_the_same_scores_are_told_from_the_same_order(pairs, tmp_path):
     settings = {"dataset": "mini", "protocols": ["classification"], **QUICK}
     results = metaeval.evaluate_scores({"mine": moved}, **settings)
     (row,) = (row for row in results[0].rows if row.kind == "metric")
-    control = next(row for row in results[0].rows if row.metric == "learnt coverage")
+    control = next(row for row in results[0].rows if row.control == "reference")
     areas = [{key: value.value for key, value in one.values.items()} for one in (row, control)]
     assert areas[0] == areas[1]
     assert row.same_scores == []
-    assert "learnt coverage" in row.not_above["overall"]
+    assert "support-mini" in row.not_above["overall"]
     assert not any("itself" in text for text in results.findings)
-    assert [row.same_scores for row in table.rows if row.kind == "metric"] == [["learnt coverage"]]
+    assert [row.control for row in table.rows if row.kind == "metric"] == ["reference"]
 
 
 @pytest.mark.parametrize("family", ["column", "table", "suite"])
