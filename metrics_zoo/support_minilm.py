@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from metaeval.corpus.chunks import packed
 from metaeval.scoring.backends.encoder import EncodedText
 from metaeval.scoring.backends.model_metric import calibrated, probability
 from metaeval.scoring.contract import MetricCard, PairScore, Status
@@ -66,20 +67,15 @@ class SourceWindow(NamedTuple):
 
 def windows_of(source: str) -> list[SourceWindow]:
     """Cut a source into windows of whole sentences, at most 150 words each; a source without words has none."""
-    packed: list[list[tuple[int, int]]] = []
-    room = 0
-    for start, end in sentence_places(source):
-        words = len(source[start:end].split())
-        if words > room:
-            packed.append([])
-            room = WINDOW_WORDS
-        packed[-1].append((start, end))
-        room -= words
+
+    def words(place: tuple[int, int]) -> int:
+        return len(source[slice(*place)].split())
+
     return [
         SourceWindow(
             source[places[0][0] : places[-1][1]], [(start - places[0][0], end - places[0][0]) for start, end in places]
         )
-        for places in packed
+        for places in packed(sentence_places(source), words, WINDOW_WORDS)
     ]
 
 

@@ -12,8 +12,8 @@ from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
 from metaeval.own_tables import TABLES
 from metaeval.report.cells import units
-from metaeval.report.notes import few_of, footer, made_of
-from metaeval.report.result import Data, Interval, IntervalMethod, Result
+from metaeval.report.notes import few_of, made_of, of_data
+from metaeval.report.result import Data, Interval, IntervalMethod
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, TableRow, blocks_of, place_of, table_of
 from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, named_metrics, rated_columns, scored_columns
 from metaeval.runs.evaluation import Asked, Readable, find_protocols, footer_settings, readable_protocols, resampling_of
@@ -126,13 +126,16 @@ def make_sheet(
     data, method = data or frame.summary, method or panel.config.interval.method
     settings: dict[str, Scalar] = {**{key: str(value) for key, value in frame.fields.items()}, **chosen}
     signed: dict[str, object] = {**chosen}
+    standard = [*of_data(data, footer_settings(frame))]
     if intervals:
-        interval = panel.config.interval
-        settings |= interval.drawn() | {"method": method}
+        interval = Interval(**{**panel.config.interval.model_dump(), "method": method})
+        settings |= panel.config.interval.drawn() | {"method": method}
         signed |= resampled_fields(interval.level, interval.resamples, interval.seed, method, interval.fewest)
+        standard.append(Note("uncertainty", made_of(interval, data.groups)))
+        standard.append(Note("few groups", few_of(interval, data.groups)))
     signed |= versions("metaeval", "numpy", "scipy")
     stub, headings, rows = table
-    footer = [note for note in (*notes, *_standard(panel, frame, data, intervals, method)) if note.text or note.items]
+    footer = [note for note in (*notes, *standard) if note.text or note.items]
     return table_of(
         *(name, title, data, (stub, headings, blocks_of(rows)), records, footer),
         (signature({**frame.fields, **column.fields, **signed}) for column in panel.columns),
@@ -142,17 +145,3 @@ def make_sheet(
         footnotes=footnotes,
         groups=groups,
     )
-
-
-def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool, method: IntervalMethod) -> tuple[Note, ...]:
-    """Return the report's notes on data, settings and resampling."""
-    interval = Interval(**{**panel.config.interval.model_dump(), "method": method})
-    settings = footer_settings(frame)
-    result = Result(
-        protocol="", title="", unit=frame.unit, settings=settings, data=data, interval=interval, columns=[], rows=[]
-    )
-    notes = tuple(note for note in footer(result) if note.label in ("data", "settings"))
-    if not intervals:
-        return notes
-    uncertain = Note("uncertainty", made_of(interval, data.groups)), Note("few groups", few_of(interval, data.groups))
-    return (*notes, *uncertain)

@@ -21,11 +21,20 @@ from metaeval.report.table import Table
 from metaeval.runs.job_folder import installed
 from metaeval.signature import COMPOSITE, FACTS, OF_RUN, interval_parts, metric_parts, read_choices
 
-RUN, META, GENERATE, REFIT = "run", "cite meta", "generate", "citeeval-refit"
-"""Commands; and the name of the pipeline of `cite refit` in signatures."""
-
-LABELLED = {"estimand": "estimate", "candidates": "gate fit", "gate": "gate check", "claim": "multiverse"}
-"""Commands on labels and claims, by a field that only their signatures have."""
+RUN, META = "run", "cite meta"
+_COMMANDS: Mapping[tuple[str, ...], str] = {
+    ("questions",): "generate",
+    ("estimand",): "estimate",
+    ("candidates",): "gate fit",
+    ("gate",): "gate check",
+    ("claim",): "multiverse",
+    ("none", "unrated", "responses"): META,
+    ("rewrite",): "cite rewrite",
+    ("rounds",): "cite improve",
+}
+"""Commands by fields that only their signatures have."""
+_REFIT = "citeeval-refit"
+"""The name of the pipeline of `cite refit` in signatures."""
 
 
 def _pipelines() -> list[Any]:
@@ -58,18 +67,8 @@ class Meaning:
 def command_of(fields: Mapping[str, str]) -> str:
     """Return the command that makes a number with these fields, without `metaeval`: run, cite alce ..."""
     pipeline = fields.get("pipeline", "")
-    if "questions" in fields:
-        return GENERATE
-    if labelled := next((command for name, command in LABELLED.items() if name in fields), ""):
-        return labelled
-    if {"none", "unrated", "responses"} <= fields.keys():
-        return META
-    for name, command in (("rewrite", "cite rewrite"), ("rounds", "cite improve")):
-        if name in fields:
-            return command
-    if pipeline == REFIT:
-        return "cite refit"
-    return f"cite {pipeline}" if pipeline else RUN
+    usual = f"cite {'refit' if pipeline == _REFIT else pipeline}" if pipeline else RUN
+    return next((command for names, command in _COMMANDS.items() if fields.keys() >= {*names}), usual)
 
 
 def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
