@@ -13,7 +13,7 @@ whole page (`benchmarks/support_mini/fit_minilm.py`). It is made for English.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from metaeval.scoring.backends.model_metric import calibrated, probability
 from metaeval.scoring.contract import MetricCard, PairScore, Status
 from metrics_zoo.cover import WORD, FloatArray, StatementWords, sentence_places
 from metrics_zoo.minilm import CARD, MiniLMMetric, MiniLMOptions
-from metrics_zoo.support_mini import SHA256, Support, chance, load_model
+from metrics_zoo.support_mini import SHA256, Support, SupportMiniOptions, chance, load_model
 
 if TYPE_CHECKING:
     import torch
@@ -87,11 +87,8 @@ class PairFeatures(NamedTuple):
     cut: int
 
 
-class SupportMiniLMOptions(MiniLMOptions):
+class SupportMiniLMOptions(SupportMiniOptions, MiniLMOptions):
     """Options of support-minilm."""
-
-    score: Literal["expected", "some", "full", "full_given_some"] = "expected"
-    """Expected level P(some) (1 + P(full | some)) / 2, P(some support), P(full support), or P(full | some)."""
 
 
 class SupportMiniLM(MiniLMMetric):

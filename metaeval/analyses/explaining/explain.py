@@ -184,10 +184,11 @@ def prompt_words(name: str, value: str) -> str:
     """
     if name not in _prompts():
         return ""
+    asks, shipped = _prompts()[name]
     wording = "a file's wording" if value.startswith("file@") else "another wording than metaeval has here"
-    if is_here(name, value):
+    if value.removeprefix("own@") == shipped:
         wording = "in metaeval's own words"
-    return f"the prompt that asks {_prompts()[name][0]}, {wording}"
+    return f"the prompt that asks {asks}, {wording}"
 
 
 def prompt_setting(name: str) -> str:
@@ -195,11 +196,6 @@ def prompt_setting(name: str) -> str:
     if name == "prompt":
         return "rewrite.prompt_file"
     return f"{name}_file" if any(f"{name}_file" in option_docs(owner) for owner in owners()) else ""
-
-
-def is_here(name: str, value: str) -> bool:
-    """Return whether the shipped prompt has this wording."""
-    return name in _prompts() and _prompts()[name][1] == value.removeprefix("own@")
 
 
 _PACKAGES = ("metaeval", "numpy", "scipy")
@@ -273,7 +269,7 @@ def read_source(text: str, row: str | None = None) -> SignatureSource:
     if not is_file(text):
         return SignatureSource("a signature", {"": text})
     rows: dict[str, Row] = {}
-    if is_sheet(Path(text)):
+    if _schema(Path(text)) in TABLES:
         sheet = load_table(Path(text))
         kind, texts = f"the sheet {sheet.name}", dict(_named(sheet.signatures))
     else:
@@ -290,11 +286,6 @@ def read_source(text: str, row: str | None = None) -> SignatureSource:
 def holds_signatures(path: Path) -> bool:
     """Return whether a file is a result or a table."""
     return path.suffix == ".json" and _schema(path) in (*SCHEMAS, *TABLES)
-
-
-def is_sheet(path: Path) -> bool:
-    """Return whether a file is a table."""
-    return _schema(path) in TABLES
 
 
 def _schema(path: Path) -> object:
