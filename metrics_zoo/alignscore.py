@@ -16,10 +16,11 @@ from metaeval.errors import UserError
 from metaeval.scoring.backends import models
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.classifier import PairClassifier
-from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint, probability
-from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
+from metaeval.scoring.backends.model_metric import LoadedModelMetric, of_checkpoint, probability
+from metaeval.scoring.backends.sentences import best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, ThreeWay, TwoStepMetric
+from metrics_zoo.splitting import SplitterOptions
 
 if TYPE_CHECKING:
     import torch
@@ -143,10 +144,10 @@ def _read(checkpoint: ModelFolder, backbone: ModelFolder, config: Any) -> dict[s
 _CHUNK_WORDS = 350
 
 
-class AlignScoreOptions(ModelOptions):
+class AlignScoreOptions(SplitterOptions):
     """Options of AlignScore."""
 
-    runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"backbone_folder", "splitter"}
+    runtime: ClassVar[frozenset[str]] = SplitterOptions.runtime | {"backbone_folder"}
 
     mode: Literal["nli_sp", "bin_sp", "reg_sp", "nli", "bin", "reg"] = "nli_sp"
     """Head (nli: P(ALIGNED) of three classes; bin: of two; reg: an unbounded number), and _sp to cut the texts: chunks
@@ -158,7 +159,6 @@ class AlignScoreOptions(ModelOptions):
     a subfolder roberta-large; nothing is downloaded then."""
     backbone_folder: Path | None = None
     """Another folder with RoBERTa's configuration and tokenizer."""
-    splitter: Wish = "auto"
 
 
 class HeadLogits(NamedTuple):

@@ -8,13 +8,14 @@ computed once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from math import exp
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from metaeval.corpus.chunks import packed
 from metaeval.errors import UserError
 from metaeval.reading import read_object
 from metaeval.scoring.backends.batches import side_by_side
@@ -27,7 +28,6 @@ from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Stat
 if TYPE_CHECKING:
     import torch
 
-Item = TypeVar("Item")
 
 _ATTENTION = "metaeval_packed"
 _HEAD_ROWS, _HEAD_COLUMNS = 512, 4096  # a block of logits of 8 MB, which stays in the cache
@@ -208,14 +208,14 @@ class BartLikelihood:
         about: dict[str, list[tuple[int, list[int]]]] = {}
         for number, (source, statement) in enumerate(zip(sources, statements, strict=True)):
             about.setdefault(source, []).append((number, read[statement].ids))
-        read_sources = _parts([read[source].ids for source in about], len, self._batch_tokens)
+        read_sources = packed([read[source].ids for source in about], len, self._batch_tokens)
         states = chain.from_iterable(side_by_side(read_sources, self._encode, self._device))
         groups = [
             _SourceGroup(of_source, part)
             for of_source, statements_about in zip(states, about.values(), strict=True)
-            for part in _parts(statements_about, lambda numbered: len(numbered[1]), self._batch_tokens)
+            for part in packed(statements_about, lambda numbered: len(numbered[1]), self._batch_tokens)
         ]
-        judged = side_by_side(_parts(groups, _statement_tokens, self._batch_tokens), self._decode, self._device)
+        judged = side_by_side(packed(groups, _statement_tokens, self._batch_tokens), self._decode, self._device)
         mean_by_number = dict(chain.from_iterable(chain.from_iterable(judged)))
         return [mean_by_number[number] for number in range(len(sources))]
 
@@ -341,20 +341,6 @@ def _attend(
 def _places(lengths: Sequence[int]) -> list[tuple[int, int]]:
     """Return start and end of each text in a row of texts of these lengths."""
     return list(pairwise(accumulate(lengths, initial=0)))
-
-
-def _parts(items: Sequence[Item], size: Callable[[Item], int], budget: int) -> Iterator[list[Item]]:
-    """Cut items, in order, into parts of up to `budget` (a larger item is a part of its own)."""
-    part: list[Item] = []
-    load = 0
-    for item in items:
-        if part and load + size(item) > budget:
-            yield part
-            part, load = [], 0
-        part.append(item)
-        load += size(item)
-    if part:
-        yield part
 
 
 def _statement_tokens(group: _SourceGroup) -> int:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
-
-import numpy as np
+from itertools import islice
+from typing import Any
 
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier
-from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint, probability
+from metaeval.scoring.backends.model_metric import of_checkpoint, probability
 from metaeval.scoring.backends.models import load_tokenizer
-from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
 from metaeval.scoring.backends.tokens import PairIds, TextTokens
-from metaeval.scoring.contract import MetricCard, PairScore, Span, Status
+from metaeval.scoring.contract import MetricCard, PairScore, Status
+from metaeval.scoring.plan import TextPair
+from metrics_zoo.splitting import BestChunkMetric
 
 _QUESTION = (
     'Choose your answer: based on the paragraph above can we conclude that "{statement}"?\n\n'
@@ -28,15 +28,7 @@ _CHUNK_WORDS = 550
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
-class FactCGOptions(ModelOptions):
-    """Options of FactCG."""
-
-    runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"splitter"}
-
-    splitter: Wish = "auto"
-
-
-class FactCG(LoadedModelMetric):
+class FactCG(BestChunkMetric):
     """Largest softmax[1] over the source's chunks, with the whole statement; derenlei/FactCG's FactCGScore.
 
     It follows the published code, and was never compared with it or its checkpoint. It differs in one case: where chunk
@@ -45,7 +37,6 @@ class FactCG(LoadedModelMetric):
 
     checkpoint = Checkpoint("yaxili96/FactCG-DeBERTa-v3-Large", "1.7 GB, MIT")
     cpu_batch = 1024
-    Options = FactCGOptions
     card = MetricCard(
         name="factcg",
         family="classifier",
@@ -62,11 +53,6 @@ class FactCG(LoadedModelMetric):
     )
 
     @cached_property
-    def splitter(self) -> SentenceSplitter:
-        """The splitter of the sources."""
-        return find_splitter(self.options.splitter)
-
-    @cached_property
     def model(self) -> PairClassifier:
         """The classifier, loaded when first used."""
         from transformers import AutoModelForSequenceClassification
@@ -76,32 +62,13 @@ class FactCG(LoadedModelMetric):
             raise UserError(f"{self.wanted.hub_id} has {model.config.num_labels} labels, FactCG 2: check the model id.")
         return PairClassifier(model, QuestionTokens(load_tokenizer(self.model_folder)), self.batch_tokens, self.device)
 
-    def identity(self) -> dict[str, Any]:
-        """The metric's identity with the splitter."""
-        return {**super().identity(), "splitter": self.splitter.name}
-
-    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs; one with a text without words is EMPTY (the official code stops at such a source)."""
-        cut = {source: self.chunks(source) for source in set(sources)}
-        grid = [
-            [(chunk, statement) for chunk in cut[source]] if statement.strip() else []
-            for source, statement in zip(sources, statements, strict=True)
-        ]
-        rows = iter(self._judge([cell for cells in grid for cell in cells]))
-        return [_best([next(rows) for _ in cells]) for cells in grid]
-
-    def explain(self, source: str, statement: str) -> list[Span]:
-        """The statement with the chunk of the source whose probability is the score."""
-        chunks = self.chunks(source) if statement.strip() else []
-        judged = self._judge([(chunk, statement) for chunk in chunks])
-        values = np.array([score for score, *_ in judged]).reshape(-1, 1)
-        return best_pieces(source, statement, chunks, [statement], values) if chunks else []
-
-    def _judge(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, int, int]]:
-        """softmax[1], tokens and cut tokens of (chunk, statement) pairs."""
+    def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:
+        """Return softmax[1] of each pair."""
+        pairs = [pair for row in rows for pair in row]
         table = self.model.table([chunk for chunk, _ in pairs], [statement for _, statement in pairs])
         scores = table.values.reshape(len(pairs), 2).double().softmax(-1)[:, 1].tolist()
-        return list(zip(scores, table.tokens, table.cut, strict=True))
+        answers = iter(zip(scores, table.tokens, table.cut, strict=True))
+        return [[PairScore(score, Status.OK, *counts) for score, *counts in islice(answers, len(row))] for row in rows]
 
     def chunks(self, source: str) -> list[str]:
         """Cut a source into chunks of at most 550 words, one sentence a line; a source without words has none.
@@ -156,10 +123,3 @@ def count_words(sentence: str, splitter: SentenceSplitter) -> int:
 
     tokenize: Callable[[str], list[str]] = NLTKWordTokenizer().tokenize
     return sum(len(tokenize(part)) for part in splitter.split(sentence))
-
-
-def _best(rows: list[tuple[float, int, int]]) -> PairScore:
-    if not rows:
-        return PairScore(None, Status.EMPTY)
-    scores, tokens, cut = zip(*rows, strict=True)
-    return PairScore(max(scores), Status.OK, sum(tokens), sum(cut))

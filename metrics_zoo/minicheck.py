@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from itertools import compress, islice
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 from pydantic import Field
 
-from metaeval.corpus.sentences import SentenceSplitter
+from metaeval.corpus.chunks import packed
 from metaeval.scoring.backends.checkpoint import Checkpoint
-from metaeval.scoring.backends.model_metric import ModelOptions, of_checkpoint, probability
-from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
+from metaeval.scoring.backends.model_metric import of_checkpoint, probability
 from metaeval.scoring.backends.tokens import PromptIds
-from metaeval.scoring.contract import MetricCard, PairScore, Span, Status
+from metaeval.scoring.contract import MetricCard, PairScore, Status
+from metaeval.scoring.plan import TextPair
+from metrics_zoo.splitting import BestChunkMetric, SplitterOptions
 from metrics_zoo.t5 import YesNoMetric
 
 if TYPE_CHECKING:
     from metaeval.scoring.backends.seq2seq import EncodedPrompts
 
 
-class MiniCheckOptions(ModelOptions):
+class MiniCheckOptions(SplitterOptions):
     """Options of MiniCheck."""
-
-    runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"splitter"}
 
     chunk_words: Annotated[int, Field(ge=1)] = 500
     """Most words of a chunk (one sentence may be longer)."""
     max_tokens: Annotated[int, Field(ge=16)] = 2048
     """Most tokens of a prompt; its end is cut."""
-    splitter: Wish = "auto"
 
 
-class MiniCheck(YesNoMetric):
+class MiniCheck(BestChunkMetric, YesNoMetric):
     """P(1) / (P(0) + P(1)) of the answer's first piece, the largest over the source's chunks.
 
     A chunk is whole sentences of at most 500 words together, newlines kept; the statement is not split (the authors
@@ -60,38 +57,21 @@ class MiniCheck(YesNoMetric):
         **of_checkpoint(checkpoint),
     )
 
-    @cached_property
-    def splitter(self) -> SentenceSplitter:
-        """The sentence splitter."""
-        return find_splitter(self.options.splitter)
-
-    def identity(self) -> dict[str, Any]:
-        """The metric's identity with the splitter."""
-        return {**super().identity(), "splitter": self.splitter.name}
-
-    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs."""
-        chunks = {source: self.chunks(source) for source in dict.fromkeys(sources)}
-        read = [
-            (number, chunk, statement)
-            for number, (source, statement) in enumerate(zip(sources, statements, strict=True))
-            if statement.strip()
-            for chunk in chunks[source]
+    def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:
+        """Return the support of each pair; a row in which a whole statement would be cut is TOO_LONG."""
+        encoded = iter(self.encode([pair for row in rows for pair in row]))
+        prompts = [list(islice(encoded, len(row))) for row in rows]
+        is_read = [all(prompt.ids for prompt in row) for row in prompts]
+        supports = iter(self.support([prompt for row in compress(prompts, is_read) for prompt in row]))
+        return [
+            [
+                PairScore(next(supports), Status.OK, prompt.tokens, prompt.cut)
+                if row_is_read
+                else PairScore(None, Status.TOO_LONG, prompt.tokens, prompt.cut)
+                for prompt in row
+            ]
+            for row, row_is_read in zip(prompts, is_read, strict=True)
         ]
-        prompts: list[list[PromptIds]] = [[] for _ in sources]
-        for (number, *_), prompt in zip(read, self.encode([row[1:] for row in read]), strict=True):
-            prompts[number].append(prompt)
-        supports = iter(self.support([prompt for row in prompts if _is_read(row) for prompt in row]))
-        return [_answer(row, [next(supports) for _ in row] if _is_read(row) else []) for row in prompts]
-
-    def explain(self, source: str, statement: str) -> list[Span]:
-        """Return the statement with the chunk of the source whose probability is the score."""
-        chunks = self.chunks(source) if statement.strip() else []
-        prompts = self.encode([(chunk, statement) for chunk in chunks])
-        if not _is_read(prompts):
-            return []
-        values = np.array(self.support(prompts)).reshape(-1, 1)
-        return best_pieces(source, statement, chunks, [statement], values)
 
     def chunks(self, source: str) -> list[str]:
         """Cut a source into chunks; a source without words has none."""
@@ -121,25 +101,6 @@ def cut_chunks(text: str, words: int, split: Callable[[str], Sequence[str]]) -> 
     Newlines stay; the second of two is followed by a space, as in the official code.
     """
     units = [unit for line in text.split("\n") for unit in (*split(line), "\n")][:-1]
-    chunks: list[list[str]] = [[]]
-    counted = 0
-    for unit in units:
-        size = len(unit.split())
-        if counted + size > words:
-            chunks.append([])
-            counted = 0
-        chunks[-1].append(unit)
-        counted += size
+    chunks = packed(units, lambda unit: len(unit.split()), words)
     joined = [" ".join(chunk).replace(" \n ", "\n").strip() for chunk in chunks]
     return [chunk for chunk in joined if chunk]
-
-
-def _is_read(prompts: Sequence[PromptIds]) -> bool:
-    return bool(prompts) and all(prompt.ids for prompt in prompts)
-
-
-def _answer(prompts: Sequence[PromptIds], support: Sequence[float]) -> PairScore:
-    tokens, cut = sum(prompt.tokens for prompt in prompts), sum(prompt.cut for prompt in prompts)
-    if not prompts:
-        return PairScore(None, Status.EMPTY)
-    return PairScore(max(support), tokens=tokens, cut=cut) if support else PairScore(None, Status.TOO_LONG, tokens, cut)

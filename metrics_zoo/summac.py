@@ -16,31 +16,29 @@ from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.reading import read_object
 from metaeval.scoring.backends.checkpoint import Checkpoint, file_is_here
 from metaeval.scoring.backends.classifier import PairClassifier
-from metaeval.scoring.backends.model_metric import MODULES, LoadedModelMetric, ModelOptions, of_checkpoint
+from metaeval.scoring.backends.model_metric import MODULES, of_checkpoint
 from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_tokenizer
-from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
+from metaeval.scoring.backends.sentences import best_pieces
 from metaeval.scoring.backends.tokens import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
 from metrics_zoo import summac_image as images
+from metrics_zoo.splitting import SplitterOptions, SplittingMetric
 
 _MAX_TOKENS = 500
 
 
-class SummaCOptions(ModelOptions):
+class SummaCOptions(SplitterOptions):
     """Options of both forms of SummaC."""
-
-    runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"splitter"}
 
     model: Annotated[str | None, BeforeValidator(images.check_model)] = None
     """vitc, vitc-base, vitc-only, mnli, mnli-base, anli, or the hub id of a three-way NLI model (default: vitc)."""
     granularity: Annotated[str, BeforeValidator(images.check_granularity)] = "sentence"
     """Units: sentence, paragraph, document or 2sents, or two of them as SOURCE-STATEMENT."""
-    splitter: Wish = "auto"
     fallback: bool = False
     """Give pairs that hold nothing to score the number that the official code gives them."""
 
 
-class SummaC(TwoStepMetric, LoadedModelMetric):
+class SummaC(TwoStepMetric, SplittingMetric):
     """An NLI model reads each source unit with each statement unit, each two units of a block once.
 
     There are no three-way probabilities of a pair: the best entailment and the best contradiction of a statement
@@ -64,7 +62,7 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
     def splitter(self) -> SentenceSplitter:
         """The sentence splitter; one without a name where no granularity splits sentences."""
         if set(self._granularities) & {"sentence", "2sents"}:
-            return find_splitter(self.options.splitter)
+            return super().splitter
         return SentenceSplitter("none", lambda text: [text])
 
     @cached_property
@@ -91,7 +89,7 @@ class SummaC(TwoStepMetric, LoadedModelMetric):
 
     def identity(self) -> dict[str, Any]:
         """The metric's identity with the splitter and the order of the labels."""
-        return {**super().identity(), "splitter": self.splitter.name, "labels": list(self.labels)}
+        return {**super().identity(), "labels": list(self.labels)}
 
     def observed(self) -> Mapping[str, Any]:
         """Return everything that an image depends on."""

@@ -13,16 +13,17 @@ whole page (`benchmarks/support_mini/fit_minilm.py`). It is made for English.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from metaeval.corpus.chunks import packed
 from metaeval.scoring.backends.encoder import EncodedText
 from metaeval.scoring.backends.model_metric import calibrated, probability
 from metaeval.scoring.contract import MetricCard, PairScore, Status
 from metrics_zoo.cover import WORD, FloatArray, StatementWords, sentence_places
 from metrics_zoo.minilm import CARD, MiniLMMetric, MiniLMOptions
-from metrics_zoo.support_mini import SHA256, Support, chance, load_model
+from metrics_zoo.support_mini import SHA256, Support, SupportMiniOptions, chance, load_model
 
 if TYPE_CHECKING:
     import torch
@@ -66,20 +67,15 @@ class SourceWindow(NamedTuple):
 
 def windows_of(source: str) -> list[SourceWindow]:
     """Cut a source into windows of whole sentences, at most 150 words each; a source without words has none."""
-    packed: list[list[tuple[int, int]]] = []
-    room = 0
-    for start, end in sentence_places(source):
-        words = len(source[start:end].split())
-        if words > room:
-            packed.append([])
-            room = WINDOW_WORDS
-        packed[-1].append((start, end))
-        room -= words
+
+    def words(place: tuple[int, int]) -> int:
+        return len(source[slice(*place)].split())
+
     return [
         SourceWindow(
             source[places[0][0] : places[-1][1]], [(start - places[0][0], end - places[0][0]) for start, end in places]
         )
-        for places in packed
+        for places in packed(sentence_places(source), words, WINDOW_WORDS)
     ]
 
 
@@ -91,11 +87,8 @@ class PairFeatures(NamedTuple):
     cut: int
 
 
-class SupportMiniLMOptions(MiniLMOptions):
+class SupportMiniLMOptions(SupportMiniOptions, MiniLMOptions):
     """Options of support-minilm."""
-
-    score: Literal["expected", "some", "full", "full_given_some"] = "expected"
-    """Expected level P(some) (1 + P(full | some)) / 2, P(some support), P(full support), or P(full | some)."""
 
 
 class SupportMiniLM(MiniLMMetric):

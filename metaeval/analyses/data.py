@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from metaeval.report.audit import Audit
 
 
-class DataListOptions(DeclaredOptions):
-    """Options of `data list`: none."""
-
-
 class DataSetOptions(DeclaredOptions):
     """Options of a command about a data set."""
 
@@ -32,7 +28,7 @@ class DataSetOptions(DeclaredOptions):
     """Data set, by name ('metaeval data list')."""
 
 
-def _list(options: DataListOptions, progress: Progress) -> Done:
+def _list(options: DeclaredOptions, progress: Progress) -> Done:
     from metaeval.report.table import Table
 
     rows = []
@@ -49,7 +45,7 @@ LIST = Analysis(
     name="data list",
     summary="List the data sets and their named variants.",
     examples=["data list"],
-    options=DataListOptions,
+    options=DeclaredOptions,
     run=_list,
 )
 

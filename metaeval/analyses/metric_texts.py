@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
 
 from metaeval.report.notebook import NotebookText
 from metaeval.report.terminal import aligned
-
-if TYPE_CHECKING:
-    from metaeval.runs.doctor import Diagnosis
-    from metaeval.scoring.canaries import CanaryReport, OfficialComparison
+from metaeval.runs.doctor import Diagnosis
+from metaeval.scoring.canaries import (
+    BATCH_TOLERANCE,
+    OFFICIAL_TOLERANCE,
+    CanaryReport,
+    OfficialComparison,
+    difference,
+)
+from metaeval.scoring.contract import Status
 
 
 def verified_text(verified: CanaryReport, compared: OfficialComparison | None) -> NotebookText:
@@ -24,9 +28,6 @@ def diagnosis_text(seen: Diagnosis) -> NotebookText:
 
 
 def _table(verified: CanaryReport, compared: OfficialComparison | None) -> list[str]:
-    from metaeval.scoring.canaries import difference
-    from metaeval.scoring.contract import Status
-
     headings = ["pair", "score", "tokens", "cut"]
     headings += ["alone differs by"] if verified.single else []
     headings += ["official", "differs by"] if compared else []
@@ -45,8 +46,6 @@ def _table(verified: CanaryReport, compared: OfficialComparison | None) -> list[
 
 
 def _verdicts(verified: CanaryReport, compared: OfficialComparison | None) -> list[str]:
-    from metaeval.scoring.canaries import BATCH_TOLERANCE, OFFICIAL_TOLERANCE
-
     rows = []
     worst = verified.batch_difference
     dtype = getattr(verified.metric.options, "dtype", "float32")

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("metaeval")
 
 
-class MachineOptions(DeclaredOptions):
-    """Options of a command about this machine: none."""
-
-
 class OneMetricOptions(DeclaredOptions):
     """Options of a command about a metric; any other setting is an option of the metric."""
 
@@ -41,7 +37,7 @@ class OneMetricOptions(DeclaredOptions):
         return RunConfig(metric_options={self.name: self.model_extra or {}})
 
 
-def _list(options: MachineOptions, progress: Progress) -> Done:
+def _list(options: DeclaredOptions, progress: Progress) -> Done:
     from metaeval.report.table import Table
     from metaeval.runs.doctor import registered, variant_states
 
@@ -56,7 +52,7 @@ LIST = Analysis(
     name="metrics list",
     summary="List the metrics, their variants, and what each needs here.",
     examples=["metrics list"],
-    options=MachineOptions,
+    options=DeclaredOptions,
     run=_list,
 )
 
@@ -174,7 +170,7 @@ metric whose dependencies conflict, or a GPU elsewhere. Options of the metric ar
 )
 
 
-def _doctor(options: MachineOptions, progress: Progress) -> Done:
+def _doctor(options: DeclaredOptions, progress: Progress) -> Done:
     from metaeval.analyses.metric_texts import diagnosis_text
     from metaeval.runs.doctor import examine
 
@@ -191,7 +187,7 @@ DOCTOR = Analysis(
     name="metrics doctor",
     summary="Show what this machine has, and what each metric needs.",
     examples=["metrics doctor", "metrics doctor --json > machine.json"],
-    options=MachineOptions,
+    options=DeclaredOptions,
     run=_doctor,
     json=_diagnosis_json,
 )

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from metaeval.corpus.model import Corpus, Document
 from metaeval.corpus.sentences import SPLITTER, split_sentences
 from metaeval.errors import UserError
+
+Item = TypeVar("Item")
+
+
+def packed(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
+    """Yield the items, in order, in parts of up to `most`; a larger item is a part of its own."""
+    part: list[Item] = []
+    load = 0
+    for item in items:
+        weight = size(item)
+        if part and load + weight > most:
+            yield part
+            part, load = [], 0
+        part.append(item)
+        load += weight
+    if part:
+        yield part
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +80,15 @@ def chunk_document(document: Document, chunking: Chunking) -> tuple[Chunk, ...]:
     ]
     if chunking.mode == "words":
         pieces = [(index, [word]) for index, words in pieces for word in words]
-    packed: list[tuple[list[str], set[int]]] = []
-    for index, words in pieces:
-        if not packed or len(packed[-1][0]) + len(words) > chunking.size:
-            packed.append(([], set()))
-        packed[-1][0].extend(words)
-        packed[-1][1].add(index)
+    parts = packed(pieces, lambda piece: len(piece[1]), chunking.size)
     return tuple(
-        Chunk(document.id, number, " ".join(words), tuple(sorted(indices)))
-        for number, (words, indices) in enumerate(packed)
+        Chunk(
+            document.id,
+            number,
+            " ".join(word for _, words in part for word in words),
+            tuple(sorted({index for index, _ in part})),
+        )
+        for number, part in enumerate(parts)
     )
 
 

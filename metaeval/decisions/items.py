@@ -23,7 +23,7 @@ from metaeval.corpus.jsonl import UNJUDGED, read_corpus
 from metaeval.corpus.loaders.rows import DataRow as Record
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 from metaeval.corpus.pairs import PAIRS_SCHEMA
-from metaeval.data_tables import TEXT_ROLES, Row, TypedTable, warn_of_swap
+from metaeval.data_tables import TEXT_ROLES, Row, TypedTable, is_finite, warn_of_swap
 from metaeval.decisions.claims import TITLES, Claims, claims_of
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json
@@ -362,19 +362,8 @@ def _number_columns(table: TypedTable, taken: set[str]) -> dict[str, list[float 
     """Return the other columns that hold only numbers, as scores of metrics."""
     scores: dict[str, list[float | None]] = {}
     for heading in table.headings:
-        values = [row.cells.get(heading) for row in table.rows] if heading not in taken else []
-        numbers = [_number(value) for value in values]
-        missing = numbers.count(None)
-        if missing < len(numbers) and missing == values.count(None):
-            scores[heading] = numbers
+        cells = [row.cells.get(heading) for row in table.rows]
+        finite = all(cell is None or is_finite(cell) for cell in cells)
+        if heading not in taken and table.is_numbers(heading) and finite:
+            scores[heading] = [None if cell is None else float(cell) for cell in cells]
     return scores
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None

@@ -148,8 +148,7 @@ def footer(result: Result) -> tuple[Note, ...]:
         ("all" if len(names) == len(rows) > 1 else ", ".join(names), text) for text, names in names_by_warning.items()
     )
     notes = (
-        Note("data", _data_counts(result.data)),
-        Note("settings", ", ".join(f"{plain(k)} {plain(v)}" for k, v in sorted(result.settings.items()))),
+        *of_data(result.data, result.settings),
         _row_counts(rows, plural(result.unit)),
         Note("uncertainty", uncertainty(result)),
         Note("few groups", few_groups(result)),
@@ -167,6 +166,12 @@ def footer(result: Result) -> tuple[Note, ...]:
         Note("warnings", "", warnings),
     )
     return tuple(note for note in notes if note.text or note.items)
+
+
+def of_data(data: Data, settings: Mapping[str, str]) -> tuple[Note, Note]:
+    """Return the lines on the data and on the settings."""
+    chosen = ", ".join(f"{plain(name)} {plain(value)}" for name, value in sorted(settings.items()))
+    return Note("data", _data_counts(data)), Note("settings", chosen)
 
 
 def plural(unit: Unit) -> str:

@@ -12,8 +12,8 @@ from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
 from metaeval.own_tables import TABLES
 from metaeval.report.cells import units
-from metaeval.report.notes import footer
-from metaeval.report.result import Data, Interval, IntervalMethod, Result
+from metaeval.report.notes import of_data
+from metaeval.report.result import Data, Interval, IntervalMethod
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, TableRow, blocks_of, place_of
 from metaeval.report.uncertainty import few_groups_of_sheet, interval_settings
 from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, named_metrics, rated_columns, scored_columns
@@ -127,13 +127,16 @@ def make_sheet(
     data, method = data or frame.summary, method or panel.config.interval.method
     settings: dict[str, Scalar] = {**{key: str(value) for key, value in frame.fields.items()}, **chosen}
     signed: dict[str, object] = {**chosen}
+    standard = [*of_data(data, footer_settings(frame))]
     if intervals:
-        interval = panel.config.interval
-        settings |= interval.drawn() | {"method": method}
+        interval = Interval(**{**panel.config.interval.model_dump(), "method": method})
+        settings |= panel.config.interval.drawn() | {"method": method}
         signed |= resampled_fields(interval.level, interval.resamples, interval.seed, method, interval.fewest)
+        standard.append(Note("uncertainty", interval_settings(interval, data.groups)))
+        standard.append(Note("few groups", few_groups_of_sheet(interval, data.groups)))
     signed |= versions("metaeval", "numpy", "scipy")
     stub, headings, rows = table
-    below = (*notes, *_standard(panel, frame, data, intervals, method))
+    below = (*notes, *standard)
     return Table(
         key=(name, data.name, data.split, frame.unit),
         title=title,
@@ -150,20 +153,3 @@ def make_sheet(
         settings=settings,
         records=records,
     ).noting(data.demo)
-
-
-def _standard(panel: Panel, frame: Frame, data: Data, intervals: bool, method: IntervalMethod) -> tuple[Note, ...]:
-    """Return the report's notes on data, settings and resampling."""
-    interval = Interval(**{**panel.config.interval.model_dump(), "method": method})
-    settings = footer_settings(frame)
-    result = Result(
-        protocol="", title="", unit=frame.unit, settings=settings, data=data, interval=interval, columns=[], rows=[]
-    )
-    notes = tuple(note for note in footer(result) if note.label in ("data", "settings"))
-    if not intervals:
-        return notes
-    uncertain = (
-        Note("uncertainty", interval_settings(interval, data.groups)),
-        Note("few groups", few_groups_of_sheet(interval, data.groups)),
-    )
-    return (*notes, *uncertain)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
+from metaeval.corpus.chunks import packed
+
 TextPair = tuple[str, str]
 """(source, statement)."""
 
@@ -56,18 +58,16 @@ def _cut(unique: Mapping[bytes, TextPair], block_tokens: int) -> Iterator[list[b
     by_source: dict[str, list[bytes]] = {}
     for key, (source, _) in unique.items():
         by_source.setdefault(source, []).append(key)
-    block: list[bytes] = []
-    load = 0
-    for source in sorted(by_source, key=longest_first):
-        keys = sorted(by_source[source], key=lambda key: longest_first(unique[key][1]))
-        tokens = (len(source) + sum(len(unique[key][1]) for key in keys)) // 4 + 1
-        if block and load + tokens > block_tokens:
-            yield block
-            block, load = [], 0
-        block.extend(keys)
-        load += tokens
-    if block:
-        yield block
+
+    def tokens(source: str) -> int:
+        return (len(source) + sum(len(unique[key][1]) for key in by_source[source])) // 4 + 1
+
+    for sources in packed(sorted(by_source, key=longest_first), tokens, block_tokens):
+        yield [
+            key
+            for source in sources
+            for key in sorted(by_source[source], key=lambda key: longest_first(unique[key][1]))
+        ]
 
 
 def _digest(parts: Iterable[bytes]) -> str:

@@ -8,61 +8,19 @@ import pytest
 import metaeval
 from metaeval import registry
 from metaeval.report.notebook import NotebookText
+from tests.cli.samples import reply, unchanging_files, write_rated_answers
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
 QUICK = ("-q", "-s", "interval.resamples=20", "-s", "comparison.permutations=20")
 CALLED = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}}
-PASSAGES = [{"title": "Oder", "text": "Dams store water. It is long."}, {"text": "Barges carry coal."}]
-FIRST, SECOND = "The Oder is long [1] and barges carry coal [2]. ", "Dams store {} water [1]."
-REPLIES = {
-    "attribution": {"statements": [{"id": n, "thinking": "", "context": "retrieval"} for n in (1, 2)]},
-    "editing": {"statements": [{"id": n, "thinking": "", "edits": [], "rating": 3 + n} for n in (1, 2)]},
-    "facts": {"facts": ["The Oder is long."]},
-    "segment": {"segment": "The Oder is long"},
-}
-
-
-def reply(body):
-    """What the judge says to a prompt that is held to a schema; else an answer, or what stands for a claim."""
-    kind = body.get("response_format", {}).get("json_schema", {}).get("name")
-    return json.dumps(REPLIES[kind]) if kind in REPLIES else "The Oder is long [1]."
 
 
 @pytest.fixture
 def answers(tmp_path, monkeypatch):
     """Two systems' answers to three questions, as they are and with ratings of their statements."""
     monkeypatch.chdir(tmp_path)
-    rows = []
-    for system in range(2):
-        for number in range(3):
-            second = SECOND.format(number)
-            places = ((0, len(FIRST) - 1), (len(FIRST), len(FIRST) + len(second)))
-            ratings = ([1, number / 4], [system / 4, None])
-            rows.append(
-                {
-                    **{"id": f"{system}-{number}", "group": f"q{number}", "system": f"system {system}"},
-                    **{"question": f"Question {number}?", "passages": PASSAGES, "text": FIRST + second},
-                    "statements": [
-                        {"start": start, "end": end, "ratings": own}
-                        for (start, end), own in zip(places, ratings, strict=True)
-                    ],
-                }
-            )
-    scores = [
-        {"answer": row["id"], "start": one["start"], "end": one["end"], "value": float(number)}
-        for row in rows
-        for number, one in enumerate(row["statements"])
-    ]
-    unrated = [{key: value for key, value in row.items() if key != "statements"} for row in rows]
-    for name, own in (("answers", unrated), ("rated", rows), ("scores", scores)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own))
-    return unrated
-
-
-def files(folder):
-    kept = [path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json"]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in kept if ".sqlite" not in path.name}
+    return write_rated_answers(tmp_path)
 
 
 OFFLINE = {
@@ -119,11 +77,11 @@ def test_a_command_and_its_function_give_the_same_tables(cli, answers, tmp_path,
 @pytest.mark.parametrize("name", OFFLINE)
 def test_a_job_run_again_has_the_same_hash_and_bytes(cli, answers, name):
     assert cli("cite", *OFFLINE[name][0], *QUICK).code == 0
-    before = files(Path("results"))
+    before = unchanging_files(Path("results"))
 
     ended = cli("results", "rerun", "latest")
 
-    assert (ended.code, files(Path("results"))) == (0, before), ended.err
+    assert (ended.code, unchanging_files(Path("results"))) == (0, before), ended.err
     assert "files are the same bytes." in ended.out
     assert " 0 of 0 " not in ended.out
 
@@ -137,11 +95,11 @@ def test_a_job_of_a_chat_model_runs_again_from_its_kept_replies(cli, fake, answe
         assert cli(*typed, *model, *(() if kept == "store" else ("--record", "kept.jsonl"))).code == 0
     if kept == "replay":
         assert cli(*typed, "--replay", "kept.jsonl").code == 0
-    before, made = files(Path("results")), manifest()
+    before, made = unchanging_files(Path("results")), manifest()
 
     ended = cli("results", "rerun", "latest", *(["--trust-config"] if kept == "store" else []))
 
-    assert (ended.code, files(Path("results"))) == (0, before), ended.err
+    assert (ended.code, unchanging_files(Path("results"))) == (0, before), ended.err
     assert manifest()["recipe"] == made["recipe"]
 
 

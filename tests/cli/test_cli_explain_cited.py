@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from metaeval.analyses.explaining.explain import explain, read_signature
+from tests.cli.samples import reply, write_rated_answers
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
@@ -14,60 +15,12 @@ pytestmark = pytest.mark.usefixtures("own_environment")
 
 QUICK = ("-s", "interval.resamples=5", "-q")
 JUDGES = ("--nli", "overlap", "--threshold", "0.5")
-PASSAGES = [{"title": "Oder", "text": "Dams store water. It is long."}, {"text": "Barges carry coal."}]
-FIRST, SECOND = "The Oder is long [1] and barges carry coal [2]. ", "Dams store {} water [1]."
-REPLIES = {
-    "attribution": {"statements": [{"id": n, "thinking": "", "context": "retrieval"} for n in (1, 2)]},
-    "editing": {"statements": [{"id": n, "thinking": "", "edits": [], "rating": 3 + n} for n in (1, 2)]},
-    "lqac_recall": {"thinking": "", "support": "partial"},
-    "lqac_need": {"thinking": "", "needs_citation": "no"},
-    "lqac_precision": {"thinking": "", "relevance": "relevant"},
-    "attrscore": {"thinking": "", "label": "Attributable"},
-    "facts": {"facts": ["The Oder is long."]},
-    "segment": {"segment": "The Oder is long"},
-    "selection": {"documents": [1]},
-    "summary": {"summary": "The Oder is long."},
-}
-
-
-def reply(body):
-    """The judge of every prompt that is held to a schema; else it writes an answer, or what stands for a claim."""
-    kind = body.get("response_format", {}).get("json_schema", {}).get("name")
-    return json.dumps(REPLIES[kind]) if kind in REPLIES else "The Oder is long [1]."
 
 
 @pytest.fixture
 def answers(tmp_path):
     """Two systems' answers to three questions, as they are and with ratings of their statements by two people."""
-    rows = []
-    for system in range(2):
-        for number in range(3):
-            second = SECOND.format(number)
-            starts = (0, len(FIRST))
-            ends = (len(FIRST) - 1, len(FIRST) + len(second))
-            ratings = ([1, number / 4], [system / 4, None])
-            rows.append(
-                {
-                    "id": f"{system}-{number}",
-                    "group": f"q{number}",
-                    "system": f"system {system}",
-                    "question": f"Question {number}?",
-                    "passages": PASSAGES,
-                    "text": FIRST + second,
-                    "statements": [
-                        {"start": start, "end": end, "ratings": own}
-                        for start, end, own in zip(starts, ends, ratings, strict=True)
-                    ],
-                }
-            )
-    scores = [
-        {"answer": row["id"], "start": one["start"], "end": one["end"], "value": float(number)}
-        for row in rows
-        for number, one in enumerate(row["statements"])
-    ]
-    unrated = [{key: value for key, value in row.items() if key != "statements"} for row in rows]
-    for name, own in (("answers", unrated), ("rated", rows), ("scores", scores)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own))
+    write_rated_answers(tmp_path)
     return tmp_path
 
 

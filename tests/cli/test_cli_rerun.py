@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.samples import unchanging_files
+
 TYPED = ["-q", "-s", "interval.resamples=20", "-s", "comparison.permutations=20"]
 JOBS = {
     "power": ["plan", "overlap", "rouge", "--difference", "2"],
@@ -27,32 +29,27 @@ def suite_file(cli):
     )
 
 
-def files(folder):
-    kept = [path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json"]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in kept if ".sqlite" not in path.name}
-
-
 @pytest.mark.parametrize("name", JOBS)
 def test_a_job_run_again_has_the_same_hash_and_bytes(cli, name):
     assert cli(*JOBS[name], *TYPED).code == int(name == "suite")
-    before = files(Path("results"))
+    before = unchanging_files(Path("results"))
 
     ended = cli("results", "rerun", "latest")
 
-    assert (ended.code, files(Path("results"))) == (0, before), ended.err
+    assert (ended.code, unchanging_files(Path("results"))) == (0, before), ended.err
     assert "files are the same bytes." in ended.out
 
 
 def test_each_run_of_a_suite_is_a_job_that_can_be_run_again(cli):
     assert cli(*JOBS["suite"], *TYPED).code == 1
-    before = files(Path("results"))
+    before = unchanging_files(Path("results"))
     parts = sorted(path.name for path in Path("results").glob("mini-*"))
 
     ended = [cli("results", "rerun", name) for name in parts]
 
     assert len(parts) == 2
     assert [one.code for one in ended] == [0, 0], ended[0].err
-    assert files(Path("results")) == before
+    assert unchanging_files(Path("results")) == before
 
 
 def test_a_suite_is_run_again_without_what_was_typed_for_it(cli):
@@ -67,12 +64,12 @@ def test_figures_are_drawn_again_of_the_same_jobs(cli):
     assert cli(*JOBS["run"], *TYPED).code == 0
     assert cli("results", "figures").code == 0
     (drawn,) = Path("results/figures").glob("mini-*")
-    before = files(drawn)
+    before = unchanging_files(drawn)
     assert cli("run", "-m", "bm25", *TYPED).code == 0
 
     ended = cli("results", "rerun", drawn.name[-8:])
 
-    assert (ended.code, files(drawn)) == (0, before), ended.err
+    assert (ended.code, unchanging_files(drawn)) == (0, before), ended.err
     assert len(list(Path("results/figures").iterdir())) == 1
 
 

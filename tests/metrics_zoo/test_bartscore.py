@@ -177,9 +177,9 @@ def test_each_source_is_encoded_once_and_nothing_is_padded(tiny):
 
 def test_parts_hold_up_to_the_budget_and_a_larger_item_alone():
     pytest.importorskip("torch", reason="needs the extra 'models'")
-    from metrics_zoo.bartscore import _parts
+    from metaeval.corpus.chunks import packed
 
-    assert list(_parts([3, 3, 5, 9, 1, 2], lambda item: item, 6)) == [[3, 3], [5], [9], [1, 2]]
+    assert list(packed([3, 3, 5, 9, 1, 2], lambda item: item, 6)) == [[3, 3], [5], [9], [1, 2]]
 
 
 def test_a_source_of_more_statements_than_a_batch_holds_is_still_encoded_once(tiny):

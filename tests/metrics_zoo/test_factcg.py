@@ -10,7 +10,7 @@ transformers = pytest.importorskip("transformers", reason="needs the extra 'mode
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.scoring.backends.sentences import find_splitter  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
-from metrics_zoo.factcg import FactCG, FactCGOptions, count_words  # noqa: E402
+from metrics_zoo.factcg import FactCG, count_words  # noqa: E402
 
 PROMPT = (
     '{}\n\nChoose your answer: based on the paragraph above can we conclude that "{}"?\n\n'
@@ -25,7 +25,7 @@ def folder(tiny):
 
 @pytest.fixture(scope="module")
 def metric(folder):
-    return FactCG(FactCGOptions(folder=folder, splitter="rules"))
+    return FactCG(FactCG.Options(folder=folder, splitter="rules"))
 
 
 def text(rng, sentences):
@@ -138,7 +138,7 @@ def test_each_chunk_is_tokenised_once_and_each_pair_passes_once(folder, watch):
     rng = random.Random(5)
     sources, statements = [text(rng, 6) for _ in range(10)], [text(rng, 1) for _ in range(5)]
     pairs = [(source, statement) for source in sources for statement in statements]
-    metric = FactCG(FactCGOptions(folder=folder, splitter="rules", batch_tokens=4096))
+    metric = FactCG(FactCG.Options(folder=folder, splitter="rules", batch_tokens=4096))
     passed = watch(metric.model._model)
     metric.score(*zip(*(pairs * 2), strict=True))
     assert passed.texts == len(pairs)
@@ -148,6 +148,6 @@ def test_each_chunk_is_tokenised_once_and_each_pair_passes_once(folder, watch):
 
 def test_another_model_is_refused(tiny):
     with pytest.raises(UserError, match="has 3 labels, FactCG 2"):
-        FactCG(FactCGOptions(folder=tiny.folder("deberta-v2", name="three"))).prepare([], [])
+        FactCG(FactCG.Options(folder=tiny.folder("deberta-v2", name="three"))).prepare([], [])
     with pytest.raises(UserError, match="does not read FactCG's template"):
-        FactCG(FactCGOptions(folder=tiny.folder("roberta", name="two", num_labels=2))).prepare([], [])
+        FactCG(FactCG.Options(folder=tiny.folder("roberta", name="two", num_labels=2))).prepare([], [])

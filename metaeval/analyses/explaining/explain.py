@@ -21,11 +21,20 @@ from metaeval.report.table import Table
 from metaeval.runs.job_folder import installed
 from metaeval.signature import COMPOSITE, FACTS, OF_RUN, interval_parts, metric_parts, read_choices
 
-RUN, META, GENERATE, REFIT = "run", "cite meta", "generate", "citeeval-refit"
-"""Commands; and the name of the pipeline of `cite refit` in signatures."""
-
-LABELLED = {"estimand": "estimate", "candidates": "gate fit", "gate": "gate check", "claim": "multiverse"}
-"""Commands on labels and claims, by a field that only their signatures have."""
+RUN, META = "run", "cite meta"
+_COMMANDS: Mapping[tuple[str, ...], str] = {
+    ("questions",): "generate",
+    ("estimand",): "estimate",
+    ("candidates",): "gate fit",
+    ("gate",): "gate check",
+    ("claim",): "multiverse",
+    ("none", "unrated", "responses"): META,
+    ("rewrite",): "cite rewrite",
+    ("rounds",): "cite improve",
+}
+"""Commands by fields that only their signatures have."""
+_REFIT = "citeeval-refit"
+"""The name of the pipeline of `cite refit` in signatures."""
 
 
 def _pipelines() -> list[Any]:
@@ -58,18 +67,8 @@ class Meaning:
 def command_of(fields: Mapping[str, str]) -> str:
     """Return the command that makes a number with these fields, without `metaeval`: run, cite alce ..."""
     pipeline = fields.get("pipeline", "")
-    if "questions" in fields:
-        return GENERATE
-    if labelled := next((command for name, command in LABELLED.items() if name in fields), ""):
-        return labelled
-    if {"none", "unrated", "responses"} <= fields.keys():
-        return META
-    for name, command in (("rewrite", "cite rewrite"), ("rounds", "cite improve")):
-        if name in fields:
-            return command
-    if pipeline == REFIT:
-        return "cite refit"
-    return f"cite {pipeline}" if pipeline else RUN
+    usual = f"cite {'refit' if pipeline == _REFIT else pipeline}" if pipeline else RUN
+    return next((command for names, command in _COMMANDS.items() if fields.keys() >= {*names}), usual)
 
 
 def meaning(name: str, value: str, fields: Mapping[str, str]) -> Meaning | None:
@@ -185,10 +184,11 @@ def prompt_words(name: str, value: str) -> str:
     """
     if name not in _prompts():
         return ""
+    asks, shipped = _prompts()[name]
     wording = "a file's wording" if value.startswith("file@") else "another wording than metaeval has here"
-    if is_here(name, value):
+    if value.removeprefix("own@") == shipped:
         wording = "in metaeval's own words"
-    return f"the prompt that asks {_prompts()[name][0]}, {wording}"
+    return f"the prompt that asks {asks}, {wording}"
 
 
 def prompt_setting(name: str) -> str:
@@ -196,11 +196,6 @@ def prompt_setting(name: str) -> str:
     if name == "prompt":
         return "rewrite.prompt_file"
     return f"{name}_file" if any(f"{name}_file" in option_docs(owner) for owner in owners()) else ""
-
-
-def is_here(name: str, value: str) -> bool:
-    """Return whether the shipped prompt has this wording."""
-    return name in _prompts() and _prompts()[name][1] == value.removeprefix("own@")
 
 
 _PACKAGES = ("metaeval", "numpy", "scipy")
@@ -274,7 +269,7 @@ def read_source(text: str, row: str | None = None) -> SignatureSource:
     if not is_file(text):
         return SignatureSource("a signature", {"": text})
     rows: dict[str, Row] = {}
-    if is_sheet(Path(text)):
+    if _schema(Path(text)) in TABLES:
         sheet = load_table(Path(text))
         kind, texts = f"the sheet {sheet.name}", dict(_named(sheet.signatures))
     else:
@@ -291,11 +286,6 @@ def read_source(text: str, row: str | None = None) -> SignatureSource:
 def holds_signatures(path: Path) -> bool:
     """Return whether a file is a result or a table."""
     return path.suffix == ".json" and _schema(path) in (*SCHEMAS, *TABLES)
-
-
-def is_sheet(path: Path) -> bool:
-    """Return whether a file is a table."""
-    return _schema(path) in TABLES
 
 
 def _schema(path: Path) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os.path import isdir
 from pathlib import Path
 
@@ -19,7 +19,8 @@ from metaeval.analyses.explaining.explain import (
 from metaeval.analyses.suites.suite import recorded
 from metaeval.errors import UserError, unknown
 from metaeval.report.differences import Change, missing, record_changes, row_changes
-from metaeval.report.table import Table
+from metaeval.report.table import Table, count
+from metaeval.report.terminal import aligned
 from metaeval.runs.job_folder import LATEST, NAME, done_jobs, find_job, is_hash
 
 NUMBERS = "numbers"
@@ -122,6 +123,29 @@ def _told(sheet: Table) -> set[str]:
     """Return the settings that every signature of a table names; empty for a table without signatures."""
     named = [set(read_signature(text)) for text in sheet.signatures]
     return set.intersection(*named) | _ELSEWHERE if named else set()
+
+
+def difference_lines(rows: Mapping[str, Sequence[Change]], of_file: bool) -> list[str]:
+    """Return the differences of `compare` as lines. of_file: whether files were compared, and not signatures."""
+    if not any(rows.values()):
+        numbers = "the sheet" if NUMBERS in rows else count(len(rows), "row")
+        return [f"The same in every choice{f', and every number of {numbers}' if of_file or NUMBERS in rows else ''}."]
+    # A difference that all of several rows share is shown once. `APART` are not rows.
+    changed = [changes for name, changes in rows.items() if name not in APART]
+    fields = [change for change in changed[0] if change.kind == "field"] if len(changed) > 1 else []
+    everywhere = [change for change in fields if all(change in changes for changes in changed)]
+    row_changes = {name: [change for change in changes if change not in everywhere] for name, changes in rows.items()}
+    shown = [(name, changes) for name, changes in [("all rows", everywhere), *row_changes.items()] if changes]
+    return [line for name, changes in shown for line in (name or "signatures", *_table(changes))]
+
+
+def _table(changes: Sequence[Change]) -> list[str]:
+    rows = []
+    for change in changes:
+        name = f"{change.name} ({change.kind})" if change.kind in ("interval", "cluster") else change.name
+        first, second = ("(none)" if value is None else value for value in (change.first, change.second))
+        rows.append((name, f"{first} -> {second}", change.text if change.by is None else f"by {change.by:+.6g}"))
+    return aligned(rows, indent="  ")
 
 
 def sources_of(of: str, results: Path) -> list[str]:

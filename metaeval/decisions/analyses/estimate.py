@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from metaeval.analyses.analysis import Analysis, Done
+from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.decisions.analyses.items import AnswersFile, Columns, ItemOptions, LabelsFile, MetricName, PipelineName
 from metaeval.declared import Flag
-
-if TYPE_CHECKING:
-    from metaeval.runs.metrics import MetricProgress
 
 
 class EstimateOptions(ItemOptions):
@@ -36,7 +33,7 @@ class EstimateOptions(ItemOptions):
     """Do not check that the labelled items can be a sample."""
 
 
-def _run(options: EstimateOptions, progress: MetricProgress | None) -> Done:
+def _run(options: EstimateOptions, progress: Progress) -> Done:
     from metaeval.decisions.estimate import estimate, estimate_sheet
 
     run = options.run(metrics=(options.metric,))

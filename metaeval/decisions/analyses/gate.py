@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrObject
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrObject, Progress
 from metaeval.config import Names
 from metaeval.decisions.analyses.items import AnswersFile, Columns, ItemOptions, LabelsFile, TargetLevel, column_words
 from metaeval.declared import Flag
@@ -20,7 +20,6 @@ from metaeval.errors import UserError
 if TYPE_CHECKING:
     from metaeval.config import RunConfig
     from metaeval.decisions.gate_fit import Fitted
-    from metaeval.runs.metrics import MetricProgress
 
 NEXT = 40
 """Number of citations to label next where a gate needs more labels."""
@@ -54,7 +53,7 @@ class FitOptions(ItemOptions):
     columns: Columns = Field(default_factory=dict)
 
 
-def _fit(options: FitOptions, progress: MetricProgress | None) -> Done:
+def _fit(options: FitOptions, progress: Progress) -> Done:
     from metaeval.decisions.gate_fit import fit, fit_sentences, fit_sheet
     from metaeval.decisions.gate_model import Terms, write_gate
     from metaeval.runs.metric_scores import as_metrics
@@ -147,7 +146,7 @@ class CheckOptions(ItemOptions):
     columns: Columns = Field(default_factory=dict)
 
 
-def _check(options: CheckOptions, progress: MetricProgress | None) -> Done:
+def _check(options: CheckOptions, progress: Progress) -> Done:
     from metaeval.decisions import gate_check as gates
     from metaeval.decisions.gate_model import Gate
     from metaeval.files import write_text
@@ -204,7 +203,7 @@ class ActionOptions(DeclaredOptions):
     columns: Columns = Field(default_factory=dict)
 
 
-def _action(options: ActionOptions, progress: MetricProgress | None) -> Done:
+def _action(options: ActionOptions, progress: Progress) -> Done:
     from metaeval.decisions.gate_check import read_gate, workflow
     from metaeval.report.notebook import NotebookText
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field
 
-from metaeval.analyses.analysis import Analysis, Done, FileOrObject
+from metaeval.analyses.analysis import Analysis, Done, FileOrObject, Progress
 from metaeval.decisions.analyses.items import AnswersFile, Columns, ItemOptions, MetricName, PipelineName, column_words
 from metaeval.declared import Flag
-
-if TYPE_CHECKING:
-    from metaeval.runs.metrics import MetricProgress
 
 
 class LabelOptions(ItemOptions):
@@ -42,7 +39,7 @@ class LabelOptions(ItemOptions):
     columns: Columns = Field(default_factory=dict)
 
 
-def _run(options: LabelOptions, progress: MetricProgress | None) -> Done:
+def _run(options: LabelOptions, progress: Progress) -> Done:
     from metaeval.decisions.items import items_of
     from metaeval.decisions.label_sheet import check_output, draw, write_questions
     from metaeval.decisions.labels import labels_of

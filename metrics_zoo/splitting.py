@@ -1,0 +1,75 @@
+"""Base classes of the metrics that split sentences, and of those whose score is that of the source's best chunk."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from metaeval.corpus.sentences import SentenceSplitter
+from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions
+from metaeval.scoring.backends.sentences import Wish, best_pieces, find_splitter
+from metaeval.scoring.contract import PairScore, Span, Status
+from metaeval.scoring.plan import TextPair
+
+
+class SplitterOptions(ModelOptions):
+    """Options of a metric that splits sentences."""
+
+    runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"splitter"}
+
+    splitter: Wish = "auto"
+
+
+class SplittingMetric(LoadedModelMetric):
+    """A metric that splits sentences. Its identity holds the splitter."""
+
+    Options = SplitterOptions
+
+    @cached_property
+    def splitter(self) -> SentenceSplitter:
+        """The sentence splitter."""
+        return find_splitter(self.options.splitter)
+
+    def identity(self) -> dict[str, Any]:
+        """The metric's identity with the splitter."""
+        return {**super().identity(), "splitter": self.splitter.name}
+
+
+class BestChunkMetric(SplittingMetric):
+    """A metric that judges the whole statement by each chunk of the source; the largest score counts."""
+
+    @abstractmethod
+    def chunks(self, source: str) -> list[str]:
+        """Cut a source into chunks; a source without words has none."""
+
+    @abstractmethod
+    def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:
+        """Answer (chunk, statement) pairs, a row for each source and statement; of a row all have a score or none."""
+
+    def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
+        """Score pairs; one with a text without words is EMPTY (official code stops at such a source)."""
+        chunks = {source: self.chunks(source) for source in dict.fromkeys(sources)}
+        rows = [
+            [(chunk, statement) for chunk in chunks[source]] if statement.strip() else []
+            for source, statement in zip(sources, statements, strict=True)
+        ]
+        return [_best(answers) for answers in self.judge_chunks(rows)]
+
+    def explain(self, source: str, statement: str) -> list[Span]:
+        """Return the statement with the chunk of the source whose score is the pair's."""
+        chunks = self.chunks(source) if statement.strip() else []
+        (answers,) = self.judge_chunks([[(chunk, statement) for chunk in chunks]])
+        scores = [answer.score for answer in answers if answer.score is not None]
+        return best_pieces(source, statement, chunks, [statement], np.array(scores)[:, None]) if scores else []
+
+
+def _best(answers: Sequence[PairScore]) -> PairScore:
+    if not answers:
+        return PairScore(None, Status.EMPTY)
+    tokens, cut = sum(answer.tokens for answer in answers), sum(answer.cut for answer in answers)
+    best = max((answer.score for answer in answers if answer.score is not None), default=None)
+    return PairScore(best, answers[0].status, tokens, cut)
