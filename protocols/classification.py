@@ -131,7 +131,7 @@ def _areas(rows: Judgements, n_groups: int, draws: Draws) -> dict[str, Floats]:
     areas = {key: np.full(draws.n, np.nan) for key in PAIRS}
     if defined:
         wins = count_wins(rows.score, rows.gold, rows.group, n_groups, ties=False)
-        counted = [wins(tile) for tile in draws]
+        counted = [*map(wins, draws)]
         areas |= {key: np.concatenate([tile.auc(*pair) for tile in counted]) for key, pair in defined.items()}
     return areas
 

@@ -60,7 +60,8 @@ def compare(
     both = both_scored(first, other)
     if not both.any():
         return {key: Difference(0, None, note=NOT_BOTH) for key in keys}
-    pair = compared_by(protocol, first, both, options), compared_by(protocol, other, both, options)
+    rows = first.rows(both)
+    pair = _judged(protocol, rows, options), _judged(protocol, rows.with_score(other.score[both]), options)
     codes = distinct(first.group)
     moved: tuple[Influences, ...] = ({}, {})
     if (np.isnan(first.score) ^ np.isnan(other.score)).any():
@@ -132,7 +133,7 @@ def exchange_p_values(
     # The rows of both metrics, one below the other, the second with groups and pools of its own.
     stacked = Judgements(
         gold=np.tile(first.gold, 2),
-        score=np.concatenate([rows.score for rows in pair]),
+        score=np.broadcast_to(np.nan, 2 * first.gold.size),  # until both are on one scale
         group=np.concatenate((first.group, first.group + n_groups)),
         pool=np.concatenate((first.pool, first.pool + pools)),
         system=None if first.system is None else np.tile(first.system, 2),
@@ -150,6 +151,7 @@ def exchange_p_values(
                 apart |= protocol.exchanged(mine, theirs, permutations, seed, options)
             rest = [key for key in wanted if key not in apart]
             rows = stacked.with_score(np.concatenate(scaled))
+            del scaled
             values = protocol.replicate(rows, 2 * n_groups, swaps(n_groups, permutations, seed), options, rest)
             # One metric's side and the other's in turn.
             apart |= {key: values[key][0::2] - values[key][1::2] for key in rest}
@@ -186,8 +188,11 @@ def both_scored(first: Judgements, other: Judgements) -> Bools:
 
 def compared_by(protocol: Protocol, rows: Judgements, both: Bools, options: Mapping[str, str]) -> Judgements:
     """Return the rows that both metrics scored, with what they are compared by in place of the score."""
-    used = rows.rows(both)
-    return protocol.judge(used, options) if protocol.judge else used
+    return _judged(protocol, rows.rows(both), options)
+
+
+def _judged(protocol: Protocol, rows: Judgements, options: Mapping[str, str]) -> Judgements:
+    return protocol.judge(rows, options) if protocol.judge else rows
 
 
 def replicates_of(

@@ -53,18 +53,14 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     answerable = _with_one(judgements.pool, supports)
     ranked = _with_one(judgements.pool, supports & ~missing)
     used = _candidates(judgements, ranked & ~missing)
-    whole = _candidates(judgements, answerable)
     why = NO_SCORES if missing.all() else "no pool with a scored supporting candidate"
-    bounds = {} if missing.all() or not answerable.any() else _bounds(whole, n_groups, gains)
-    in_any_order = pools.rank_pools(used.rows.score, used.rows.gold, used.rows.pool)
-    by_order = {order: in_any_order.in_order(order) for order in ORDERS}
-    measured = {order: _measured(order, gains, MEASURES) for order in dict.fromkeys(by_order.values())}
-    # Means over pools with tied scores in the worst and in the best order.
-    worst, best = measured[by_order["worst"]], measured[by_order["best"]]
-    ties = _ends({key: (worst[key], best[key]) for key in MEASURES}, used, n_groups)
+    has_bounds = answerable.any() and not missing.all()
+    bounds = _bounds(_candidates(judgements, answerable), n_groups, gains) if has_bounds else {}
+    values = _in_orders(used.rows, gains)
+    ties = _ends({key: (values["worst"][key], values["best"][key]) for key in MEASURES}, used, n_groups)
     groups = distinct(used.pool_group).size
     qualities = {key: Qualities(groups, why, ties=ties[key], bounds=bounds.get(key)) for key in MEASURES}
-    run = _means(measured[by_order[_ties(options)]], used, n_groups)
+    run = _means(values[_ties(options)], used, n_groups)
     left = {NO_SUPPORT: int((~answerable).sum()), SUPPORT_UNSCORED: int((answerable & ~ranked & ~missing).sum())}
     return outcome(
         *(judgements, used.rows, answerable & missing, run, qualities, n_groups, resampling),
@@ -177,6 +173,14 @@ def _pool_values(rows: Judgements, gains: pools.Gains, ties: Order, keys: Collec
         cutoffs = tuple(CUTOFFS[key] for key in keys)
         return dict(zip(keys, pools.ndcg_at(rows.score, rows.gold, rows.pool, cutoffs, gains), strict=True))
     return _measured(pools.rank_pools(rows.score, rows.gold, rows.pool, ties), gains, keys)
+
+
+def _in_orders(rows: Judgements, gains: pools.Gains) -> dict[Order, dict[str, Floats]]:
+    """As `_pool_values`, of all measures, with tied rows in each order."""
+    ranked = pools.rank_pools(rows.score, rows.gold, rows.pool)
+    orders = ORDERS[: 1 if np.array_equal(ranked.first, ranked.last) else None]
+    values = {order: _measured(ranked.in_order(order), gains, MEASURES) for order in orders}
+    return {order: values.get(order, values["expected"]) for order in ORDERS}
 
 
 def _measured(ranked: pools.RankedPools, gains: pools.Gains, keys: Collection[str]) -> dict[str, Floats]:

@@ -133,7 +133,7 @@ def evaluate(
     tables of the suite. Only the run's settings of intervals and comparisons are used.
     """
     resampling = resampling_of(config)
-    unscored = frame.judgements(np.full(frame.gold.size, np.nan))
+    unscored = frame.judgements(np.broadcast_to(np.nan, frame.gold.size))
     reasons = protocol.blind_measures(unscored, [measure.key for measure in protocol.measures])
     blind = {key: why for key, why in reasons.items() if why}
     judged = {column: frame.judgements(column.score[frame.numbers]) for column in columns}

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+SmallInts = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 Weights = NDArray[np.unsignedinteger]
 

@@ -44,8 +44,7 @@ def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Ca
     is Obuchowski's (1997). Raises ValueError as `roc_auc` does.
     """
     arrays.check_rows(score, gold, group, n_groups)
-    ordered = sorted_by_level(score, gold, group, n_groups)
-    members, wins = level_wins(ordered.entries, ordered.n_levels, n_groups)
+    members, wins = level_wins(*sorted_by_level(score, gold, group, n_groups), n_groups)
     size = members.sum(axis=1)
 
     def of(higher: int, lower: int) -> Influence:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache
-from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from metaeval.stats import arrays
@@ -22,7 +20,7 @@ from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.group_counts import Orders, group_totals_of
 from metaeval.stats.rank_counts import MAX_LEVELS, count_orders, count_wins
 from metaeval.stats.resampling import TILE, Prepared, Tile, jackknife
-from metaeval.stats.ties import block_sizes, centred_midranks, run_starts, sorted_by_level, tie_blocks
+from metaeval.stats.ties import block_sizes, centred_midranks, content_of, run_starts, sorted_by_level, tie_blocks
 
 SUSPICIOUS = 1e-10
 """Below this share of its sum of squares, a spread may be rounding noise."""
@@ -108,7 +106,7 @@ def _by_order(
 ) -> tuple[Callable[[Tile], Floats], Callable[[], Floats]]:
     """Concordance, Spearman and Kendall, (3, R) of a tile and (3, n_groups) without each group: read from one count."""
     arrays.check_rows(score, gold, group, n_groups)
-    rows = _content(score, gold, group)
+    rows = content_of(score, gold, group)
 
     @cache
     def count() -> Callable[[Tile], Orders]:
@@ -118,21 +116,12 @@ def _by_order(
         return lambda tile: wins(tile).orders()
 
     def orders_left_out() -> Orders:
-        ordered = sorted_by_level(score, gold, group, n_groups)
-        return group_totals_of(ordered.entries, ordered.n_levels, n_groups).orders()
+        return group_totals_of(*sorted_by_level(score, gold, group, n_groups), n_groups).orders()
 
     def left_out() -> Floats:
         return _remembered((rows, n_groups), orders_left_out)[:, 1:]
 
-    return lambda tile: _remembered((rows, _content(tile)), lambda: count()(tile)), left_out
-
-
-def _content(*columns: NDArray[Any]) -> bytes:
-    digest = sha256()
-    for column in columns:
-        digest.update(f"{column.dtype}{column.shape}".encode())
-        digest.update(np.ascontiguousarray(column).data)
-    return digest.digest()
+    return lambda tile: _remembered((rows, content_of(tile)), lambda: count()(tile)), left_out
 
 
 def _remembered(key: Hashable, count: Callable[[], Orders]) -> Floats:

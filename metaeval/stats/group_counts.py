@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metaeval.stats.arrays import Floats, Ints, column_sum, ratio
+from metaeval.stats.arrays import Floats, Ints, SmallInts, column_sum, ratio
 from metaeval.stats.ties import Entries, run_starts
 
 
@@ -62,8 +62,8 @@ class Orders:
 
 def outranked(entries: Entries, level: int | None = None) -> Ints:
     """Twice the rows, of a level or of all, that each entry outranks, a tie counting one, (m,)."""
-    total, (first, end) = _running(entries, level), entries.ends
-    return np.asarray(total[first] + total[end])
+    total = _running(entries, level)[entries.start]
+    return np.repeat(total[:-1] + total[1:], np.diff(entries.start))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +74,14 @@ class GroupedEntries:
     where its group starts.
     """
 
-    group: Ints
-    level: Ints
-    count: Ints
-    block: Ints
-    runs: Ints
-    first: Ints
-    end: Ints
-    opening: Ints
+    group: SmallInts
+    level: SmallInts
+    count: SmallInts
+    block: SmallInts
+    runs: SmallInts
+    first: SmallInts
+    end: SmallInts
+    opening: SmallInts
 
     def outranked(self, level: int | None = None) -> Ints:
         """As `outranked`, among the rows of the entry's own group."""
@@ -100,21 +100,20 @@ def entries_by_group(entries: Entries, n_groups: int) -> GroupedEntries:
     group, block = entries.group[order], entries.block[order]
     new_group = run_starts(group)
     new_run = new_group | run_starts(block)
-    runs = np.flatnonzero(new_run)
-    number = np.cumsum(new_run) - 1
-    opening = np.flatnonzero(new_group)[np.cumsum(new_group) - 1]
-    end = np.append(runs, order.size)[number + 1]
-    return GroupedEntries(group, entries.level[order], entries.count[order], block, runs, runs[number], end, opening)
+    runs, openings = (np.flatnonzero(starts).astype(np.int32) for starts in (new_run, new_group))
+    sizes, group_sizes = (np.diff(starts, append=np.int32(order.size)) for starts in (runs, openings))
+    first, end, opening = np.repeat(runs, sizes), np.repeat(runs + sizes, sizes), np.repeat(openings, group_sizes)
+    return GroupedEntries(group, entries.level[order], entries.count[order], block, runs, first, end, opening)
 
 
 def _running(entries: Entries | GroupedEntries, level: int | None = None) -> Ints:
     rows = entries.count if level is None else np.where(entries.level == level, entries.count, 0)
-    return np.concatenate(([0], np.cumsum(rows)))
+    return np.concatenate(([0], np.cumsum(rows, dtype=np.int64)))
 
 
-def by_level(values: Ints, level: Ints, group: Ints, shape: tuple[int, int]) -> Ints:
+def by_level(values: Ints | SmallInts, level: SmallInts, group: SmallInts, shape: tuple[int, int]) -> Ints:
     """Return the sum of `values` (m,), whole numbers below 2**53, over each level and group; shape, (L, G)."""
-    cells = np.bincount(level * shape[1] + group, weights=values, minlength=shape[0] * shape[1])
+    cells = np.bincount(level.astype(np.int64) * shape[1] + group, weights=values, minlength=shape[0] * shape[1])
     return cells.astype(np.int64).reshape(shape)
 
 
@@ -207,7 +206,7 @@ def group_totals_of(entries: Entries, n_levels: int, n_groups: int) -> GroupTota
     group, level, count = entries.group, entries.level, entries.count
     sorted_ = entries_by_group(entries, n_groups)
     against = np.zeros(shape, dtype=np.int64)
-    lower, higher, mine_lower = (np.zeros_like(count) for _ in range(3))
+    lower, higher, mine_lower = (np.zeros(count.size, dtype=np.int64) for _ in range(3))
     for other in range(n_levels):
         beaten = outranked(entries, other)
         lower += np.where(other < level, beaten, 0)

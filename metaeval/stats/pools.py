@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from metaeval.stats import arrays
-from metaeval.stats.arrays import Bools, Floats, Ints
+from metaeval.stats.arrays import Bools, Floats, Ints, SmallInts
 from metaeval.stats.resampling import Prepared
 from metaeval.stats.ties import run_starts
 
@@ -40,11 +40,11 @@ class RankedPools:
     best_first: the levels of each pool from the highest down.
     """
 
-    pool: Ints
+    pool: SmallInts
     gold: Floats
-    rank: Ints
-    first: Ints
-    last: Ints
+    rank: SmallInts
+    first: SmallInts
+    last: SmallInts
     best_first: Floats
     n_pools: int
 
@@ -59,10 +59,10 @@ class RankedPools:
         return self.total(self.relevant.astype(np.float64))
 
     @cached_property
-    def blocks(self) -> tuple[Ints, Ints, Ints]:
+    def blocks(self) -> tuple[SmallInts, SmallInts, SmallInts]:
         """Count rows, relevant rows, and relevant rows ranked above in the pool, of each row's tie block; (n,) each."""
-        counted = np.concatenate(([0], np.cumsum(self.relevant)))
-        pool_start = np.arange(self.rank.size) - self.rank + 1
+        counted = np.cumsum(np.append(False, self.relevant), dtype=np.int32)
+        pool_start = np.arange(1, self.rank.size + 1, dtype=np.int32) - self.rank
         above, up_to = counted[pool_start + self.first - 1], counted[pool_start + self.last]
         return self.last - self.first + 1, up_to - above, above - counted[pool_start]
 
@@ -90,13 +90,12 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
     by_pool, start = pool_starts(pool)
     order, perfect = (_order(values, gold, pool, by_pool, start) for values in (score, gold))
     size = np.diff(start)
-    index = np.repeat(np.arange(size.size), size)
-    rank = np.arange(1, order.size + 1) - start[index]
-    new_block = run_starts(score[order]) | (rank == 1)
-    opening = np.flatnonzero(new_block)
-    block = np.cumsum(new_block) - 1
-    first = rank[opening][block]
-    last = first + np.diff(np.append(opening, order.size))[block] - 1
+    rank = (np.arange(1, order.size + 1) - np.repeat(start[:-1], size)).astype(np.int32)
+    opening = np.flatnonzero(run_starts(score[order]) | (rank == 1))
+    rows = np.diff(np.append(opening, order.size))
+    first = np.repeat(rank[opening], rows)
+    last = first + np.repeat(rows.astype(np.int32), rows) - 1
+    index = np.repeat(np.arange(size.size, dtype=np.int32), size)
     return RankedPools(index, gold[order], rank, first, last, gold[perfect], size.size).in_order(ties)
 
 
@@ -174,7 +173,7 @@ def average_precision_of_pools(ranked: RankedPools) -> Floats:
     front of it (r - 1) / (t - 1) each.
     """
     rows, hits, above = ranked.blocks
-    in_front = (ranked.rank - ranked.first) * (hits - 1) / np.maximum(rows - 1, 1)
+    in_front = (ranked.rank - ranked.first) * (hits - 1.0) / np.maximum(rows - 1, 1)
     precision = (above + 1 + in_front) / ranked.rank
     return arrays.ratio(ranked.total(hits / rows * precision), ranked.n_relevant)
 
@@ -246,7 +245,7 @@ def discounts_up_to(k: int) -> Floats:
     return np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(2, k + 2)))))
 
 
-def ideal_dcg(best_first: Floats, pool: Ints, rank: Ints, n_pools: int, k: int) -> Floats:
+def ideal_dcg(best_first: Floats, pool: SmallInts, rank: SmallInts, n_pools: int, k: int) -> Floats:
     """DCG@k of each pool; (n_pools,). Rows (n,) by pool, gains in descending order and ranks from 1 in each."""
     up_to = discounts_up_to(k)
     discount = up_to[np.minimum(rank, k)] - up_to[np.minimum(rank - 1, k)]

@@ -34,9 +34,8 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
     columns of unlike length.
     """
     arrays.check_rows(score, gold, group, n_groups)
-    ordered = sorted_by_level(score, gold, group, n_groups)
-    level, n_levels, entries = ordered.level, ordered.n_levels, ordered.entries
-    members = csr_array((np.ones(level.size, dtype=np.int64), (level, group)), shape=(n_levels, n_groups))
+    entries, n_levels = sorted_by_level(score, gold, group, n_groups)
+    members = csr_array((entries.count.astype(np.int64), (entries.level, entries.group)), shape=(n_levels, n_groups))
     of_group = arrays.group_totals(np.ones(group.size), group, n_groups)[:, None]
     alone = lone_powers(entries, n_groups)
     by_numpy = _orders_by_numpy(entries, n_levels, n_groups)
@@ -98,7 +97,7 @@ def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bo
     """Return the blocks with several entries, and the matrix from groups to rows in each, level below level."""
     shared = np.ones(entries.n_blocks, dtype=np.bool_)
     shared[entries.block[entries.solo]] = False
-    places = (entries.level * entries.n_blocks + entries.block, entries.group)
+    places = (entries.level.astype(np.int64) * entries.n_blocks + entries.block, entries.group)
     shape = (n_levels * entries.n_blocks, n_groups)
     return shared, csr_array((entries.count.astype(np.int64), places), shape=shape)
 
@@ -171,8 +170,7 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
     Raises ValueError on more, on NaN or infinity, or on columns of unlike length.
     """
     arrays.check_rows(score, gold, group, n_groups)
-    ordered = sorted_by_level(score, gold, group, n_groups)
-    n_levels, entries = ordered.n_levels, ordered.entries
+    entries, n_levels = sorted_by_level(score, gold, group, n_groups)
     if n_levels > MAX_LEVELS:
         raise ValueError(f"wins are counted for up to {MAX_LEVELS} gold levels, got {n_levels}")
     by_numpy, n_rows = _wins_by_numpy(entries, n_levels, n_groups), int(entries.count.sum())

@@ -81,7 +81,7 @@ def replicate(prepared: Prepared, draws: Draws) -> Floats:
     if draws.jackknife and prepared.left_out:
         itself = prepared.evaluate(np.ones((draws.n_groups, 1), dtype=np.uint8))
         return np.concatenate((itself, prepared.left_out()), axis=-1)
-    return np.concatenate([prepared.evaluate(tile) for tile in draws], axis=-1)
+    return np.concatenate([*map(prepared.evaluate, draws)], axis=-1)  # one tile in memory at a time
 
 
 @lru_cache(maxsize=4)
@@ -134,7 +134,8 @@ def swaps(n_groups: int, permutations: int, seed: int) -> Draws:
     def drawn(number: int) -> NDArray[np.uint8]:
         # A bit an exchange: tiles that are too large to be kept are recomputed without drawing.
         generator = np.random.default_rng([seed, _SWAPS, number])
-        return np.packbits(generator.integers(2, size=(TILE // 2, n_groups)).T, axis=1)
+        each = [generator.integers(2, size=n_groups).astype(np.uint8) for _ in range(TILE // 2)]
+        return np.packbits(np.stack(each, axis=1), axis=1)
 
     def make(number: int) -> Tile:
         bits = _TWICE[drawn(number)].reshape(n_groups, TILE // 8)

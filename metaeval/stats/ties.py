@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from metaeval.stats.arrays import Bools, Floats, Ints, column_sum, group_totals, in_strips, weighted_sums
+from metaeval.stats.arrays import Bools, Floats, Ints, SmallInts, column_sum, group_totals, in_strips, weighted_sums
 from metaeval.stats.resampling import Tile
 
 
 def tie_blocks(values: Floats) -> tuple[Ints, int]:
     """Number the distinct values from the lowest: block of each row (n,), and the number of blocks."""
     distinct, block = np.unique(values, return_inverse=True)
-    return block.astype(np.int64).reshape(values.shape), int(distinct.size)
+    return block.astype(np.int64, copy=False).reshape(values.shape), int(distinct.size)
 
 
 def midranks(values: Floats) -> Floats:
@@ -73,69 +73,74 @@ def centred_midranks(sizes: Floats) -> Floats:
 class Entries:
     """Rows alike in score, level and group, counted; in ascending order of score (m entries).
 
-    solo: the entry is a tie block by itself. start: the first entry of each block, and m at the end.
+    start: the first entry of each block, and m at the end.
     """
 
-    group: Ints
-    level: Ints
-    count: Ints
-    block: Ints
-    solo: Bools
-    start: Ints
+    group: SmallInts
+    level: SmallInts
+    count: SmallInts
+    start: SmallInts
 
     @property
     def n_blocks(self) -> int:
         """Distinct scores."""
         return self.start.size - 1
 
-    @cached_property
-    def ends(self) -> tuple[Ints, Ints]:
-        """Return where the block of each entry begins, and where it ends, (m,) each."""
-        return self.start[self.block], self.start[self.block + 1]
+    @property
+    def block(self) -> SmallInts:
+        """Return the block of each entry, (m,)."""
+        return np.repeat(np.arange(self.n_blocks, dtype=np.int32), np.diff(self.start))
+
+    @property
+    def solo(self) -> Bools:
+        """Return whether each entry is a tie block by itself, (m,)."""
+        return np.repeat(np.diff(self.start) == 1, np.diff(self.start))
 
 
 def sorted_entries(score: Floats, level: Ints, group: Ints, n_levels: int, n_groups: int) -> Entries:
     """Sort and count rows; score: (n,) finite, level, group: (n,) codes."""
     order = np.argsort(score)
-    block = np.cumsum(run_starts(score[order]), dtype=np.int64)
     # One key for (block, level, group), sorted in place, is several times faster than a lexicographic sort.
-    key = (block * n_levels + level[order]) * n_groups + group[order]
+    key = np.cumsum(run_starts(score[order]), dtype=np.int64)
+    for codes, size in ((level, n_levels), (group, n_groups)):
+        key *= size
+        key += codes[order]
+    del order
     key.sort()
     starts = np.flatnonzero(run_starts(key))
     count = np.diff(np.append(starts, key.size))
-    rest, group = np.divmod(key[starts], max(n_groups, 1))
-    block, level = np.divmod(rest, max(n_levels, 1))
-    opens = run_starts(block)
-    start = np.append(np.flatnonzero(opens), opens.size)
-    block = np.cumsum(opens) - 1
-    return Entries(group, level, count, block, np.diff(start)[block] == 1, start)
+    key = key[starts]
+    rest = key // max(n_groups, 1)
+    block = rest // max(n_levels, 1)
+    group, level = key - rest * n_groups, rest - block * n_levels
+    start = np.append(np.flatnonzero(run_starts(block)), block.size)
+    return Entries(*(column.astype(np.int32) for column in (group, level, count, start)))
 
 
-@dataclass(frozen=True, eq=False)
-class Sorted:
-    """Rows sorted and counted (`entries`), with the level of each, (n,), and the number of levels."""
+def sorted_by_level(score: Floats, gold: Floats, group: Ints, n_groups: int) -> tuple[Entries, int]:
+    """Number the levels of the gold, then sort and count; returns the entries and the number of levels.
 
-    level: Ints
-    n_levels: int
-    entries: Entries
-
-
-def sorted_by_level(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Sorted:
-    """Number the levels of the gold, then sort and count; score, gold: (n,) finite, group: (n,) codes.
-
-    The last rows are kept, by their content: several measures of one metric read the same order.
+    score, gold: (n,) finite, group: (n,) codes. The last rows are kept, by their content: several measures of one
+    metric read the same order.
     """
-    arguments = score, gold, group
-    for columns, groups, result in _LAST:
-        if groups == n_groups and all(map(np.array_equal, columns, arguments)):
-            return result
-    level, n_levels = tie_blocks(gold)
-    result = Sorted(level, n_levels, sorted_entries(score, level, group, n_levels, n_groups))
-    _LAST[:] = [((score.copy(), gold.copy(), group.copy()), n_groups, result)]
-    return result
+    rows = content_of(score, gold, group), n_groups
+    if rows not in _LAST:
+        _LAST.clear()  # before others are sorted, which takes a large part of the memory
+        level, n_levels = tie_blocks(gold)
+        _LAST[rows] = sorted_entries(score, level, group, n_levels, n_groups), n_levels
+    return _LAST[rows]
 
 
-_LAST: list[tuple[tuple[Floats, Floats, Ints], int, Sorted]] = []
+_LAST: dict[tuple[bytes, int], tuple[Entries, int]] = {}
+
+
+def content_of(*columns: NDArray[Any]) -> bytes:
+    """SHA-256 of columns, which stands for their content."""
+    digest = sha256()
+    for column in columns:
+        digest.update(f"{column.dtype}{column.shape}".encode())
+        digest.update(np.ascontiguousarray(column).data)
+    return digest.digest()
 
 
 def lone_powers(entries: Entries, n_groups: int) -> Floats:
