@@ -337,7 +337,7 @@ class MetricSettings(Strict):
     """Which metrics."""
 
     metrics: Annotated[Names, Flag("NAMES", "-m", earlier="metric")] = OFFLINE_METRICS
-    """Metrics, with commas; scores:FILE reads a score file."""
+    """Metrics, with commas; scores:FILE reads a score file, published takes scores that come with the data."""
 
 
 class ProtocolOptionSettings(Strict):

@@ -65,6 +65,7 @@ def _show(options: DataSetOptions, progress: Progress) -> Done:
         ("schema", card.schema),
         ("splits", ", ".join(card.files) + f" (default: {split or card.default_split})"),
         ("folder", f"{card.folder}/ in a local mirror" if card.folder else ""),
+        ("scores", f"{', '.join(card.scores)} (published: -m published -u citation)" if card.scores else ""),
     ]
     for key, option in card.options.items():
         values = f" ({' | '.join(map(str, option.allowed))})" if option.allowed else ""
