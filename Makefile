@@ -91,7 +91,7 @@ docs: $(VENV)/.installed-docs
 # The reference results that the repository keeps, and the page that is made from them.
 reference: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.reference $(if $(data),--data '$(data)') --cost
-	$(BIN)/python -m benchmarks.which_metric > docs/which-metric.md
+	$(BIN)/python -m benchmarks.which_metric > docs/how-to/which-metric.md
 
 # Are the tests able to fail? 150 mutants of the source, drawn by a seed, each run against the tests of its line.
 mutants: $(VENV)/.installed-dev
@@ -108,7 +108,7 @@ types-js:
 	@command -v npx >/dev/null && npx --yes --package typescript@5.9.3 tsc -p .ci/tsconfig.json \
 	  || { command -v npx >/dev/null && exit 1; echo "npx is not here: the explorer's types are not checked."; }
 
-# The pictures of docs/explorer.md, of published data (data=FOLDER), taken by the system's Chromium.
+# The pictures of docs/how-to/explorer.md, of published data (data=FOLDER), taken by the system's Chromium.
 screenshots: $(VENV)/.installed-dev
 	$(BIN)/python .ci/screenshots.py $(or $(data),../shared/data)
 
@@ -130,7 +130,7 @@ help:
 	@echo "make meta            do these agree with people? (input=RATED_FILES nli=METRIC pipelines=alce,scifi)"
 	@echo "make test            run the tests (workers=2) make lint   ruff and mypy; make audit   licences"
 	@echo "make docs            build the docs site into docs/_build, with its tutorials executed"
-	@echo "make reference       make results/reference and docs/which-metric.md anew (data=FOLDER)"
+	@echo "make reference       make results/reference and docs/how-to/which-metric.md anew (data=FOLDER)"
 	@echo "make mutants         change the source in 150 places: does a test notice? (count=150 seed=12)"
 	@echo "make test-slow       run the long tests       make setup  only install    make clean  remove $(VENV)"
 	@echo
@@ -138,7 +138,8 @@ help:
 	@echo "  protocol=   correlation, classification, retrieval (commas), or all"
 	@echo "  metric=     names with commas (metaeval metrics list), or scores:FILE"
 	@echo "  dataset=    a name (metaeval data list)      split=  one of its splits"
-	@echo "  data=       folder with the published files  unit=   chunk or citation"
+	@echo "  data=       a mirror of the published files (which are downloaded without it)"
+	@echo "  unit=       chunk or citation"
 	@echo "  pool=       own, or bm25:K                   config= an experiment's name or YAML file"
 	@echo "  results=    folder for results               store=  score store file"
 	@echo "  budget=     the most an LLM judge may spend, in USD"
@@ -151,7 +152,7 @@ help:
 	@echo "  baselines=lqac,attrscore  scenario=cited      of citeeval        human=, scores=  of meta"
 	@echo "Settings of the installation: PYTHON=python3.12  VENV=.venv  extras=models,llm,fast,report,parquet,xlsx,citation (empty: none of them)"
 	@echo
-	@echo "make protocol=classification metric=minilm-bertscore dataset=wice data=../shared/data"
+	@echo "make protocol=classification metric=minilm-bertscore dataset=wice"
 
 clean:
 	rm -rf $(VENV)

@@ -1,6 +1,6 @@
 """The page on what the data sets' labels mean, made from the audits of all published data sets.
 
-python -m benchmarks.data_audit ../shared/data > docs/data-audit.md
+python -m benchmarks.data_audit FOLDER > docs/reference/data-audit.md
 """
 
 from __future__ import annotations
@@ -24,15 +24,24 @@ _DOCS = """# What the data sets' labels mean
 How many chunks of fully supported citations hold a whole evidence set, what a perfect detector of full support would
 score under `evidence.rule=touched`, and what predicts levels without reading a source. `metaeval data audit NAME`
 prints the same for one data set or a corpus of your own, and writes a page with all tables;
-[What a chunk's level means](evidence.md) explains the rules. This page is made by
+[What a chunk's level means](../explanation/evidence.md) explains the rules. This page is made by
 
-    python -m benchmarks.data_audit ../shared/data > docs/data-audit.md
+    python -m benchmarks.data_audit FOLDER > docs/reference/data-audit.md
 """
 _LEGEND = """Words a page: the median. Whole sets: of the chunks of at most 150 words with evidence of a full citation.
-FS-PS: of a perfect detector of full support, under `touched`. Duplicates: statement texts and chunk texts that stand in
-several groups, and statements judged twice against the same page. Alpha: Krippendorff's, over the votes of annotators.
-A dash: not known, or none. Given away: the interval of a control's AUC does not contain 50."""
-_COLUMNS = ("citations", "full / partial / none", "words a page", "whole sets", "FS-PS", "duplicates", "alpha of votes")
+Full / partial ROC-AUC (FS-PS): of a perfect detector of full support, under `touched`. Duplicates: statement texts and
+chunk texts that stand in several groups, and statements judged twice against the same page. Alpha: Krippendorff's, over
+the votes of annotators. A dash: not known, or none. Given away: the interval of a control's ROC-AUC leaves out 50."""
+_PERFECT = "full / partial ROC-AUC (FS-PS)"
+_COLUMNS = (
+    "citations",
+    "full / partial / none",
+    "words a page",
+    "whole sets",
+    _PERFECT,
+    "duplicates",
+    "alpha of votes",
+)
 
 
 def markdown(audits: Sequence[Audit], left_out: Mapping[str, str]) -> str:

@@ -1,6 +1,6 @@
 """How often two metrics of equal AUC are called different by the paired permutation test, and why.
 
-    python -m benchmarks.exchange                  the table of docs/inference.md; --runs and --permutations shorten it
+    python -m benchmarks.exchange          the table of docs/explanation/inference.md; shorter by --runs, --permutations
 
 Two metrics have the same chance to tell a positive row of one group from a negative row of another. The errors of the
 one are alike within a group (intra-group correlation .9), those of the other are not. Groups are equal or unequal, and

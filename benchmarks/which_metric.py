@@ -1,6 +1,6 @@
 """The page "Which metric should I use?", made from `results/reference` and the published values that are shipped.
 
-python -m benchmarks.which_metric > docs/which-metric.md
+python -m benchmarks.which_metric > docs/how-to/which-metric.md
 """
 
 from __future__ import annotations
@@ -32,6 +32,14 @@ TITLES = {
 }
 
 
+IN_WORDS = {
+    "fs_ns": "full / none ROC-AUC (FS-NS)",
+    "fs_ps": "full / partial ROC-AUC (FS-PS)",
+    "ps_ns": "partial / none ROC-AUC (PS-NS)",
+}
+"""The names of the measures of classification."""
+
+
 @dataclass(frozen=True)
 class Purpose:
     """What a metric is wanted for: the measure that says how good it is at that, under which protocol."""
@@ -47,15 +55,16 @@ PURPOSES = (
         "Find citations without any support",
         "classification",
         "ps_ns",
-        """PS-NS: the chance, in per cent, that a partly supported statement has a higher score than an unsupported one.
-50 is chance. It is the hard half of the task: full against no support (FS-NS) is easier, and in the result files.""",
+        """Partial / none ROC-AUC (PS-NS): the chance, in per cent, that a partly supported statement has a higher score
+than an unsupported one. 50 is chance. It is the hard half of the task: full / none ROC-AUC (FS-NS) is higher, and in
+the result files.""",
     ),
     Purpose(
         "Tell full from partial support",
         "classification",
         "fs_ps",
-        """FS-PS: the chance, in per cent, that a fully supported statement has a higher score than a partly supported
-one. 50 is chance.""",
+        """Full / partial ROC-AUC (FS-PS): the chance, in per cent, that a fully supported statement has a higher score
+than a partly supported one. 50 is chance.""",
     ),
     Purpose(
         "Rank passages by how much they support a statement",
@@ -84,17 +93,19 @@ An asterisk marks an interval that rests on fewer than {FEW} effective groups, a
 OUTRO = """\
 ## What this page cannot say
 
-- Which metric is best on *your* data. Label some of them: [From labels to a decision](decisions.md) finds the cheapest
+- Which metric is best on *your* data. Label some of them: [Labels and gates](labels-and-gates.md) finds the cheapest
   metric that keeps a promise there, and says how many labels that takes.
 - Whether a large model is worth its cost: none was run for these tables.
-- Anything about other languages than English ([Languages](policies.md#languages)).
+- Anything about other languages than English ([Languages](../reference/policies.md#languages)).
 
 The scores behind the tables are `results/reference/SET/scores.csv`, by pair id and without texts. With the data beside
 them, a column of them is evaluated again, and a whole table is printed with its controls by
 
 ```sh
-metaeval evaluate results/reference/wice-test-page/scores.csv --map score=overlap -d wice --unit page -p all
-metaeval results show results/reference/wice-test-page/classification.json.gz
+folder=results/reference/wice-test-page
+metaeval evaluate $folder/scores.csv --map score=overlap \\
+  -d wice --unit page -p all
+metaeval results show $folder/classification.json.gz
 ```
 """
 
@@ -139,7 +150,9 @@ def _summary(results: Mapping[str, Mapping[str, Result]]) -> str:
         shown = of_purpose(results, purpose)
         bests = [best(result, purpose.measure) for result in shown.values()]
         always = [metric for metric in METRICS if all(metric in one for one in bests)]
-        rows.append((purpose.title, purpose.measure.upper().replace("_", "-"), str(len(shown)), _named(always)))
+        rows.append(
+            (purpose.title, IN_WORDS.get(purpose.measure, purpose.measure.upper()), str(len(shown)), _named(always))
+        )
     head = ("you want to", "measure", "sets", "best on every set, or not significantly different from the best")
     return f"{_table(head, rows)}\n"
 
@@ -257,6 +270,8 @@ def _needs(metric: str) -> str:
 def _published(results: Mapping[str, Mapping[str, Result]]) -> Iterator[str]:
     for path in sorted(published_files(), key=lambda path: path.name):
         pack = read_published(path)
+        if "correlation" not in pack.tables:
+            continue  # accuracies of decisions: no measure of this page
         name = next((one for one in PUBLISHED if one.startswith(f"{pack.dataset}-")), "")
         yield from _measured_again(pack, results[name]["correlation"]) if name in results else _as_printed(pack)
 
@@ -267,9 +282,9 @@ def _as_printed(pack: PublishedPaper) -> Iterator[str]:
     yield (
         f"**{pack.source}**, on its own chunks of {pack.dataset} ({counts}): without intervals, and not recomputed "
         "here. A chunk is called full there where it holds *any* evidence of a fully supported citation, which lowers "
-        "FS-PS for every metric ([What a chunk's level means](evidence.md)).\n"
+        f"the {IN_WORDS['fs_ps']} for every metric ([What a chunk's level means](../explanation/evidence.md)).\n"
     )
-    keys = {"fs_ns": "FS-NS", "fs_ps": "FS-PS", "ps_ns": "PS-NS", "spearman": "Spearman"}
+    keys = {**IN_WORDS, "spearman": "Spearman"}
     values = {
         metric: {**pack.tables["classification"].values[metric], **pack.tables["correlation"].values[metric]}
         for metric in pack.tables["classification"].values

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import tomllib
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,8 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 exclude_patterns = ["_build", "jupyter_execute"]
 html_theme = "furo"
 html_title = f"metaeval {release}"
+html_static_path = ["_static"]
+html_css_files = ["docs.css"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 # A tutorial runs in a folder of its own; a cell that fails fails the build.
@@ -39,7 +42,7 @@ autodoc_typehints = "none"
 default_role = "literal"
 
 HERE = Path(__file__).parent
-CARDS = HERE / "cards"
+CARDS = HERE / "reference" / "cards"
 
 
 def write_cards(app: Sphinx) -> None:
@@ -53,39 +56,100 @@ def write_cards(app: Sphinx) -> None:
 
 def _metric_page(name: str) -> Iterator[str]:
     kind = registry.find("metric", name)
-    yield from (f"# {name}", "", f"{(kind.__doc__ or kind.card.summary).strip().partition(chr(10))[0]}", "")
+    yield from (
+        f"# {name}",
+        "",
+        f"{(kind.__doc__ or kind.card.summary).strip().partition(chr(10))[0]}",
+        "",
+    )
     yield from _table(("field", "value"), card_lines(asdict(kind.card)))
     words = option_docs(kind.Options)
-    options = [(key, in_words(one.default), words.get(key, "")) for key, one in kind.Options.model_fields.items()]
+    options = [
+        (key, in_words(one.default), words.get(key, ""))
+        for key, one in kind.Options.model_fields.items()
+    ]
     if options:
-        yield from ("", "## Options", "", f"`--set metric_options.{name}.NAME=VALUE`", "")
+        yield from (
+            "",
+            "## Options",
+            "",
+            f"`--set metric_options.{name}.NAME=VALUE`",
+            "",
+        )
         yield from _table(("option", "default", "what it decides"), options)
 
 
 def _dataset_page(name: str) -> Iterator[str]:
     card = registry.find("dataset", name)
     yield from (f"# {name}", "", f"{card.title}.", "")
-    fields = ("origin", "commit", "licence", "citation", "schema", "kind", "default_split", "note")
+    fields = (
+        "origin",
+        "commit",
+        "licence",
+        "citation",
+        "schema",
+        "kind",
+        "default_split",
+        "note",
+    )
     rows = card_lines({key: getattr(card, key) for key in fields})
-    files = [(split, file.name, f"{file.size:,}", file.sha256) for split in card.files for file in card.files[split]]
+    files = [
+        (split, file.name, f"{file.size:,}", file.sha256)
+        for split in card.files
+        for file in card.files[split]
+    ]
     yield from _table(("field", "value"), [row for row in rows if row[1]])
     if files:
         yield from ("", "## Files", "")
         yield from _table(("split", "file", "bytes", "SHA-256"), files)
     if card.options:
-        yield from ("", "## Options", "", f"`--set dataset_options.{name}.NAME=VALUE`", "")
-        options = ((key, in_words(one.default), one.help) for key, one in card.options.items())
+        yield from (
+            "",
+            "## Options",
+            "",
+            f"`--set dataset_options.{name}.NAME=VALUE`",
+            "",
+        )
+        options = (
+            (key, in_words(one.default), one.help)
+            for key, one in card.options.items()
+        )
         yield from _table(("option", "default", "what it decides"), options)
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+def _table(
+    head: tuple[str, ...], rows: Iterable[tuple[str, ...]]
+) -> Iterator[str]:
     for row in (head, ("---",) * len(head), *rows):
         yield f"| {' | '.join(cell.replace('|', '&#124;').replace(chr(10), ' ') for cell in row)} |"
 
 
-def leave_out(_app: Sphinx, _what: str, _name: str, member: object, skipped: bool, _options: object) -> bool | None:
+def leave_out(
+    _app: Sphinx,
+    _what: str,
+    _name: str,
+    member: object,
+    skipped: bool,
+    _options: object,
+) -> bool | None:
     """Leave out a named tuple's fields: its own docstring explains them."""
-    return True if str(member.__doc__).startswith("Alias for field number") else None
+    return (
+        True
+        if str(member.__doc__).startswith("Alias for field number")
+        else None
+    )
+
+
+def fill_address(_app: Sphinx, page: str, source: list[str]) -> None:
+    """Put the repository's address, where the project has one, into the page about installation."""
+    project_table = tomllib.loads(
+        (HERE.parent / "pyproject.toml").read_text(encoding="utf-8")
+    )["project"]
+    addresses = project_table.get("urls", {})
+    if page == "how-to/install" and "Repository" in addresses:
+        source[0] = source[0].replace(
+            "git clone ADDRESS", f"git clone {addresses['Repository']}"
+        )
 
 
 def setup(app: Sphinx) -> None:
@@ -97,4 +161,5 @@ def setup(app: Sphinx) -> None:
     shutil.copy(HERE / "shell.py", startup)
     os.environ["IPYTHONDIR"] = str(folder)
     app.connect("builder-inited", write_cards)
+    app.connect("source-read", fill_address)
     app.connect("autodoc-skip-member", leave_out)

@@ -1,7 +1,8 @@
 """Every file that enters metaeval, broken in every way: a table of readers, a table of faults, and what came of each.
 
-`python -m tests.faults` runs all cases and prints the page docs/faults.md. A case ends well when the reader raises one
-sentence, or returns what it returns for the file without the fault. Everything else is counted in the two last columns.
+`python -m tests.faults` runs all cases and prints the page docs/reference/faults.md. A case ends well when the reader
+raises one sentence, or returns what it returns for the file without the fault. Everything else is counted in the two
+last columns.
 """
 
 from __future__ import annotations
@@ -981,7 +982,7 @@ ENDS = ("sentence", "read", "traceback", "wrong")
 
 
 def page(found: Sequence[Outcome]) -> str:
-    """The page docs/faults.md."""
+    """The page docs/reference/faults.md."""
     blocks = [
         _INTRODUCTION,
         _table("fault", found, lambda one: one.case.family),

@@ -28,8 +28,8 @@ def test_every_tenth_fault_is_one_sentence_or_none():
 def test_every_fault_is_one_sentence_or_none_and_the_page_is_up_to_date(pytestconfig):
     found = list(outcomes(cases))
     check(found)
-    written = (pytestconfig.rootpath / "docs" / "faults.md").read_text(encoding="utf-8")
-    assert written == page(found), "type: python -m tests.faults > docs/faults.md"
+    written = (pytestconfig.rootpath / "docs" / "reference" / "faults.md").read_text(encoding="utf-8")
+    assert written == page(found), "type: python -m tests.faults > docs/reference/faults.md"
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])

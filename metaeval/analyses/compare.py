@@ -88,7 +88,7 @@ COMPARE = Analysis(
 --bias, --agreement and --complementarity give these analyses alone.""",
     examples=[
         "compare overlap rouge",
-        "compare overlap mine.jsonl -d wice --data ../shared/data",
+        "compare overlap mine.jsonl -d wice",
         "compare overlap rouge bm25 --by length --bias -p classification",
         "compare overlap rouge --by dataset -d wice,factcheck_gpt",
         "compare FactCC DAE -d frank",

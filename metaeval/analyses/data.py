@@ -154,7 +154,7 @@ VERIFY = Analysis(
     summary="Check local or cached files against their published SHA-256.",
     about="""A file is ok, missing, different, or unpinned (without a published hash). The exit code is 2 where a file
 is missing or differs.""",
-    examples=["data verify wice --data ../shared/data", "data verify wice        (what is in the cache)"],
+    examples=["data verify wice --data FOLDER", "data verify wice        (what is in the cache)"],
     options=DataVerifyOptions,
     run=_verify,
 )
@@ -189,7 +189,7 @@ CONVERT = Analysis(
     summary="Write a data set as a corpus file, to read, edit or judge.",
     examples=[
         "data convert mini mini.jsonl",
-        "data convert wice wice.jsonl --split dev --data ../shared/data",
+        "data convert wice wice.jsonl --split dev",
         "run --dataset jsonl --data mini.jsonl        (judge the file)",
     ],
     options=DataConvertOptions,
@@ -274,7 +274,7 @@ AUDIT = Analysis(
 detector would score under each rule for evidence, which levels length, position or the statement alone predict, which
 texts are duplicates, and how far annotators agree. It writes the tables, a page (audit.html) and a figure.""",
     examples=[
-        "data audit wice --data ../shared/data",
+        "data audit wice",
         "data audit jsonl --data mine.jsonl --sizes 100,200",
         "data audit mini --json > mini-audit.json",
     ],

@@ -88,7 +88,7 @@ EVALUATE = Analysis(
     examples=[
         "pairs pairs.jsonl                (score these, pair_id and score)",
         "evaluate mine.jsonl",
-        "evaluate mine.jsonl theirs.jsonl -d wice --data ../shared/data -p all",
+        "evaluate mine.jsonl theirs.jsonl -d wice -p all",
         "evaluate -d frank                (published scores of 15 metrics)",
         "evaluate mine.jsonl -d ratings --data my_ratings.jsonl",
         "evaluate -d ratings --data pairs.csv -p preference --by error_type",

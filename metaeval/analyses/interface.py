@@ -1,6 +1,6 @@
 """The public interface as text: the type stub of the package, and the page of the stable interface.
 
-python -m metaeval.analyses.interface            # writes metaeval/__init__.pyi and docs/interface.md
+python -m metaeval.analyses.interface            # writes metaeval/__init__.pyi and docs/reference/interface.md
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from metaeval.analyses.function import signature_of
 
 ROOT = Path(__file__).parents[2]
 STUB = ROOT / "metaeval" / "__init__.pyi"
-PAGE = ROOT / "docs" / "interface.md"
+PAGE = ROOT / "docs" / "reference" / "interface.md"
 
 _HEAD = '''"""Types of the public interface, made by `python -m metaeval.analyses.interface`."""
 

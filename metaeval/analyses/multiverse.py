@@ -75,10 +75,10 @@ unit, chunks, binarisation, ties, subset, missing scores and direction are tried
 named, how many were tried, and whether the protocol's own is one of them. The exit code is 1 where none gives it.""",
     examples=[
         "multiverse -m overlap,rouge,bm25",
-        "multiverse -d wice -m overlap,bm25 --data ../shared/data --axes chunk.size=100,150,250",
+        "multiverse -d wice -m overlap,bm25 --axes chunk.size=100,150,250",
         "multiverse -d wice -a chunk.size=150 -a unit=chunk -a pool=own --measure fs_ps",
         "multiverse -m overlap,rouge -a pool=own -a evidence.rule=complete -a aggregate=max,mean",
-        'multiverse scores.csv --claim "0.71 AUC on WiCE" --data ../shared/data',
+        'multiverse scores.csv --claim "0.71 AUC on WiCE"',
     ],
     options=MultiverseOptions,
     run=_run,

@@ -72,7 +72,7 @@ PAIRS = Analysis(
     summary="Write the pairs for a metric that runs elsewhere.",
     about="""The file has one row per pair: pair_id, statement, source, level, group and more. Score them there, write
 pair_id and score to a .jsonl or .parquet file, then type: metaeval evaluate FILE""",
-    examples=["pairs pairs.jsonl", "pairs wice.parquet -d wice --data ../shared/data"],
+    examples=["pairs pairs.jsonl", "pairs wice.parquet -d wice"],
     options=PairsOptions,
     run=_run,
 )

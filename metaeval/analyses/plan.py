@@ -112,11 +112,11 @@ PLAN = Analysis(
     about="""By default: the citations that it takes to detect a difference between two metrics; the data are the pilot,
 and show how much it varies over groups (default: the difference found in the mean ROC-AUC). With --half-width: the
 labels that an interval of a share takes. With --certify: how often intervals hold and tests reject, with scores that
-are simulated for the same rows (docs/inference.md).""",
+are simulated for the same rows (docs/explanation/inference.md).""",
     examples=[
         "plan overlap rouge --difference 2",
         "plan overlap rouge --measure spearman --difference 0.01,0.02",
-        "plan overlap mine.jsonl -d wice --data ../shared/data",
+        "plan overlap mine.jsonl -d wice",
         "plan --half-width 0.1 --set items=400",
         "plan overlap rouge --certify --set runs=1000",
         "plan --certify --value 75,90 --set groups=60 --set sizes=2,8,40",

@@ -215,10 +215,10 @@ kept in the score store and served from it. With --suite there is one run for ea
 all of them. What cannot be run is left out and named; without a data set the exit code is 1.""",
     examples=[
         "run",
-        "run -p classification -m minilm-bertscore -d wice --data ../shared/data",
+        "run -p classification -m minilm-bertscore -d wice",
         "run -m overlap -s chunk.size=100 -s interval.seed=3",
         "run -m my_module:MyMetric        (a class in my_module.py, here)",
-        "run --suite -d wice,factcheck_gpt -m overlap,rouge --data ../shared/data",
+        "run --suite -d wice,factcheck_gpt -m overlap,rouge",
         "run -m llm-discrete --dry-run    (what it would ask and cost)",
     ],
     options=RunOptions,

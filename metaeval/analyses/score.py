@@ -72,7 +72,7 @@ SCORE = Analysis(
     about="""A shard's task that gets SIGTERM finishes the current block if there is time (Slurm's --signal), and ends
 with exit code 75; when it is started again, it continues.""",
     examples=[
-        "score -m overlap,minilm-cosine -d wice --data ../shared/data --output scores/wice",
+        "score -m overlap,minilm-cosine -d wice --output scores/wice",
         "score -m rouge --format parquet",
         "score -m rouge --shard 0/8 -o shards    (one of eight tasks)",
         "score -m rouge -d ratings --data pairs.parquet    (of any size)",

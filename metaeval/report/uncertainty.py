@@ -13,7 +13,7 @@ from metaeval.report.table import count, plain, value_of
 _METHODS = {"t": "cluster-t", "bootstrap-t": "cluster bootstrap-t", "percentile": "percentile", "bca": "BCa"}
 
 FEW_GROUPS = 30
-"""Effective groups below which intervals are known to cover less often than they say (docs/inference.md)."""
+"""Effective groups below which intervals cover less often than they say (docs/explanation/inference.md)."""
 
 
 def uncertainty(result: Result) -> str:

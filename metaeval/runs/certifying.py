@@ -44,7 +44,7 @@ _log = logging.getLogger("metaeval")
 
 MODEL = (
     "groups, sizes, levels and ties are those of the rows; scores are normal before the ties: a mean and a spread for "
-    "each level, and parts that a group, and a level in a group, share (docs/inference.md)"
+    "each level, and parts that a group, and a level in a group, share (docs/explanation/inference.md)"
 )
 
 

@@ -2,14 +2,13 @@
 
 import re
 from dataclasses import is_dataclass
-from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
 from metaeval import registry
 from metaeval.analyses.explaining.explain import owners
-from metaeval.analyses.explaining.options_page import options_page
+from metaeval.analyses.explaining.options_page import FOLDER, options_pages
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.profile import Profile
 from metaeval.citation.pipelines.pipeline import fields_of
@@ -17,7 +16,6 @@ from metaeval.config import RunConfig
 from metaeval.declared import option_docs
 from tests.cli.samples import every_command
 
-ROOT = Path(__file__).parents[2]
 SENTENCE = re.compile(r"[\w'\[].{3,}[.)]", re.DOTALL)
 
 
@@ -68,7 +66,14 @@ def test_every_option_of_what_is_registered_has_a_description(kind):
             assert len(option.help if kind == "dataset" else option.about) > 5, f"{name}: {key}"
 
 
-def test_the_page_of_options_is_what_the_declarations_say():
-    assert (ROOT / "docs" / "options.md").read_text(encoding="utf-8") == options_page(), (
-        "make it again: python -m metaeval.analyses.explaining.options_page > docs/options.md"
-    )
+def test_the_pages_of_options_are_what_the_declarations_say():
+    kept = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
+    pages = options_pages()
+    assert kept.keys() == pages.keys(), "run: python -m metaeval.analyses.explaining.options_page"
+    changed = [name for name, text in pages.items() if kept[name] != text]
+    assert changed == [], "run: python -m metaeval.analyses.explaining.options_page"
+
+
+def test_there_is_a_page_of_options_for_every_command():
+    named = {name.replace(" ", "-") for name in COMMANDS}
+    assert named - {path.stem for path in FOLDER.glob("*.md")} <= {"completion"}

@@ -46,7 +46,10 @@ def place(store_of_mini, tmp_path_factory):
     (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ANSWERS))
     files = {path.name: path.read_text() for path in OWN.glob("*.py")}
     files["my_metric.py"] = (
-        (ROOT / "docs" / "handbook.md").read_text(encoding="utf-8").split("# my_metric.py\n")[1].split("```")[0]
+        (ROOT / "docs" / "tutorials" / "write-a-metric.md")
+        .read_text(encoding="utf-8")
+        .split("%%writefile my_metric.py\n")[1]
+        .split("```")[0]
     )
     wheel = folder / "own-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:

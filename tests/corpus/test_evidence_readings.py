@@ -1,6 +1,7 @@
-"""The figures of docs/evidence.md: how chunks with a part of the evidence read, and what the table says of them."""
+"""The numbers of docs/explanation/evidence.md: how two readers judged chunks with a part of the evidence."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -17,7 +18,7 @@ DATA = ROOT.parent / "shared" / "data"
 VERDICTS = ("full", "partial", "none")
 READINGS = [json.loads(line) for line in (ROOT / "tests/golden/evidence_readings.jsonl").read_text().splitlines()]
 HALVES = {level: [one for one in READINGS if one["citation_level"] == level] for level in ("full", "partial")}
-PAGE = (ROOT / "docs/evidence.md").read_text()
+PAGE = (ROOT / "docs/explanation/evidence.md").read_text()
 SAID = " ".join(PAGE.split())
 
 
@@ -41,21 +42,25 @@ def test_the_page_has_the_counts_of_each_reader(level, reader):
     assert rows[level == "partial"].endswith(f"| {reader.upper()} | {' | '.join(str(counts[v]) for v in VERDICTS)} |")
 
 
+def page_has(*numbers):
+    """Whether the page has these numbers one after the other, with a few words between them."""
+    return re.search(r"[^|]{0,80}?".join(rf"(?<![\d.]){re.escape(number)}(?!\d)" for number in numbers), SAID)
+
+
 def test_the_page_has_the_agreement():
     same, kappa = agreement(READINGS)
-    assert f"agree on {same} of 100 (Cohen's kappa {kappa:.2f}; " in SAID
+    assert page_has(str(same), "100", f"{kappa:.2f}")
     same, kappa = agreement(HALVES["full"])
-    assert f"on the first half {same} of 50, {kappa:.2f})" in SAID
+    assert page_has(str(same), "50", f"{kappa:.2f}")
 
 
 def test_incomplete_sets_mostly_read_as_partial_or_the_default_would_be_drop():
     read = Counter(one[f"reader_{reader}"] for one in HALVES["full"] for reader in "ab")
     shares = {verdict: read[verdict] / read.total() for verdict in VERDICTS}
-    assert f"as partial, {100 * shares['partial']:.0f} % of the readings, and hardly ever as full" in SAID
-    assert f"hardly ever as full, {100 * shares['full']:.0f} %" in SAID
-    assert f"But {100 * shares['none']:.0f} % read as none" in SAID
+    assert page_has(*(f"{100 * shares[verdict]:.0f} %" for verdict in ("partial", "full")))
+    assert page_has(f"{100 * shares['none']:.0f} %")
     low, high = binomtest(33, 50).proportion_ci(method="wilson")
-    assert f"33 of 50 has a 95 % interval of {100 * low:.0f} to {100 * high:.0f} %" in SAID
+    assert page_has("33", "50", "95 %", f"{100 * low:.0f}", f"{100 * high:.0f} %")
     assert shares["partial"] > 0.5
     assert RunConfig().evidence.rule == "complete"
 
@@ -74,4 +79,4 @@ def test_the_chunks_are_what_the_page_says():
 def test_the_smallest_sets_are_as_long_as_the_page_says():
     full = [one.evidence for one in metaeval.load_corpus("wice", data=DATA).citations if one.level.label == "full"]
     sizes = [min(len(one.sentences) for one in sets) for sets in full if sets]
-    assert f"test split has {np.mean(sizes):.1f} sentences on average" in SAID
+    assert page_has(f"{np.mean(sizes):.1f}")

@@ -1,4 +1,4 @@
-"""docs/policies.md says where each library is used: held against the imports of the source."""
+"""docs/reference/policies.md says where each library is used: held against the imports of the source."""
 
 import ast
 import re
@@ -51,7 +51,7 @@ def users():
 
 def rows():
     """The table's cells, by library."""
-    page = (HERE / "docs" / "policies.md").read_text(encoding="utf-8")
+    page = (HERE / "docs" / "reference" / "policies.md").read_text(encoding="utf-8")
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line[:1] == "|"]
     return {cells[0].strip("`"): cells[1:] for cells in lines[2:]}
 

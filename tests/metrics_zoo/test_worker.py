@@ -15,8 +15,8 @@ from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.store import ScoreStore
 from metrics_zoo.worker import Worker
 
-HANDBOOK = (Path(__file__).parents[2] / "docs" / "handbook.md").read_text(encoding="utf-8")
-EXAMPLE = HANDBOOK.split("# my_worker.py\n")[1].split("```")[0]
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "own-metrics.md").read_text(encoding="utf-8")
+EXAMPLE = PAGE.split("# my_worker.py\n")[1].split("```")[0]
 
 # Reads a block to its end, and answers it backwards.
 BY_BLOCK = """\

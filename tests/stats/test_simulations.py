@@ -142,14 +142,14 @@ def test_cluster_intervals_cover_as_often_as_they_say(coverage: Coverage, measur
     [
         (("equal", 100, 0.75, 0.5), 93.5),
         (("poisson", 100, 0.97, 0.9), 92),
-        (("pareto", 100, 0.75, 0.5), 91),  # 93.5 is wanted: docs/inference.md says why it is missed
+        (("pareto", 100, 0.75, 0.5), 91),  # 93.5 is wanted: docs/explanation/inference.md says why it is missed
         (("pairs", 30, 0.5, 0.9), 93.5),
         (("equal", 10, 0.75, 0.0), 92),
     ],
     ids=str,
 )
 def test_the_default_interval_covers_on_unequal_groups_too(design: tuple[str, int, float, float], least: float) -> None:
-    # Five of the cells in docs/inference.md; of the intervals that are given by default.
+    # Five of the cells in docs/explanation/inference.md; of the intervals that are given by default.
     found = cell("auc", *design, SIMULATIONS)
     held, given = np.sum(found["by_bin"][1:], axis=0)  # type: ignore[index]
     assert least <= 100 * held / given <= 98.5, found
@@ -211,7 +211,7 @@ def test_a_real_difference_is_mostly_found() -> None:
 def test_a_certificate_knows_where_the_interval_does_not_cover(
     alike: float, seed: int, samples: int, certificates: int
 ) -> None:
-    """AUC .97 in 100 Pareto groups that look like 30 to 60 effective ones: see docs/inference.md.
+    """AUC .97 in 100 Pareto groups that look like 30 to 60 effective ones: see docs/explanation/inference.md.
 
     A tenth of the samples do. The share that is held has a Monte Carlo error of .9 and 1.1 points.
     """

@@ -112,7 +112,7 @@ AGREEMENT = Pipeline(
     Examples:
       metaeval cite agreement human_eval_citations_completed.json
       metaeval cite agreement human_eval_citations_completed.json --nli autoais
-      metaeval thresholds minilm-bertscore --learn -d expertqa --data ../shared/data
+      metaeval thresholds minilm-bertscore --learn -d expertqa
     """,
     options=AgreementCommand,
     measures=(

@@ -31,7 +31,7 @@ def run(options, progress):
 LEVELS = Analysis(
     name="levels",
     summary="Count the rows of each level.",
-    examples=["levels", "levels -d wice --data ../shared/data -n 20"],
+    examples=["levels", "levels -d wice -n 20"],
     options=LevelOptions,
     run=run,
 )
