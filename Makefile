@@ -20,7 +20,7 @@ common = $(if $(config),--config '$(config)') $(if $(protocol),--protocol '$(pro
 flags = $(common) $(if $(unit),--unit '$(unit)') $(if $(pool),--pool '$(pool)') $(if $(budget),--budget '$(budget)')
 
 .DEFAULT_GOAL := run
-.PHONY: run view types-js screenshots tables figures multiverse alce aliice scifi citeeval meta test test-slow docs reference mutants lint audit setup help clean
+.PHONY: run view types-js screenshots tables figures multiverse alce aliice scifi citeeval meta test test-slow docs reference mutants lint audit dist setup help clean
 
 run: $(VENV)/.installed
 	@$(BIN)/metaeval run $(flags)
@@ -116,6 +116,11 @@ screenshots: $(VENV)/.installed-dev
 audit: $(VENV)/.installed-dev
 	$(BIN)/python .ci/audit.py
 
+# The wheel and the sdist, into dist/.
+dist: $(VENV)/.installed-dev
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+
 setup: $(VENV)/.installed
 
 help:
@@ -132,6 +137,7 @@ help:
 	@echo "make docs            build the docs site into docs/_build, with its tutorials executed"
 	@echo "make reference       make results/reference and docs/how-to/which-metric.md anew (data=FOLDER)"
 	@echo "make mutants         change the source in 150 places: does a test notice? (count=150 seed=12)"
+	@echo "make dist            build the wheel and the sdist into dist"
 	@echo "make test-slow       run the long tests       make setup  only install    make clean  remove $(VENV)"
 	@echo
 	@echo "Settings of a run, as name=value:"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 project = "metaeval"
 release = __version__
-project_copyright = "the metaeval authors"
+project_copyright = "the metaeval contributors"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 exclude_patterns = ["_build", "jupyter_execute"]

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+import metaeval
+
 ROOT = Path(__file__).parents[1]
 QUICK = ("--set", "interval.resamples=10", "--set", "comparison.permutations=10", "--set", "controls=false")
 
@@ -54,7 +56,7 @@ def link_needed(requirements, packages):
 
 def test_it_knows_its_version(installed):
     command, folder = installed
-    assert call(command, "--version", cwd=folder)[:2] == (0, "metaeval 0.1.0\n")
+    assert call(command, "--version", cwd=folder)[:2] == (0, f"metaeval {metaeval.__version__}\n")
 
 
 def test_it_runs_the_main_job_on_the_shipped_corpus(installed):
