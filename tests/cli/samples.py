@@ -1,6 +1,8 @@
-"""What tests of commands share: every command that can be typed, and a sample of SCiFi's without a model's output."""
+"""What tests of commands share: every command that can be typed, answers to judge, and a judge of them."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -38,3 +40,65 @@ RIVERS = {
 def with_options(name, settings):
     """The configuration that gives a metric options, each as key=value, as `metrics show` takes them."""
     return SHOW.options_of({"name": name}, settings).configured()
+
+
+FIRST, SECOND = "The Oder is long [1] and barges carry coal [2]. ", "Dams store {} water [1]."
+REPLIES = {
+    "attribution": {"statements": [{"id": n, "thinking": "", "context": "retrieval"} for n in (1, 2)]},
+    "editing": {"statements": [{"id": n, "thinking": "", "edits": [], "rating": 3 + n} for n in (1, 2)]},
+    "lqac_recall": {"thinking": "", "support": "partial"},
+    "lqac_need": {"thinking": "", "needs_citation": "no"},
+    "lqac_precision": {"thinking": "", "relevance": "relevant"},
+    "attrscore": {"thinking": "", "label": "Attributable"},
+    "facts": {"facts": ["The Oder is long."]},
+    "segment": {"segment": "The Oder is long"},
+    "selection": {"documents": [1]},
+    "summary": {"summary": "The Oder is long."},
+}
+
+
+def reply(body: Any) -> str:
+    """What a judge says to a prompt that is held to a schema; else an answer, or what stands for a claim."""
+    kind = body.get("response_format", {}).get("json_schema", {}).get("name")
+    return json.dumps(REPLIES[kind]) if kind in REPLIES else "The Oder is long [1]."
+
+
+def lines_of(path: Path) -> list[Any]:
+    """The values of a JSONL file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write_rated_answers(folder: Path) -> list[dict[str, Any]]:
+    """Write two systems' answers to three questions, as they are and with people's ratings and scores of statements.
+
+    answers.jsonl, rated.jsonl and scores.jsonl; the answers as they are.
+    """
+    rows: list[dict[str, Any]] = []
+    for system in range(2):
+        for number in range(3):
+            second = SECOND.format(number)
+            places = ((0, len(FIRST) - 1), (len(FIRST), len(FIRST) + len(second)))
+            ratings = ([1, number / 4], [system / 4, None])
+            rows.append(
+                {
+                    **{"id": f"{system}-{number}", "group": f"q{number}", "system": f"system {system}"},
+                    **{"question": f"Question {number}?", "text": FIRST + second},
+                    "passages": [
+                        {"title": "Oder", "text": "Dams store water. It is long."},
+                        {"text": "Barges carry coal."},
+                    ],
+                    "statements": [
+                        {"start": start, "end": end, "ratings": pair}
+                        for (start, end), pair in zip(places, ratings, strict=True)
+                    ],
+                }
+            )
+    scores = [
+        {"answer": row["id"], "start": statement["start"], "end": statement["end"], "value": float(number)}
+        for row in rows
+        for number, statement in enumerate(row["statements"])
+    ]
+    unrated = [{key: value for key, value in row.items() if key != "statements"} for row in rows]
+    for name, records in (("answers", unrated), ("rated", rows), ("scores", scores)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return unrated

@@ -8,61 +8,19 @@ import pytest
 import metaeval
 from metaeval import registry
 from metaeval.report.notebook import NotebookText
+from tests.cli.samples import reply, write_rated_answers
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
 QUICK = ("-q", "-s", "interval.resamples=20", "-s", "comparison.permutations=20")
 CALLED = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}}
-PASSAGES = [{"title": "Oder", "text": "Dams store water. It is long."}, {"text": "Barges carry coal."}]
-FIRST, SECOND = "The Oder is long [1] and barges carry coal [2]. ", "Dams store {} water [1]."
-REPLIES = {
-    "attribution": {"statements": [{"id": n, "thinking": "", "context": "retrieval"} for n in (1, 2)]},
-    "editing": {"statements": [{"id": n, "thinking": "", "edits": [], "rating": 3 + n} for n in (1, 2)]},
-    "facts": {"facts": ["The Oder is long."]},
-    "segment": {"segment": "The Oder is long"},
-}
-
-
-def reply(body):
-    """What the judge says to a prompt that is held to a schema; else an answer, or what stands for a claim."""
-    kind = body.get("response_format", {}).get("json_schema", {}).get("name")
-    return json.dumps(REPLIES[kind]) if kind in REPLIES else "The Oder is long [1]."
 
 
 @pytest.fixture
 def answers(tmp_path, monkeypatch):
-    """Two systems' answers to three questions, as they are and with ratings of their statements."""
+    """Two systems' answers to three questions, in a folder with their files."""
     monkeypatch.chdir(tmp_path)
-    rows = []
-    for system in range(2):
-        for number in range(3):
-            second = SECOND.format(number)
-            places = ((0, len(FIRST) - 1), (len(FIRST), len(FIRST) + len(second)))
-            ratings = ([1, number / 4], [system / 4, None])
-            rows.append(
-                {
-                    **{"id": f"{system}-{number}", "group": f"q{number}", "system": f"system {system}"},
-                    **{"question": f"Question {number}?", "passages": PASSAGES, "text": FIRST + second},
-                    "statements": [
-                        {"start": start, "end": end, "ratings": own}
-                        for (start, end), own in zip(places, ratings, strict=True)
-                    ],
-                }
-            )
-    scores = [
-        {"answer": row["id"], "start": one["start"], "end": one["end"], "value": float(number)}
-        for row in rows
-        for number, one in enumerate(row["statements"])
-    ]
-    unrated = [{key: value for key, value in row.items() if key != "statements"} for row in rows]
-    for name, own in (("answers", unrated), ("rated", rows), ("scores", scores)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own))
-    return unrated
-
-
-def files(folder):
-    kept = [path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json"]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in kept if ".sqlite" not in path.name}
+    return write_rated_answers(tmp_path)
 
 
 OFFLINE = {
@@ -117,31 +75,31 @@ def test_a_command_and_its_function_give_the_same_tables(cli, answers, tmp_path,
 
 
 @pytest.mark.parametrize("name", OFFLINE)
-def test_a_job_run_again_has_the_same_hash_and_bytes(cli, answers, name):
-    assert cli("cite", *OFFLINE[name][0], *QUICK).code == 0
-    before = files(Path("results"))
+def test_a_job_run_again_has_the_same_hash_and_bytes(cli, ran, answers, name, contents):
+    ran("cite", *OFFLINE[name][0], *QUICK)
+    before = contents(Path("results"))
 
     ended = cli("results", "rerun", "latest")
 
-    assert (ended.code, files(Path("results"))) == (0, before), ended.err
+    assert (ended.code, contents(Path("results"))) == (0, before), ended.err
     assert "files are the same bytes." in ended.out
     assert " 0 of 0 " not in ended.out
 
 
 @pytest.mark.parametrize("kept", ["record", "replay", "store"])
 @pytest.mark.parametrize("name", ASKED)
-def test_a_job_of_a_chat_model_runs_again_from_its_kept_replies(cli, fake, answers, name, kept):
+def test_a_job_of_a_chat_model_runs_again_from_its_kept_replies(cli, ran, fake, answers, name, kept, contents):
     typed = ["cite", *ASKED[name], *QUICK]
     with fake.ChatServer(answer=reply) as server:
         model = ("--model", "tiny", "--base-url", server.url)
-        assert cli(*typed, *model, *(() if kept == "store" else ("--record", "kept.jsonl"))).code == 0
+        ran(*typed, *model, *(() if kept == "store" else ("--record", "kept.jsonl")))
     if kept == "replay":
-        assert cli(*typed, "--replay", "kept.jsonl").code == 0
-    before, made = files(Path("results")), manifest()
+        ran(*typed, "--replay", "kept.jsonl")
+    before, made = contents(Path("results")), manifest()
 
     ended = cli("results", "rerun", "latest", *(["--trust-config"] if kept == "store" else []))
 
-    assert (ended.code, files(Path("results"))) == (0, before), ended.err
+    assert (ended.code, contents(Path("results"))) == (0, before), ended.err
     assert manifest()["recipe"] == made["recipe"]
 
 
@@ -149,49 +107,43 @@ def manifest():
     return json.loads(Path("results/latest/manifest.json").read_text())
 
 
-def test_an_address_in_a_recipe_is_asked_only_where_it_is_trusted(cli, fake, answers):
+def test_an_address_in_a_recipe_is_asked_only_where_it_is_trusted(refused, ran, fake, answers):
     with fake.ChatServer(answer=reply) as server:
         model = ("--model", "tiny", "--base-url", server.url)
-        assert cli("cite", "citeeval", "answers.jsonl", *model, *QUICK).code == 0
+        ran("cite", "citeeval", "answers.jsonl", *model, *QUICK)
 
-    ended = cli("results", "rerun")
-
-    assert ended.code == 2
-    assert "base_url" in ended.err
-    assert "--trust-config" in ended.err
+    error = refused("results", "rerun")
+    assert "base_url" in error
+    assert "--trust-config" in error
 
 
 @pytest.mark.parametrize("path", ["answers.jsonl", "prompt.txt"])
-def test_a_file_that_was_read_is_held_by_its_hash(cli, fake, answers, path):
+def test_a_file_that_was_read_is_held_by_its_hash(refused, ran, fake, answers, path):
     Path("prompt.txt").write_text("Edit. {query} {passages} {statements} Reply in JSON.")
     with fake.ChatServer(answer=reply) as server:
         model = ("--model", "tiny", "--base-url", server.url, "--record", "kept.jsonl")
         typed = ("cite", "citeeval", "answers.jsonl", "-s", "editing_file=prompt.txt")
-        assert cli(*typed, *model, *QUICK).code == 0
-    assert cli("results", "rerun").code == 0
+        ran(*typed, *model, *QUICK)
+    ran("results", "rerun")
     Path(path).write_text("other")
 
-    ended = cli("results", "rerun")
-
-    assert ended.code == 2
-    assert f"cannot be run again: {path} is missing or has changed" in ended.err
+    assert f"cannot be run again: {path} is missing or has changed" in refused("results", "rerun")
 
 
-def test_files_of_tables_are_in_the_recipe(cli, answers):
-    assert cli("cite", "tables", "A=answers.jsonl", "--nli", "overlap", *QUICK).code == 0
+def test_files_of_tables_are_in_the_recipe(ran, answers):
+    ran("cite", "tables", "A=answers.jsonl", "--nli", "overlap", *QUICK)
 
     assert list(manifest()["recipe"]["files"]) == ["answers.jsonl"]
 
 
 @pytest.mark.parametrize("words", [["answers.jsonl", "--nli", "overlap"], ["--nli", "overlap", "answers.jsonl"]])
-def test_a_file_without_a_pipeline_is_for_alce(cli, answers, words):
-    assert cli("cite", *words, *QUICK).code == 0
+def test_a_file_without_a_pipeline_is_for_alce(ran, answers, words):
+    ran("cite", *words, *QUICK)
     assert manifest()["recipe"]["analysis"] == "cite alce"
 
 
 def test_a_pipeline_that_is_not_there_is_refused(cli, answers):
     ended = cli("cite", "alec", "answers.jsonl")
-
     assert ended.code == 2
     assert "No such command 'alec'" in ended.err
 
@@ -205,9 +157,9 @@ def test_the_group_is_called_by_the_name_of_a_pipeline(answers):
     assert set(dir(metaeval.cite)) == set(registry.names("pipeline"))
 
 
-def test_a_result_that_python_writes_runs_again_and_one_of_objects_says_why_not(cli, answers):
+def test_a_result_that_python_writes_runs_again_and_one_of_objects_says_why_not(cli, ran, answers):
     metaeval.cite.alce("answers.jsonl", nli="overlap", **CALLED).write()
-    assert cli("results", "rerun").code == 0
+    ran("results", "rerun")
 
     metaeval.cite.alce(answers, nli="overlap", **CALLED).write()
 
