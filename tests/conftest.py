@@ -12,6 +12,7 @@ import importlib.util
 import json
 import os
 import shutil
+import socket
 import sqlite3
 from collections import Counter
 from contextlib import ExitStack
@@ -266,6 +267,16 @@ def own_environment(monkeypatch, tmp_path):
     for name in OWN:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    """A machine whose every attempt to connect is a failure of the test."""
+
+    def refuse(self, address):
+        raise AssertionError(f"connects to {address}")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
 @pytest.fixture(scope="session")

@@ -304,11 +304,3 @@ def test_a_shipped_experiment_names_things_that_exist(path):
 def test_a_run_of_several_data_sets_says_which_command_takes_them():
     with pytest.raises(UserError, match="metaeval run --suite -c offline"):
         load_run(Path("offline"), {})
-
-
-def test_something_of_every_kind_is_shipped():
-    assert {kind: bool(shipped(kind)) for kind in ("metrics", "datasets", "experiments")} == {
-        "metrics": True,
-        "datasets": True,
-        "experiments": True,
-    }

@@ -71,20 +71,16 @@ def test_a_full_disk_is_a_sentence_and_leaves_the_old_file(tmp_path, monkeypatch
     assert names(tmp_path) == ["file"]
 
 
-def test_a_folder_in_the_place_of_the_file_is_a_sentence(tmp_path):
-    (tmp_path / "file").mkdir()
+def test_a_folder_in_the_place_of_the_file_and_a_file_in_that_of_the_folder_are_a_sentence(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "taken").write_text("mine")
 
-    with pytest.raises(UserError, match=r"Cannot write .*file: Is a directory"):
-        write_text(tmp_path / "file", "new")
-    assert names(tmp_path) == ["file"]
-
-
-def test_a_file_in_the_place_of_the_folder_is_a_sentence(tmp_path):
-    (tmp_path / "folder").write_text("mine")
-
+    with pytest.raises(UserError, match=r"Cannot write .*folder: Is a directory"):
+        write_text(tmp_path / "folder", "new")
     with pytest.raises(UserError, match=r"Cannot write .*choose another folder"):
-        write_text(tmp_path / "folder" / "file", "new")
-    assert (tmp_path / "folder").read_text() == "mine"
+        write_text(tmp_path / "taken" / "file", "new")
+    assert (tmp_path / "taken").read_text() == "mine"
+    assert names(tmp_path) == ["folder", "taken"]
 
 
 def test_missing_folders_are_made(tmp_path):

@@ -361,10 +361,7 @@ def test_an_argument_of_another_type_is_one_sentence(tmp_path):
     for call, says in [
         (lambda: metaeval.shards.verify(tmp_path, blocks="x"), "Setting 'blocks' in the settings is 'x': it should be"),
         (lambda: metaeval.shards.status(None), "Setting 'folder' is missing in the settings."),
-        (
-            lambda: metaeval.results.show("latest", format="word"),
-            "Setting 'format' in the settings is 'word': it",
-        ),
+        (lambda: metaeval.results.show("latest", format="word"), "Setting 'format' in the settings is 'word': it"),
         (lambda: metaeval.data.audit("mini", sizes=[50, "x"]), "Setting 'sizes.1' in the settings is 'x': it should"),
         (lambda: metaeval.data.show(5), "Setting 'name' in the settings is 5: it should be a valid string."),
         (

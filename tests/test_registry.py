@@ -83,23 +83,6 @@ def test_listing_names_imports_nothing_that_they_stand_for():
     assert done.stdout == "[]\n[]\n"
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "near", "then"),
-    [
-        ("metric", "rogue", "rouge", "Type 'metaeval metrics list'."),
-        ("dataset", "expert_qa", "expertqa", "Type 'metaeval data list'."),
-        ("protocol", "retreival", "retrieval", "Or 'all'."),
-    ],
-)
-def test_an_unknown_name_gets_the_nearest_known_one(kind, name, near, then):
-    with pytest.raises(UserError) as error:
-        registry.find(kind, name)
-
-    said = str(error.value)
-    assert said.startswith(f"Unknown {kind} '{name}'. Did you mean '{near}'? Known: ")
-    assert said.endswith(then)
-
-
 def test_a_name_like_no_other_gets_no_guess():
     with pytest.raises(UserError, match=r"Unknown metric 'zzz'\. Known: "):
         registry.find("metric", "zzz")

@@ -114,22 +114,16 @@ def test_a_setting_that_can_move_a_number_changes_it(signatures, override):
     assert set(signatures().values()).isdisjoint(signatures(override).values())
 
 
-def test_how_chunks_make_a_citation_changes_it(signatures):
-    best, mean = signatures("unit=citation"), signatures("unit=citation", "aggregate=mean")
-
-    assert set(best.values()).isdisjoint(mean.values())
-
-
-def test_what_is_read_of_a_page_changes_it(signatures):
-    chunks, cut = (signatures("unit=page", f"over_limit={how}") for how in ("chunks", "cut"))
-
-    assert set(chunks.values()).isdisjoint(cut.values())
-
-
-def test_what_is_read_beside_the_evidence_changes_it(signatures):
-    bare, wide = (signatures("unit=evidence", f"evidence.window={window}") for window in (0, 1))
-
-    assert set(bare.values()).isdisjoint(wide.values())
+@pytest.mark.parametrize(
+    ("unit", "one", "other"),
+    [
+        ("citation", "aggregate=max", "aggregate=mean"),
+        ("page", "over_limit=chunks", "over_limit=cut"),
+        ("evidence", "evidence.window=0", "evidence.window=1"),
+    ],
+)
+def test_what_makes_or_is_read_of_one_unit_changes_it(signatures, unit, one, other):
+    assert set(signatures(f"unit={unit}", one).values()).isdisjoint(signatures(f"unit={unit}", other).values())
 
 
 def test_a_source_more_changes_it_for_a_metric_that_depends_on_the_sources(signatures):

@@ -95,18 +95,17 @@ def test_it_evaluates_scores_that_were_made_elsewhere(installed):
     assert "mine" in out
 
 
-@pytest.mark.parametrize("arguments", [("pairs", "p.parquet"), ("score", "-m", "overlap", "--format", "parquet")])
-def test_without_pyarrow_parquet_is_refused_and_the_cure_named(installed, arguments):
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (("pairs", "p.parquet"), "parquet"),
+        (("score", "-m", "overlap", "--format", "parquet"), "parquet"),
+        (("run", "--metrics", "minilm-cosine"), "models"),
+    ],
+)
+def test_without_an_extra_what_needs_it_is_refused_and_the_cure_named(installed, arguments, extra):
     command, folder = installed
     code, _, errors = call(command, *arguments, cwd=folder)
     assert code == 2
-    assert "pip install -e '.[parquet]'" in errors
-    assert "Traceback" not in errors
-
-
-def test_without_torch_a_model_metric_says_what_to_install(installed):
-    command, folder = installed
-    code, _, errors = call(command, "run", "--metrics", "minilm-cosine", cwd=folder)
-    assert code == 2
-    assert "\"pip install -e '.[models]'\"" in errors, "and no file that a wheel does not hold"
+    assert f"pip install -e '.[{extra}]'" in errors, "and no file that a wheel does not hold"
     assert "Traceback" not in errors

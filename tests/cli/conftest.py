@@ -70,6 +70,18 @@ def cli(tmp_path, monkeypatch, capsys) -> Callable[..., Ended]:
 
 
 @pytest.fixture
+def ran(cli) -> Callable[..., Ended]:
+    """Run a command that must end with code 0."""
+
+    def run(*args: object) -> Ended:
+        ended = cli(*args)
+        assert ended.code == 0, ended.err
+        return ended
+
+    return run
+
+
+@pytest.fixture
 def scored(store_of_mini, tmp_path) -> None:
     """The results folder holds that store already: for tests of what is made of scores, not of scoring."""
     (tmp_path / "results").mkdir()

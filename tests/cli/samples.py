@@ -1,7 +1,8 @@
-"""What tests of commands share: every command that can be typed, samples of answers, and the files of a job."""
+"""What tests of commands share: every command that can be typed, answers to judge, and a judge of them."""
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -41,7 +42,6 @@ def with_options(name, settings):
     return SHOW.options_of({"name": name}, settings).configured()
 
 
-PASSAGES = [{"title": "Oder", "text": "Dams store water. It is long."}, {"text": "Barges carry coal."}]
 FIRST, SECOND = "The Oder is long [1] and barges carry coal [2]. ", "Dams store {} water [1]."
 REPLIES = {
     "attribution": {"statements": [{"id": n, "thinking": "", "context": "retrieval"} for n in (1, 2)]},
@@ -57,17 +57,23 @@ REPLIES = {
 }
 
 
-def reply(body):
-    """The judge of every prompt that is held to a schema; else it writes an answer, or what stands for a claim."""
+def reply(body: Any) -> str:
+    """What a judge says to a prompt that is held to a schema; else an answer, or what stands for a claim."""
     kind = body.get("response_format", {}).get("json_schema", {}).get("name")
     return json.dumps(REPLIES[kind]) if kind in REPLIES else "The Oder is long [1]."
 
 
-def write_rated_answers(folder):
-    """Write two systems' answers to three questions, the same with ratings of their statements by two people, and
-    scores of these; return the answers without ratings.
+def lines_of(path: Path) -> list[Any]:
+    """The values of a JSONL file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write_rated_answers(folder: Path) -> list[dict[str, Any]]:
+    """Write two systems' answers to three questions, as they are and with people's ratings and scores of statements.
+
+    answers.jsonl, rated.jsonl and scores.jsonl; the answers as they are.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
     for system in range(2):
         for number in range(3):
             second = SECOND.format(number)
@@ -76,25 +82,23 @@ def write_rated_answers(folder):
             rows.append(
                 {
                     **{"id": f"{system}-{number}", "group": f"q{number}", "system": f"system {system}"},
-                    **{"question": f"Question {number}?", "passages": PASSAGES, "text": FIRST + second},
+                    **{"question": f"Question {number}?", "text": FIRST + second},
+                    "passages": [
+                        {"title": "Oder", "text": "Dams store water. It is long."},
+                        {"text": "Barges carry coal."},
+                    ],
                     "statements": [
-                        {"start": start, "end": end, "ratings": own}
-                        for (start, end), own in zip(places, ratings, strict=True)
+                        {"start": start, "end": end, "ratings": pair}
+                        for (start, end), pair in zip(places, ratings, strict=True)
                     ],
                 }
             )
     scores = [
-        {"answer": row["id"], "start": one["start"], "end": one["end"], "value": float(number)}
+        {"answer": row["id"], "start": statement["start"], "end": statement["end"], "value": float(number)}
         for row in rows
-        for number, one in enumerate(row["statements"])
+        for number, statement in enumerate(row["statements"])
     ]
     unrated = [{key: value for key, value in row.items() if key != "statements"} for row in rows]
-    for name, own in (("answers", unrated), ("rated", rows), ("scores", scores)):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own))
+    for name, records in (("answers", unrated), ("rated", rows), ("scores", scores)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     return unrated
-
-
-def unchanging_files(folder):
-    """The content of a job's files, without manifests and stores, by their paths."""
-    kept = [path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json"]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in kept if ".sqlite" not in path.name}

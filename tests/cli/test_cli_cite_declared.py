@@ -8,7 +8,7 @@ import pytest
 import metaeval
 from metaeval import registry
 from metaeval.report.notebook import NotebookText
-from tests.cli.samples import reply, unchanging_files, write_rated_answers
+from tests.cli.samples import reply, write_rated_answers
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
@@ -18,7 +18,7 @@ CALLED = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}}
 
 @pytest.fixture
 def answers(tmp_path, monkeypatch):
-    """Two systems' answers to three questions, as they are and with ratings of their statements."""
+    """Two systems' answers to three questions, in a folder with their files."""
     monkeypatch.chdir(tmp_path)
     return write_rated_answers(tmp_path)
 
@@ -75,31 +75,31 @@ def test_a_command_and_its_function_give_the_same_tables(cli, answers, tmp_path,
 
 
 @pytest.mark.parametrize("name", OFFLINE)
-def test_a_job_run_again_has_the_same_hash_and_bytes(cli, answers, name):
-    assert cli("cite", *OFFLINE[name][0], *QUICK).code == 0
-    before = unchanging_files(Path("results"))
+def test_a_job_run_again_has_the_same_hash_and_bytes(cli, ran, answers, name, contents):
+    ran("cite", *OFFLINE[name][0], *QUICK)
+    before = contents(Path("results"))
 
     ended = cli("results", "rerun", "latest")
 
-    assert (ended.code, unchanging_files(Path("results"))) == (0, before), ended.err
+    assert (ended.code, contents(Path("results"))) == (0, before), ended.err
     assert "files are the same bytes." in ended.out
     assert " 0 of 0 " not in ended.out
 
 
 @pytest.mark.parametrize("kept", ["record", "replay", "store"])
 @pytest.mark.parametrize("name", ASKED)
-def test_a_job_of_a_chat_model_runs_again_from_its_kept_replies(cli, fake, answers, name, kept):
+def test_a_job_of_a_chat_model_runs_again_from_its_kept_replies(cli, ran, fake, answers, name, kept, contents):
     typed = ["cite", *ASKED[name], *QUICK]
     with fake.ChatServer(answer=reply) as server:
         model = ("--model", "tiny", "--base-url", server.url)
-        assert cli(*typed, *model, *(() if kept == "store" else ("--record", "kept.jsonl"))).code == 0
+        ran(*typed, *model, *(() if kept == "store" else ("--record", "kept.jsonl")))
     if kept == "replay":
-        assert cli(*typed, "--replay", "kept.jsonl").code == 0
-    before, made = unchanging_files(Path("results")), manifest()
+        ran(*typed, "--replay", "kept.jsonl")
+    before, made = contents(Path("results")), manifest()
 
     ended = cli("results", "rerun", "latest", *(["--trust-config"] if kept == "store" else []))
 
-    assert (ended.code, unchanging_files(Path("results"))) == (0, before), ended.err
+    assert (ended.code, contents(Path("results"))) == (0, before), ended.err
     assert manifest()["recipe"] == made["recipe"]
 
 
@@ -107,49 +107,43 @@ def manifest():
     return json.loads(Path("results/latest/manifest.json").read_text())
 
 
-def test_an_address_in_a_recipe_is_asked_only_where_it_is_trusted(cli, fake, answers):
+def test_an_address_in_a_recipe_is_asked_only_where_it_is_trusted(refused, ran, fake, answers):
     with fake.ChatServer(answer=reply) as server:
         model = ("--model", "tiny", "--base-url", server.url)
-        assert cli("cite", "citeeval", "answers.jsonl", *model, *QUICK).code == 0
+        ran("cite", "citeeval", "answers.jsonl", *model, *QUICK)
 
-    ended = cli("results", "rerun")
-
-    assert ended.code == 2
-    assert "base_url" in ended.err
-    assert "--trust-config" in ended.err
+    error = refused("results", "rerun")
+    assert "base_url" in error
+    assert "--trust-config" in error
 
 
 @pytest.mark.parametrize("path", ["answers.jsonl", "prompt.txt"])
-def test_a_file_that_was_read_is_held_by_its_hash(cli, fake, answers, path):
+def test_a_file_that_was_read_is_held_by_its_hash(refused, ran, fake, answers, path):
     Path("prompt.txt").write_text("Edit. {query} {passages} {statements} Reply in JSON.")
     with fake.ChatServer(answer=reply) as server:
         model = ("--model", "tiny", "--base-url", server.url, "--record", "kept.jsonl")
         typed = ("cite", "citeeval", "answers.jsonl", "-s", "editing_file=prompt.txt")
-        assert cli(*typed, *model, *QUICK).code == 0
-    assert cli("results", "rerun").code == 0
+        ran(*typed, *model, *QUICK)
+    ran("results", "rerun")
     Path(path).write_text("other")
 
-    ended = cli("results", "rerun")
-
-    assert ended.code == 2
-    assert f"cannot be run again: {path} is missing or has changed" in ended.err
+    assert f"cannot be run again: {path} is missing or has changed" in refused("results", "rerun")
 
 
-def test_files_of_tables_are_in_the_recipe(cli, answers):
-    assert cli("cite", "tables", "A=answers.jsonl", "--nli", "overlap", *QUICK).code == 0
+def test_files_of_tables_are_in_the_recipe(ran, answers):
+    ran("cite", "tables", "A=answers.jsonl", "--nli", "overlap", *QUICK)
 
     assert list(manifest()["recipe"]["files"]) == ["answers.jsonl"]
 
 
 @pytest.mark.parametrize("words", [["answers.jsonl", "--nli", "overlap"], ["--nli", "overlap", "answers.jsonl"]])
-def test_a_file_without_a_pipeline_is_for_alce(cli, answers, words):
-    assert cli("cite", *words, *QUICK).code == 0
+def test_a_file_without_a_pipeline_is_for_alce(ran, answers, words):
+    ran("cite", *words, *QUICK)
     assert manifest()["recipe"]["analysis"] == "cite alce"
 
 
 def test_a_pipeline_that_is_not_there_is_refused(cli, answers):
     ended = cli("cite", "alec", "answers.jsonl")
-
     assert ended.code == 2
     assert "No such command 'alec'" in ended.err
 
@@ -163,9 +157,9 @@ def test_the_group_is_called_by_the_name_of_a_pipeline(answers):
     assert set(dir(metaeval.cite)) == set(registry.names("pipeline"))
 
 
-def test_a_result_that_python_writes_runs_again_and_one_of_objects_says_why_not(cli, answers):
+def test_a_result_that_python_writes_runs_again_and_one_of_objects_says_why_not(cli, ran, answers):
     metaeval.cite.alce("answers.jsonl", nli="overlap", **CALLED).write()
-    assert cli("results", "rerun").code == 0
+    ran("results", "rerun")
 
     metaeval.cite.alce(answers, nli="overlap", **CALLED).write()
 

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from tests.cli.samples import lines_of
+
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 pytestmark = pytest.mark.usefixtures("own_environment")
@@ -50,10 +52,6 @@ def answers(items, tmp_path):
     return path
 
 
-def lines(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def records(folder, name):
     return json.loads((folder / f"{name}.json").read_text())["records"]
 
@@ -67,7 +65,7 @@ def counts(folder):
 
 
 def test_round_after_round_until_nothing_changes_and_a_replay_writes_the_same_bytes(
-    cli, contents, fake, answers, tmp_path
+    cli, ran, contents, fake, answers, tmp_path
 ):
     kept = tmp_path / "judge.jsonl"
     with fake.ChatServer(answer=judge, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3) as server:
@@ -78,13 +76,13 @@ def test_round_after_round_until_nothing_changes_and_a_replay_writes_the_same_by
         # [2][3], and with [2]: nothing is asked twice.
         assert sorted(server.completed.values()) == [1] * (8 + 3 * 8)
     replay = ("--replay", kept, "--rounds", "5", "--results", "again")
-    assert cli("cite", "improve", answers, "-o", "two.jsonl", *replay, *QUICK).code == 0
+    ran("cite", "improve", answers, "-o", "two.jsonl", *replay, *QUICK)
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
     folder = tmp_path / "results/latest"
     files = contents(folder)
     assert contents(tmp_path / "again/latest") == files
     assert len(files) == 4  # two tables, their page, and rows
-    written = lines(tmp_path / "one.jsonl")
+    written = lines_of(tmp_path / "one.jsonl")
     assert [one["text"] for one in written][::4] == [
         "On day 0 of 0, rain and snow [2] fell. Fog rose.",
         "On day 0 of 1, rain and snow [2] fell. Fog rose [3].",
@@ -108,32 +106,32 @@ def test_round_after_round_until_nothing_changes_and_a_replay_writes_the_same_by
     assert [done["system 1", turn, "delete: misleading"] for turn in ("round 1", "round 2", "not done")] == [4, 4, 0]
     assert done["system 0", "round 1", "statements unchanged"] == 4
     assert done["", "all", "tokens in"] == 32 * 100  # the fake server counts 100 for each reply
-    changes = lines(folder / "changes.jsonl")
+    changes = lines_of(folder / "changes.jsonl")
     assert (len(changes), changes[0]["edits"], changes[8]["edits"]) == (16, "1: DELETE_1:1", "1: DELETE_1:3")
     assert changes[8]["before"] == changes[0]["after"] == "On day 0 of 0, rain and snow [2] fell [3]. Fog rose."
 
 
-def test_rounds_end_where_they_are_told_to(cli, fake, answers, tmp_path):
+def test_rounds_end_where_they_are_told_to(ran, fake, answers, tmp_path):
     with fake.ChatServer(answer=judge) as server:
         command = ("cite", "improve", answers, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, *QUICK)
-        assert cli(*command).code == 0
-    assert lines(tmp_path / "a.jsonl")[0]["text"] == "On day 0 of 0, rain and snow [2] fell [3]. Fog rose."
+        ran(*command)
+    assert lines_of(tmp_path / "a.jsonl")[0]["text"] == "On day 0 of 0, rain and snow [2] fell [3]. Fog rose."
     done = counts(tmp_path / "results/latest")
     assert [done["system 1", turn, "answers changed"] for turn in ("round 1", "not done")] == [4, 4]
 
 
-def test_the_pipelines_compare_before_and_after(cli, fake, answers, tmp_path):
+def test_the_pipelines_compare_before_and_after(ran, fake, answers, tmp_path):
     with fake.ChatServer(answer=judge) as server:
         endpoint = ("--model", "tiny", "--base-url", server.url, "--rounds", "2")
-        assert cli("cite", "improve", answers, "-o", "improved.jsonl", *endpoint, *QUICK, "-q").code == 0
+        ran("cite", "improve", answers, "-o", "improved.jsonl", *endpoint, *QUICK, "-q")
     quick = ("--nli", "overlap", "--threshold", "0.4", "-s", "interval.resamples=20")
-    assert cli("cite", "alce", answers, "improved.jsonl", *quick).code == 0
+    ran("cite", "alce", answers, "improved.jsonl", *quick)
     folder = tmp_path / "results/latest"
     systems = {one["system"] for one in records(folder, "answers")}
     assert systems == {"system 0", "system 1", "system 0 improved by tiny", "system 1 improved by tiny"}
 
 
-def test_a_judge_that_goes_in_circles_is_stopped(cli, fake, answers, tmp_path, items):
+def test_a_judge_that_goes_in_circles_is_stopped(ran, fake, answers, tmp_path, items):
     def fickle(body):
         """Wants [1] out where it is, and in where it is not."""
         editing, found = statements_of(body["messages"][0]["content"])
@@ -151,9 +149,9 @@ def test_a_judge_that_goes_in_circles_is_stopped(cli, fake, answers, tmp_path, i
     path.write_text(json.dumps({**items[0], "text": "Rain fell [2][1]."}) + "\n")
     with fake.ChatServer(answer=fickle) as server:
         endpoint = ("--model", "tiny", "--base-url", server.url, "--rounds", "9")
-        assert cli("cite", "improve", path, "-o", "a.jsonl", *endpoint, *QUICK).code == 0
+        ran("cite", "improve", path, "-o", "a.jsonl", *endpoint, *QUICK)
         assert server.completed.total() == 3  # contexts once, citations before and after the first edit
-    assert lines(tmp_path / "a.jsonl")[0]["text"] == "Rain fell [2]."
+    assert lines_of(tmp_path / "a.jsonl")[0]["text"] == "Rain fell [2]."
     (left,) = [
         one["value"]
         for one in records(tmp_path / "results/latest", "improving-edits")
@@ -162,7 +160,7 @@ def test_a_judge_that_goes_in_circles_is_stopped(cli, fake, answers, tmp_path, i
     assert left == 1
 
 
-def test_replies_that_say_nothing_leave_the_answers_as_they_were(cli, fake, answers, tmp_path, items):
+def test_replies_that_say_nothing_leave_the_answers_as_they_were(ran, fake, answers, tmp_path, items):
     def half(body):
         """No use for system 0; of system 1 every edit is impossible, and the second statement is skipped."""
         editing, found = statements_of(body["messages"][0]["content"])
@@ -179,25 +177,10 @@ def test_replies_that_say_nothing_leave_the_answers_as_they_were(cli, fake, answ
         return json.dumps({"statements": [{"id": found[0][0], "thinking": "", "edits": edits, "rating": 3}]})
 
     with fake.ChatServer(answer=half) as server:
-        ended = cli(
-            *(
-                "cite",
-                "improve",
-                answers,
-                "-o",
-                "a.jsonl",
-                "--model",
-                "tiny",
-                "--base-url",
-                server.url,
-                "--rounds",
-                "3",
-            ),
-            *QUICK,
-        )
-        assert ended.code == 0
+        endpoint = ("--model", "tiny", "--base-url", server.url, "--rounds", "3")
+        ended = ran("cite", "improve", answers, "-o", "a.jsonl", *endpoint, *QUICK)
         assert server.completed.total() == 16  # nothing changed: one judgement is all
-    assert [one["text"] for one in lines(tmp_path / "a.jsonl")] == [one["text"] for one in items]
+    assert [one["text"] for one in lines_of(tmp_path / "a.jsonl")] == [one["text"] for one in items]
     done = counts(tmp_path / "results/latest")
     assert done["system 0", "not done", "statements not judged"] == 4
     for problem in ("not cited", "cited already", "no such passage", "own knowledge"):
@@ -249,7 +232,7 @@ def test_values_of_one_group_alone_have_no_interval(cli, fake, answers, tmp_path
 def test_a_killed_run_goes_on_from_the_reply_store(killed, answers, tmp_path):
     server = killed(judge, 20, "cite", "improve", answers, "--rounds", "2")
     assert (server.completed.total(), set(server.completed.values())) == (32, {1})
-    assert lines(tmp_path / "a.jsonl")[4]["text"] == "On day 0 of 1, rain and snow [2] fell. Fog rose [3]."
+    assert lines_of(tmp_path / "a.jsonl")[4]["text"] == "On day 0 of 1, rain and snow [2] fell. Fog rose [3]."
 
 
 def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, answers, tmp_path):
@@ -267,31 +250,14 @@ def test_no_rounds_are_refused_in_one_sentence(refused, answers):
     assert "rounds is 0; allowed: a whole number from 1" in said
 
 
-@pytest.mark.parametrize("width", ["80", "120"])
-def test_the_tables_fit_the_terminal(cli, fake, answers, monkeypatch, width):
-    monkeypatch.setenv("COLUMNS", width)
-    with fake.ChatServer(answer=judge) as server:
-        command = ("cite", "improve", answers, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, *QUICK)
-        ended = cli(*command, "--rounds", "2")
-    assert max(map(len, ended.out.split("Written: ")[0].splitlines())) <= int(width)
-
-
-def test_the_file_that_is_read_is_not_written_over(refused, answers):
-    before = answers.read_bytes()
-    assert "is read as input and would be overwritten" in refused(
-        "cite", "improve", answers, "-o", answers, "--model", "tiny"
-    )
-    assert answers.read_bytes() == before
-
-
-def test_the_released_profile_reads_and_edits_by_its_own_rules(cli, fake, tmp_path, items):
+def test_the_released_profile_reads_and_edits_by_its_own_rules(ran, fake, tmp_path, items):
     # Released: a plain mark is all that is read, so that the list is text; numbers end at 10.
     path = tmp_path / "one.jsonl"
     text = "Rain fell on all of the land that day [1] [2, 3]."
     path.write_text(json.dumps({**items[0], "text": text}) + "\n")
     with fake.ChatServer(answer=judge) as server:
         endpoint = ("--model", "tiny", "--base-url", server.url, "-s", "profile=released")
-        assert cli("cite", "improve", path, "-o", "a.jsonl", *endpoint, *QUICK).code == 0
-    assert lines(tmp_path / "a.jsonl")[0]["text"] == "Rain fell on all of the land that day [2, 3]."
+        ran("cite", "improve", path, "-o", "a.jsonl", *endpoint, *QUICK)
+    assert lines_of(tmp_path / "a.jsonl")[0]["text"] == "Rain fell on all of the land that day [2, 3]."
     settings = json.loads((tmp_path / "results/latest/improving.json").read_text())["settings"]
     assert (settings["profile"], settings["options"]) == ("released", "as the profile")

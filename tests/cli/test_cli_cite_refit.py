@@ -43,7 +43,7 @@ def rated(tmp_path):
     return path
 
 
-def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, contents, fake, rated, tmp_path):
+def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, ran, contents, fake, rated, tmp_path):
     kept = tmp_path / "judge.jsonl"
     with fake.ChatServer(answer=judge, faults=0.4, kinds=("429", "500", "closed"), seed=2) as server:
         asked = ("--model", "tiny", "--base-url", server.url)
@@ -75,8 +75,7 @@ def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, content
     with fake.ChatServer(answer=judge) as server:
         own = folder / "fitted.json"
         asked = ("--model", "tiny", "--base-url", server.url, "--coefficients", own)
-        ended = cli("cite", "citeeval", answers, *asked, "--nli", "overlap", *QUICK)
-        assert ended.code == 0
+        ended = ran("cite", "citeeval", answers, *asked, "--nli", "overlap", *QUICK)
     sheet = json.loads((tmp_path / "results" / "latest" / "citeeval.json").read_text())
     (value,) = [one["value"] for one in sheet["records"] if one["measure"] == "edits"]
     # Ships 0.2 by the new coefficients; the Oder has no edits, and is 1; "Number 3." cites nothing, and the judge, who
@@ -86,13 +85,13 @@ def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, content
     # In the settings that are printed; not below AutoAIS, which knows no edits.
     assert ", coefficients refitted@" in " ".join(ended.out.split())
     made_by = tmp_path / "results" / "latest"
-    assert cli("results", "export").code == 0
+    ran("results", "export")
     texts = {name: (made_by / f"{name}.txt").read_text() for name in ("citeeval", "judging", "autoais")}
     assert [name for name, text in texts.items() if "coefficients refitted@" in " ".join(text.split())] == [
-        *("citeeval", "judging"),
+        *("citeeval", "judging")
     ]
     again = tmp_path / "again"
-    assert cli("cite", "refit", rated, "--replay", kept, "--results", again, *QUICK).code == 0
+    ran("cite", "refit", rated, "--replay", kept, "--results", again, *QUICK)
     written = contents(folder)
     assert contents(again / "latest") == written
     assert len(written) == 4  # two tables, their page, and the coefficients
@@ -135,10 +134,10 @@ def test_what_cannot_be_done_is_said_in_one_sentence(refused, rated, given, said
     assert said in refused("cite", "refit", rated, *QUICK, *given)
 
 
-def test_the_signature_tells_options_and_ratings_apart(cli, fake, rated, tmp_path):
+def test_the_signature_tells_options_and_ratings_apart(ran, fake, rated, tmp_path):
     def signature(*given):
         with fake.ChatServer(answer=judge) as server:
-            assert cli("cite", "refit", rated, "--model", "tiny", "--base-url", server.url, *QUICK, *given).code == 0
+            ran("cite", "refit", rated, "--model", "tiny", "--base-url", server.url, *QUICK, *given)
         sheet = tmp_path / "results" / "latest" / "refit.json"
         return json.loads(sheet.read_text())["signatures"][0]
 

@@ -39,16 +39,8 @@ ITEMS = [
         ],
     },
 ]
-QUICK = (
-    "--nli",
-    "overlap",
-    "--set",
-    "interval.resamples=30",
-    "--set",
-    "interval.method=percentile",
-    "--set",
-    "rewrite.backoff=0.01",
-)
+FEW = "--set interval.resamples=30 --set interval.method=percentile --set rewrite.backoff=0.01"
+QUICK = ("--nli", "overlap", *FEW.split())
 
 
 @pytest.fixture
@@ -73,7 +65,7 @@ def sheet(folder, name):
     return {record["measure"]: record for record in json.loads((folder / f"{name}.json").read_text())["records"]}
 
 
-def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(cli, answers, fake, tmp_path):
+def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(cli, ran, answers, fake, tmp_path):
     # With this seed four of the first seven attempts meet a fault, each another one.
     with fake.ChatServer(answer=by_rule, faults=0.4, kinds=fake.QUICK_FAULTS, seed=16) as server:
         endpoint = ("--base-url", server.url, "--model", "tiny")
@@ -107,7 +99,7 @@ def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(cli, ans
     assert changed["sentence"] == ITEMS[0]["output"].replace(" [1]", "").replace(" [2]", "")
     assert (changed["joint_before"], changed["joint_after"]) == (True, False)
     assert (changed["score_before"], changed["score_after"]) == (1.0, 0.4)
-    assert cli("results", "export").code == 0
+    ran("results", "export")
     with (folder / "rewritings-overlap.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["state"] for row in rows] == ["rewritten"] * 6 + ["unparsed"]
@@ -134,25 +126,25 @@ def test_a_second_run_asks_nothing_needs_no_server_and_writes_the_same_bytes(
     assert "0 requests to ask, 7 replies already stored" in cli(*command, "--dry-run").out
 
 
-def test_replies_are_recorded_and_replayed_and_settings_need_no_prefix(cli, contents, answers, fake, tmp_path):
+def test_replies_are_recorded_and_replayed_and_settings_need_no_prefix(cli, ran, contents, answers, fake, tmp_path):
     folder, kept = tmp_path / "results" / "latest", tmp_path / "kept.jsonl"
     quick = ("--nli", "overlap", "-s", "interval.resamples=30", "-s", "temperature=0.5")
     with fake.ChatServer(answer=by_rule) as server:
         endpoint = ("--base-url", server.url, "--model", "tiny")
-        assert cli("cite", "rewrite", answers, *endpoint, *quick, "--record", kept).code == 0
+        ran("cite", "rewrite", answers, *endpoint, *quick, "--record", kept)
     before = contents(folder)
     assert {json.loads(line)["request"]["temperature"] for line in kept.read_text().splitlines()} == {0.5}
     # Neither the server nor the name of the model is needed: the file says whose replies they are.
-    assert cli("cite", "rewrite", answers, *quick, "--replay", kept).code == 0
+    ran("cite", "rewrite", answers, *quick, "--replay", kept)
     assert contents(folder) == before
     assert cli("cite", "rewrite", answers, *quick, "--replay", kept, "-s", "rewrite.temperature=0.6").code == 2
 
 
 @pytest.mark.parametrize("profile", ["released", "expanded"])
-def test_other_profiles_and_whole_sentences_too(cli, answers, fake, tmp_path, profile):
+def test_other_profiles_and_whole_sentences_too(ran, answers, fake, tmp_path, profile):
     with fake.ChatServer(answer=by_rule) as server:
         endpoint = ("--base-url", server.url, "--model", "tiny", "-s", f"profile={profile}", "-s", "whole=true")
-        assert cli("cite", "rewrite", answers, *endpoint, *QUICK).code == 0
+        ran("cite", "rewrite", answers, *endpoint, *QUICK)
     found = sheet(tmp_path / "results" / "latest", "rewriting")
     # "Rain fell" is sent as well, but for the released code, which gives no tree to a sentence whose root is cited.
     assert found["rewritten"]["claims"] == (7 if profile == "released" else 8)
@@ -206,7 +198,9 @@ def test_answers_of_which_no_claim_was_cut_are_refused_before_anything_is_asked(
     assert "No claim in plain is part of a sentence" in refused("cite", "rewrite", path, *QUICK)
 
 
-def test_replies_out_of_form_are_asked_for_again_where_that_is_asked(cli, answers, fake, tmp_path, caplog):
+def test_replies_out_of_form_are_asked_for_again_where_that_is_asked(
+    cli, refused, ran, answers, fake, tmp_path, caplog
+):
     seen = []
 
     def second_time(body):
@@ -216,7 +210,7 @@ def test_replies_out_of_form_are_asked_for_again_where_that_is_asked(cli, answer
 
     with fake.ChatServer(answer=second_time) as server:
         endpoint = ("--base-url", server.url, "--model", "tiny", "-s", "concurrency=1", *QUICK)
-        assert cli("cite", "rewrite", answers, *endpoint).code == 0
+        ran("cite", "rewrite", answers, *endpoint)
         folder = tmp_path / "results" / "latest"
         assert sheet(folder, "rewriting")["unparsed"]["value"] == 1 / 7
         ended = cli("cite", "rewrite", answers, *endpoint, "-s", "ask_again=unparsed")
@@ -224,5 +218,4 @@ def test_replies_out_of_form_are_asked_for_again_where_that_is_asked(cli, answer
     assert sheet(folder, "rewriting")["unparsed"]["value"] == 0
     assert "1 unparsed replies asked for again, 1 of them read then" in caplog.text
     assert "ask_again=unparsed" in (folder / "rewriting.json").read_text()
-    wrong = cli("cite", "rewrite", answers, *endpoint, "-s", "ask_again=all")
-    assert (wrong.code, "unparsed" in wrong.err) == (2, True)
+    assert "unparsed" in refused("cite", "rewrite", answers, *endpoint, "-s", "ask_again=all")

@@ -36,7 +36,7 @@ def rows_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_scifi_facts_by_a_served_model(cli, contents, served, answers, tmp_path):
+def test_scifi_facts_by_a_served_model(ran, contents, served, answers, tmp_path):
     url, models = served
     asked = (
         "--model",
@@ -49,8 +49,7 @@ def test_scifi_facts_by_a_served_model(cli, contents, served, answers, tmp_path)
         tmp_path / "kept.jsonl",
         *QUICK,
     )
-    ended = cli("cite", "scifi", answers, *asked)
-    assert ended.code == 0, ended.err
+    ran("cite", "scifi", answers, *asked)
     # Of three sentences two are the same without their marks. Only of the last, which has two citation groups, it is
     # asked where its fact stands, and the model gives the reply that suits the other question.
     assert len(rows_of(tmp_path / "kept.jsonl")) == 2 + 1
@@ -61,16 +60,15 @@ def test_scifi_facts_by_a_served_model(cli, contents, served, answers, tmp_path)
     assert [row["state"] for row in facts] == ["judged", "judged", "unjudged"]
     again = tmp_path / "again"
     replayed = ("--replay", tmp_path / "kept.jsonl", "--nli", "overlap", "--results", again, *QUICK)
-    assert cli("cite", "scifi", answers, *replayed).code == 0
+    ran("cite", "scifi", answers, *replayed)
     first, second = (contents(folder / "cite" / "scifi" / "answers") for folder in (tmp_path / "results", again))
     assert first == second
 
 
-def test_citeeval_by_a_served_model(cli, served, answers, tmp_path):
+def test_citeeval_by_a_served_model(ran, served, answers, tmp_path):
     url, models = served
     asked = ("--model", models["reviews"], "--base-url", url, "--nli", "overlap", "-s", "contexts=where needed", *QUICK)
-    ended = cli("cite", "citeeval", answers, *asked, "--baselines", "lqac")
-    assert ended.code == 0, ended.err
+    ran("cite", "citeeval", answers, *asked, "--baselines", "lqac")
     folder = tmp_path / "results" / "latest"
     rows = rows_of(folder / "per-answers.jsonl")
     # Four stars are (4 - 1) / 4, and no edits are an edit distance of 1: (0.75 + 1) / 2 for each.

@@ -83,10 +83,8 @@ def test_a_list_in_a_pipe_has_one_line_an_entry(cli, monkeypatch, command, names
         ("metrics show minilm-bertscore-256", ["512", "max_tokens = 256", "sentence-transformers/all-MiniLM-L6-v2"]),
     ],
 )
-def test_a_card_says_what_the_name_stands_for(cli, command, parts):
-    ended = cli(*command.split())
-
-    assert ended.code == 0
+def test_a_card_says_what_the_name_stands_for(ran, command, parts):
+    ended = ran(*command.split())
     assert [part for part in parts if part not in ended.out] == []
 
 
@@ -110,26 +108,24 @@ def test_verify_counts_what_is_missing_and_says_how_to_get_it(cli, tmp_path):
     assert "metaeval data fetch wice" in ended.err
 
 
-def test_a_converted_corpus_gives_the_results_of_its_origin(cli, tmp_path):
+def test_a_converted_corpus_gives_the_results_of_its_origin(ran, tmp_path):
     quick = ("-m", "overlap", "-p", "correlation", "-q", "--set", "interval.resamples=50", "--set", "controls=false")
-    assert cli("data", "convert", "mini", "copy.jsonl").code == 0
+    ran("data", "convert", "mini", "copy.jsonl")
     for number, source in enumerate([(), ("-d", "jsonl", "--data", "copy.jsonl")]):
-        assert cli("run", *quick, *source, "--results", number).code == 0
+        ran("run", *quick, *source, "--results", number)
 
     one, other = ((tmp_path / f"{n}/latest/correlation.json").read_bytes() for n in (0, 1))
     assert one == other
 
 
 @pytest.mark.parametrize("suffix", ["txt", "md", "tex", "csv"])
-def test_table_prints_what_export_writes(cli, small, tmp_path, suffix):
+def test_table_prints_what_export_writes(ran, small, tmp_path, suffix):
     form = {"txt": "terminal", "md": "markdown", "tex": "latex", "csv": "csv"}[suffix]
-    assert cli("run", "-m", "overlap", "-p", "retrieval", *small, "-q").code == 0
+    ran("run", "-m", "overlap", "-p", "retrieval", *small, "-q")
     folder = tmp_path / "results/latest"
 
-    shown = cli("results", "show", folder / "retrieval.json", "--format", form)
-
-    assert shown.code == 0
-    assert cli("results", "export", "--format", form.replace("terminal", "text")).code == 0
+    shown = ran("results", "show", folder / "retrieval.json", "--format", form)
+    ran("results", "export", "--format", form.replace("terminal", "text"))
     written = (folder / f"retrieval.{suffix}").read_text(encoding="utf-8")
     assert [line.rstrip() for line in shown.out.splitlines()] == [line.rstrip() for line in written.splitlines()]
 
@@ -145,8 +141,8 @@ def test_a_quiet_run_prints_where_the_results_are_and_nothing_else(cli, small):
     assert len(ended.out.splitlines()) == 1
 
 
-def test_a_run_says_what_it_did_beside_the_results(cli, small, tmp_path):
-    assert cli("run", "-m", "overlap", *small, "-q").code == 0
+def test_a_run_says_what_it_did_beside_the_results(ran, small, tmp_path):
+    ran("run", "-m", "overlap", *small, "-q")
 
     manifest = json.loads((tmp_path / "results/latest/manifest.json").read_text())
     assert manifest["config"]["metrics"] == ["overlap"]
@@ -158,23 +154,23 @@ def test_a_run_says_what_it_did_beside_the_results(cli, small, tmp_path):
     assert manifest["files"]["retrieval.json"] == hashlib.sha256(results.read_bytes()).hexdigest()
 
 
-def test_every_job_has_a_results_folder_of_its_own(cli, small, tmp_path):
+def test_every_job_has_a_results_folder_of_its_own(ran, small, tmp_path):
     run = ("run", *small, "-q", "-p", "correlation")
     others = [(), ("--pool", "bm25:2"), ("-u", "citation"), ("--set", "interval.seed=1"), ("--set", "chunk.size=9")]
     for more in [*(("-m", "overlap", *other) for other in others), ("-m", "rouge"), ("-m", "overlap", "-p", "all")]:
-        assert cli(*run, *more).code == 0
+        ran(*run, *more)
     folders = [path for path in (tmp_path / "results").iterdir() if path.is_dir() and not path.is_symlink()]
     assert len(folders) == len(others) + 2
     assert sum("-bm25_2-" in path.name for path in folders) == 1
 
-    assert cli(*run, "-m", "overlap").code == 0  # the first again: nothing new
+    ran(*run, "-m", "overlap")  # the first again: nothing new
 
     assert len(list((tmp_path / "results").glob("small-*"))) == len(folders)
 
 
-def test_the_pairs_of_a_job_hold_its_scores(cli, small, tmp_path):
-    assert cli("run", "-m", "overlap,rouge", *small, "-q", "--set", "controls=false").code == 0
-    assert cli("score", "-m", "overlap,rouge", *small, "-o", "scores", "--format", "jsonl").code == 0
+def test_the_pairs_of_a_job_hold_its_scores(ran, small, tmp_path):
+    ran("run", "-m", "overlap,rouge", *small, "-q", "--set", "controls=false")
+    ran("score", "-m", "overlap,rouge", *small, "-o", "scores", "--format", "jsonl")
 
     head, *rows = (json.loads(line) for line in (tmp_path / "results/latest/pairs.jsonl").read_text().splitlines())
     assert head["schema"] == "metaeval-pairs/1"
@@ -185,23 +181,19 @@ def test_the_pairs_of_a_job_hold_its_scores(cli, small, tmp_path):
     assert {row["level"] for row in rows} >= {0, 2}
 
 
-def test_the_shipped_experiment_runs_by_its_name(cli, tmp_path):
-    ended = cli("run", "-c", "mini-citation", "-q", "--set", "interval.resamples=50", "--set", "controls=false")
-
-    assert ended.code == 0
+def test_the_shipped_experiment_runs_by_its_name(ran, tmp_path):
+    ran("run", "-c", "mini-citation", "-q", "--set", "interval.resamples=50", "--set", "controls=false")
     assert len(list((tmp_path / "results/latest").glob("*.json"))) == 4
 
 
 @pytest.mark.parametrize(("dataset", "split", "unit"), ONE_OF_EACH.values(), ids=ONE_OF_EACH)
-def test_a_published_dataset_is_judged_from_a_local_folder(cli, tmp_path, dataset, split, unit):
+def test_a_published_dataset_is_judged_from_a_local_folder(ran, tmp_path, dataset, split, unit):
     if not (SHARED / dataset).is_dir() and not (SHARED / f"{dataset}_consistency").is_dir():
         pytest.skip(f"no local copy of {dataset} beside the repository")
     options = ("--data", SHARED, "--split", split, "-u", unit, "-q")
     quick = ("--set", "interval.resamples=5", "--set", "controls=false")
 
-    ended = cli("run", "-m", "overlap", "-p", "classification", "-d", dataset, *options, *quick)
-
-    assert ended.code == 0
+    ran("run", "-m", "overlap", "-p", "classification", "-d", dataset, *options, *quick)
     result = json.loads((tmp_path / "results/latest/classification.json").read_text())
     row = result["rows"][0]
     assert row["unscored"] == 0

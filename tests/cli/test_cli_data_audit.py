@@ -6,10 +6,8 @@ import pytest
 
 
 @pytest.mark.usefixtures("every_format")
-def test_an_audit_prints_tables_and_writes_a_page_and_a_figure(cli, tmp_path):
-    ended = cli("data", "audit", "mini", "--sizes", "100", "--set", "interval.resamples=20")
-
-    assert ended.code == 0
+def test_an_audit_prints_tables_and_writes_a_page_and_a_figure(ran, tmp_path):
+    ended = ran("data", "audit", "mini", "--sizes", "100", "--set", "interval.resamples=20")
     assert "hold a whole set" in ended.out
     assert "evidence.rule" in ended.out
     assert "statement length" in ended.out
@@ -28,17 +26,15 @@ def test_an_audit_prints_tables_and_writes_a_page_and_a_figure(cli, tmp_path):
     assert "Labels of chunks under each rule for evidence" in page
 
 
-def test_json_is_all_that_is_printed_and_what_is_written(cli, tmp_path):
-    ended = cli("data", "audit", "mini", "--json", "--sizes", "100", "--set", "interval.resamples=20")
-
-    assert ended.code == 0
+def test_json_is_all_that_is_printed_and_what_is_written(ran, tmp_path):
+    ended = ran("data", "audit", "mini", "--json", "--sizes", "100", "--set", "interval.resamples=20")
     found = json.loads(ended.out)
     assert ended.out == (tmp_path / "results" / "latest" / "audit.json").read_text()
     assert [one["size"] for one in found["sizes"]] == ["100", "150", "page"]
     assert [one["rule"] for one in found["rules"]] == ["touched", "complete", "drop", "whole"]
 
 
-def test_a_corpus_of_ones_own_without_evidence_is_audited(cli, tmp_path):
+def test_a_corpus_of_ones_own_without_evidence_is_audited(ran, tmp_path):
     rows = [
         {"type": "corpus", "format": "metaeval-corpus/1", "name": "mine"},
         {"type": "document", "id": "d", "text": "Rain fell all day. The river rose."},
@@ -50,8 +46,6 @@ def test_a_corpus_of_ones_own_without_evidence_is_audited(cli, tmp_path):
     ]
     (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
-    ended = cli("data", "audit", "jsonl", "--data", "mine.jsonl", "--set", "interval.resamples=20")
-
-    assert ended.code == 0
+    ended = ran("data", "audit", "jsonl", "--data", "mine.jsonl", "--set", "interval.resamples=20")
     assert "No evidence is marked" in ended.out
     assert "hold a whole set" not in ended.out

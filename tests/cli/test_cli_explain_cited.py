@@ -102,34 +102,31 @@ def test_with_the_kept_replies_it_needs_no_model(cli, fake, answers, args):
         check(cli, answers, (*args, *asked), {"--record kept.jsonl": "--replay kept.jsonl"})
 
 
-def check(cli, folder, args, replaced):
+def check(ran, folder, args, replaced):
     """Run, and run the command that explain gives for each signature: it writes every signature of the job again."""
-    ended = cli(*args, *QUICK, "--results", "first")
-    assert ended.code == 0, ended.err
+    ran(*args, *QUICK, "--results", "first")
     wanted = signatures(folder / "first")
     assert wanted
     commands = set()
     for text in wanted:
         for one in explain(read_signature(text)):
             assert [part.name for part in (one, *one.parts) if not part.text] == []
-        told = cli("results", "explain", text, "--results", "first")
-        assert told.code == 0
+        told = ran("results", "explain", text, "--results", "first")
         commands.add(tuple(command_of(told.out)))
     (words,) = commands
     line = f"{shlex.join(words)} "
     for old, new in {**replaced, "--results first": "--results again"}.items():
         assert f" {old} " in line
         line = line.replace(f" {old} ", f" {new} ")
-    again = cli(*shlex.split(line), "-q")
-    assert again.code == 0, again.err
+    ran(*shlex.split(line), "-q")
     assert signatures(folder / "again") == wanted, line
 
 
-def test_fitted_coefficients_are_a_file_that_the_command_names(cli, fake, answers):
+def test_fitted_coefficients_are_a_file_that_the_command_names(cli, ran, fake, answers):
     fitted = "results/latest/fitted.json"
     with fake.ChatServer(answer=reply) as server:
         asked = ("--model", "tiny", "--base-url", server.url)
-        assert cli("cite", "refit", "rated.jsonl", *asked, *QUICK).code == 0
+        ran("cite", "refit", "rated.jsonl", *asked, *QUICK)
         args = ("cite", "citeeval", "answers.jsonl", "--coefficients", fitted, *asked, "--record", "kept.jsonl")
         check(cli, answers, args, {"--record kept.jsonl": "--replay kept.jsonl"})
 
@@ -138,34 +135,24 @@ def test_scores_from_elsewhere_are_a_file_that_the_command_names(cli, answers):
     check(cli, answers, ("cite", "meta", "rated.jsonl", "--scores", "scores.jsonl"), {})
 
 
-def test_rewritten_claims_come_from_the_reply_store(cli, fake, answers):
+def test_rewritten_claims_come_from_the_reply_store(cli, ran, fake, answers):
     with fake.ChatServer(answer=reply) as server:
-        args = (
-            "cite",
-            "rewrite",
-            "answers.jsonl",
-            "-s",
-            "whole=true",
-            "--nli",
-            "overlap",
-            "-s",
-            "rewrite.temperature=0.5",
-        )
+        args = tuple("cite rewrite answers.jsonl -s whole=true --nli overlap -s rewrite.temperature=0.5".split())
         asked = ("--model", "tiny", "--base-url", server.url)
-        assert cli(*args, *asked, *QUICK).code == 0
+        ran(*args, *asked, *QUICK)
         (wanted,) = signatures(answers / "results")
         sent = server.attempts.total()
         words = command_of(cli("results", "explain", wanted).out)
-        assert cli(*words, "-q", "--results", "again").code == 0
+        ran(*words, "-q", "--results", "again")
         assert (signatures(answers / "again"), server.attempts.total()) == ({wanted}, sent)
 
 
-def test_a_file_of_the_command_that_has_changed_is_told(cli, fake, answers):
+def test_a_file_of_the_command_that_has_changed_is_told(cli, ran, fake, answers):
     prompt = answers / "editing.txt"
     prompt.write_text("Edit. {query} {passages} {statements} Reply in JSON.")
     with fake.ChatServer(answer=reply) as server:
         asked = ("--model", "tiny", "--base-url", server.url, "-s", f"editing_file={prompt}")
-        assert cli("cite", "citeeval", "answers.jsonl", *asked, *QUICK).code == 0
+        ran("cite", "citeeval", "answers.jsonl", *asked, *QUICK)
     out = cli("results", "explain", "results/latest/citeeval.json").out
     found = read_signature(next(iter(signatures(answers / "results"))))
     hashed = re.search(r"editing@(\w+)", found["prompts"])[1]
@@ -181,8 +168,8 @@ def test_a_file_of_the_command_that_has_changed_is_told(cli, fake, answers):
     assert "most tokens in a reply" in lines["max_tokens"]
 
 
-def test_a_sheet_says_what_its_rows_share_and_what_is_a_rows_own(cli, answers):
-    assert cli("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", *QUICK).code == 0
+def test_a_sheet_says_what_its_rows_share_and_what_is_a_rows_own(cli, ran, answers):
+    ran("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", *QUICK)
     file = "results/latest/scifi-scores.json"
 
     whole, one = cli("results", "explain", file), cli("results", "explain", file, "rouge")
@@ -195,10 +182,10 @@ def test_a_sheet_says_what_its_rows_share_and_what_is_a_rows_own(cli, answers):
     assert cli("results", "explain", file, "rogue").err.strip().endswith("Did you mean 'rouge'? Known: overlap, rouge.")
 
 
-def test_diff_names_the_option_and_the_numbers_of_two_sheets(cli, answers):
+def test_diff_names_the_option_and_the_numbers_of_two_sheets(cli, ran, answers):
     for folder, titles in (("one", "true"), ("two", "false")):
         args = ("cite", "scifi", "answers.jsonl", "--nli", "overlap", "-s", f"titles={titles}", "--results", folder)
-        assert cli(*args, *QUICK).code == 0
+        ran(*args, *QUICK)
     files = [f"{folder}/latest/scifi-scores.json" for folder in ("one", "two")]
     records = [json.loads((answers / file).read_text())["records"] for file in files]
     before, after = (
@@ -221,8 +208,8 @@ def test_diff_names_the_option_and_the_numbers_of_two_sheets(cli, answers):
     )
 
 
-def test_two_sheets_of_another_kind_are_not_compared(cli, refused, answers):
-    assert cli("cite", "scifi", "answers.jsonl", "--nli", "overlap", *QUICK).code == 0
+def test_two_sheets_of_another_kind_are_not_compared(ran, refused, answers):
+    ran("cite", "scifi", "answers.jsonl", "--nli", "overlap", *QUICK)
     folder = "results/latest"
 
     said = refused("results", "diff", f"{folder}/scifi-scores.json", f"{folder}/scifi-answers.json")
@@ -231,8 +218,8 @@ def test_two_sheets_of_another_kind_are_not_compared(cli, refused, answers):
     assert "the sheet scifi-answers: only numbers of the same table can be compared" in said
 
 
-def test_a_table_is_shown_and_one_of_an_earlier_version_says_where_it_stands(cli, refused, answers):
-    assert cli("cite", "scifi", "answers.jsonl", "--nli", "overlap", *QUICK).code == 0
+def test_a_table_is_shown_and_one_of_an_earlier_version_says_where_it_stands(cli, ran, refused, answers):
+    ran("cite", "scifi", "answers.jsonl", "--nli", "overlap", *QUICK)
     path = answers / "results" / "latest" / "scifi-scores.json"
 
     assert r"\begin{tabular}" in cli("results", "show", path, "--format", "latex").out
@@ -243,4 +230,4 @@ def test_a_table_is_shown_and_one_of_an_earlier_version_says_where_it_stands(cli
     said = refused("results", "show", path, "--format", "latex")
 
     assert "it stands beside as scifi-scores.txt, .md, .tex and .csv" in said
-    assert cli("results", "explain", path).code == 0
+    ran("results", "explain", path)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import metaeval
+from tests.cli.samples import lines_of
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
@@ -46,10 +47,6 @@ def questions(tmp_path):
     return path
 
 
-def lines(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def counts(folder):
     records = json.loads((folder / "generation.json").read_text())["records"]
     return {record["count"]: record["value"] for record in records}
@@ -57,7 +54,7 @@ def counts(folder):
 
 @pytest.mark.parametrize(("strategy", "requests"), [("truncated", 6), ("summary", 18 + 6), ("two-stage", 6 + 6)])
 def test_answers_come_through_faults_and_a_replay_writes_the_same_bytes(
-    cli, contents, fake, questions, tmp_path, strategy, requests
+    cli, ran, contents, fake, questions, tmp_path, strategy, requests
 ):
     kept, chosen = tmp_path / "replies.jsonl", ("--strategy", strategy, *QUICK)
     with fake.ChatServer(answer=writer, faults=0.4, kinds=fake.QUICK_FAULTS, seed=16) as server:
@@ -65,14 +62,13 @@ def test_answers_come_through_faults_and_a_replay_writes_the_same_bytes(
         ended = cli("cite", "generate", questions, "-o", "one.jsonl", *endpoint, *chosen)
         assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
         assert sorted(server.completed.values()) == [1] * requests
-    replayed = cli("cite", "generate", questions, "-o", "two.jsonl", "--replay", kept, "--results", "again", *chosen)
-    assert replayed.code == 0
+    ran("cite", "generate", questions, "-o", "two.jsonl", "--replay", kept, "--results", "again", *chosen)
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
     first, second = tmp_path / "results/latest", tmp_path / "again/latest"
     files = contents(first)
     assert contents(second) == files
     assert sorted(files) == sorted(["generation.json", "report.html", "left-out.jsonl"])
-    written = lines(tmp_path / "one.jsonl")
+    written = lines_of(tmp_path / "one.jsonl")
     assert written[2] == {
         "id": "q3",
         "question": "How long is river 3?",
@@ -91,24 +87,13 @@ def test_answers_come_through_faults_and_a_replay_writes_the_same_bytes(
     assert "marks that cite no document" in ended.out
 
 
-def test_the_pipelines_read_what_is_written(cli, fake, questions, tmp_path):
+def test_the_pipelines_read_what_is_written(ran, fake, questions, tmp_path):
     with fake.ChatServer(answer=writer) as server:
-        assert (
-            cli("cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, "-q").code
-            == 0
-        )
-    ended = cli("cite", "alce", "a.jsonl", "--nli", "overlap", "--threshold", "0.9", "-s", "interval.resamples=20")
-    assert ended.code == 0, ended.err
+        ran("cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, "-q")
+    ran("cite", "alce", "a.jsonl", "--nli", "overlap", "--threshold", "0.9", "-s", "interval.resamples=20")
     (path,) = (tmp_path / "results/latest").glob("*answer*.jsonl")
-    rows = lines(path)
+    rows = lines_of(path)
     assert [(row["answer"], row["system"]) for row in rows] == [(f"q{n}", "tiny/truncated") for n in range(1, 7)]
-
-
-def test_a_killed_run_goes_on_from_the_reply_store(killed, questions, tmp_path):
-    server = killed(writer, 9, "cite", "generate", questions, "--strategy", "summary")
-    # Nine of the 24 requests were answered before; nothing that was answered is asked again.
-    assert set(server.completed.values()) == {1}
-    assert (server.completed.total(), len(lines(tmp_path / "a.jsonl"))) == (24, 6)
 
 
 def test_what_failed_is_left_out_counted_and_listed(cli, fake, questions, tmp_path):
@@ -124,8 +109,10 @@ def test_what_failed_is_left_out_counted_and_listed(cli, fake, questions, tmp_pa
         endpoint = ("--model", "tiny", "--base-url", server.url, "--strategy", "two-stage")
         ended = cli("cite", "generate", questions, "-o", "a.jsonl", *endpoint, *QUICK)
     assert ended.code == 0
-    assert [one["id"] for one in lines(tmp_path / "a.jsonl")] == ["q1", "q3", "q4", "q6"]
-    assert [(one["id"], one["stage"], one["state"]) for one in lines(tmp_path / "results/latest/left-out.jsonl")] == [
+    assert [one["id"] for one in lines_of(tmp_path / "a.jsonl")] == ["q1", "q3", "q4", "q6"]
+    assert [
+        (one["id"], one["stage"], one["state"]) for one in lines_of(tmp_path / "results/latest/left-out.jsonl")
+    ] == [
         ("q2", "selection", "unparsed"),
         ("q5", "answer", "unparsed"),
     ]
@@ -216,22 +203,12 @@ def test_a_file_without_documents_is_refused_before_anything_is_asked(refused, t
     assert said.endswith('question "1" has no documents; give it passages with a text.')
 
 
-def test_the_file_that_is_read_is_not_written_over(refused, questions):
-    before = questions.read_bytes()
-    assert "is read as input and would be overwritten" in refused(
-        "cite", "generate", questions, "-o", questions, "--model", "tiny"
-    )
-    assert questions.read_bytes() == before
-
-
-def test_the_function_gives_the_commands_answers_to_the_next_one(cli, fake, questions, tmp_path):
+def test_the_function_gives_the_commands_answers_to_the_next_one(ran, fake, questions, tmp_path):
     with fake.ChatServer(answer=writer) as server:
-        assert (
-            cli("cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url).code == 0
-        )
+        ran("cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url)
         for given in (questions, QUESTIONS):
             answers = metaeval.cite.generate(given, "tiny", base_url=server.url, results=tmp_path / "results")
-            assert answers == lines(tmp_path / "a.jsonl")
+            assert answers == lines_of(tmp_path / "a.jsonl")
     drawn = metaeval.label(answers, 4, results=tmp_path / "results")
     assert {one["passage"] for one in drawn} <= {
         f"Title: {one['title']}\n{one['text']}" if one["title"] else one["text"]

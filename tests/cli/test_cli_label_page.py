@@ -10,13 +10,12 @@ from metaeval.report.formats import load_table
 
 
 @pytest.fixture
-def page(tmp_path, monkeypatch, cli, chromium):
+def page(tmp_path, monkeypatch, ran, chromium):
     """A page of 20 of 60 citations, open in the system's Chromium; nothing is said in its console."""
     monkeypatch.chdir(tmp_path)
     rows = [{"id": f"c{n}", "statement": f"<b>claim {n}</b>", "source": f"source {n}", "m": n / 60} for n in range(60)]
     Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ended = cli("label", "items.jsonl", "-n", "20", "--design", "stratified", "-m", "m", "-o", "to_label.html")
-    assert ended.code == 0, ended.err
+    ran("label", "items.jsonl", "-n", "20", "--design", "stratified", "-m", "m", "-o", "to_label.html")
     said = []
     with closing(chromium.new_context()) as context:
         opened = context.new_page()
@@ -29,7 +28,7 @@ def page(tmp_path, monkeypatch, cli, chromium):
     assert not said
 
 
-def test_citations_are_labelled_by_keys_and_estimated(cli, page):
+def test_citations_are_labelled_by_keys_and_estimated(ran, page):
     assert "<b>claim" in page.text_content(".statement")
     assert "Pair 1 of 20, 0 labelled" in page.text_content("[role=status]")
     for number in range(18):
@@ -39,8 +38,7 @@ def test_citations_are_labelled_by_keys_and_estimated(cli, page):
     with page.expect_download() as download:
         page.get_by_text("Save labels as CSV").click()
     download.value.save_as("saved.csv")
-    ended = cli("estimate", "items.jsonl", "--labels", "saved.csv", "-m", "m")
-    assert ended.code == 0, ended.err
+    ended = ran("estimate", "items.jsonl", "--labels", "saved.csv", "-m", "m")
     assert "2 drawn items are blank" in " ".join(ended.out.split())
     assert "probabilities of the file; 18 items drawn" in " ".join(ended.out.split())
     found = {one["measure"]: one for one in load_table(Path("results/latest/estimate.json")).records}
@@ -73,7 +71,7 @@ def save(page, name):
     download.value.save_as(name)
 
 
-def test_two_annotators_are_blind_and_agree_in_the_end(cli, page):
+def test_two_annotators_are_blind_and_agree_in_the_end(ran, page):
     for who, turn in (("A", "1"), ("B", "3")):
         page.get_by_label("Your name").fill(who)
         page.get_by_label("Your name").press("Tab")
@@ -84,8 +82,7 @@ def test_two_annotators_are_blind_and_agree_in_the_end(cli, page):
             page.keyboard.press("3" if number % 2 else turn if number < 10 else "1")
     assert page.text_content(".agreement") == "B and A agree on 15 of 20 (75 %)."
     save(page, "both.csv")
-    ended = cli("estimate", "items.jsonl", "--labels", "both.csv", "-m", "m")
-    assert ended.code == 0, ended.err
+    ended = ran("estimate", "items.jsonl", "--labels", "both.csv", "-m", "m")
     assert "20 items are judged twice or more, 15 of them alike; Krippendorff's alpha 0." in " ".join(ended.out.split())
 
 

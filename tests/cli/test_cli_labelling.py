@@ -27,7 +27,7 @@ LEVELS = ("full", "partial", "none")
 
 
 @pytest.fixture
-def answers(empty_folder):
+def answers(cli):
     """60 answers of two citations each; some say what their source says."""
     chance = random.Random(4)
     labels = []
@@ -46,16 +46,8 @@ def answers(empty_folder):
     return dict(labels)
 
 
-@pytest.fixture
-def empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_an_estimate_is_printed_and_written(cli, answers):
-    ended = cli("estimate", "answers.jsonl", "--labels", "labels.csv", "-m", "overlap")
-
-    assert ended.code == 0, ended.err
+def test_an_estimate_is_printed_and_written(ran, answers):
+    ended = ran("estimate", "answers.jsonl", "--labels", "labels.csv", "-m", "overlap")
     sheet = load_table(Path("results/latest/estimate.json"))
     found = {record["measure"]: record for record in sheet.records}
     truth = sum(level == "full" for level in answers.values()) / len(answers)
@@ -87,24 +79,18 @@ def test_an_estimate_is_printed_and_written(cli, answers):
         ("label -o a.csv --sampling-unit answer --design uncertain", "Whole answers are drawn at random"),
     ],
 )
-def test_wrong_input_of_estimate_and_label_ends_in_one_sentence(cli, answers, typed, said):
+def test_wrong_input_of_estimate_and_label_ends_in_one_sentence(refused, answers, typed, said):
     command, *options = typed.split()
-    ended = cli(command, "answers.jsonl", *options)
-
-    assert ended.code == 2
-    assert said in ended.err
-    assert "Traceback" not in ended.err
+    assert said in refused(command, "answers.jsonl", *options)
     assert not Path("results/estimate").exists()
 
 
-def test_two_files_are_compared(cli, answers):
+def test_two_files_are_compared(ran, answers):
     lines = [json.loads(line) for line in Path("answers.jsonl").read_text().splitlines()]
     Path("other.jsonl").write_text("".join(json.dumps({**one, "id": f"b{one['id']}"}) + "\n" for one in lines))
     rows = [line.split(",") for line in Path("labels.csv").read_text().split()]
     Path("both.csv").write_text(csv_text([*rows, *([f"b{item}", level] for item, level in rows[1:])]))
-    ended = cli("estimate", "answers.jsonl", "other.jsonl", "-l", "both.csv", "-q")
-
-    assert ended.code == 0, ended.err
+    ran("estimate", "answers.jsonl", "other.jsonl", "-l", "both.csv", "-q")
     sheet = load_table(Path("results/latest/estimate.json"))
     (full,) = [one for one in sheet.records if one["measure"] == "full" and "less" in one["system"]]
     assert full["value"] == pytest.approx(0)
@@ -123,49 +109,44 @@ def fill(path, truth):
 
 @pytest.mark.parametrize("design", ["random", "stratified", "uncertain"])
 @pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx", "jsonl"])
-def test_drawn_items_come_back_as_labels(cli, answers, design, ending):
+def test_drawn_items_come_back_as_labels(ran, answers, design, ending):
     if ending == "xlsx":
         pytest.importorskip("openpyxl")
     name = f"to_label.{ending}"
-    ended = cli("label", "answers.jsonl", "-n", "40", "--design", design, "-o", name)
-    assert ended.code == 0, ended.err
+    ended = ran("label", "answers.jsonl", "-n", "40", "--design", design, "-o", name)
     assert "40 of 120 citations to judge" in ended.out
     fill(name, answers)
-    ended = cli("estimate", "answers.jsonl", "-l", "filled.csv")
-    assert ended.code == 0, ended.err
+    ended = ran("estimate", "answers.jsonl", "-l", "filled.csv")
     assert "probabilities of the file; 40 items drawn" in " ".join(ended.out.split())
     found = {one["measure"]: one for one in load_table(Path("results/latest/estimate.json")).records}
     truth = sum(level == "none" for level in answers.values()) / len(answers)
     assert found["none"]["low"] - 0.05 < truth < found["none"]["high"] + 0.05
 
 
-def test_what_is_said_to_type_next_works_with_columns_of_any_name(cli, empty_folder):
+def test_what_is_said_to_type_next_works_with_columns_of_any_name(ran):
     rows = [(f"n{number}", f"Town {number} has a mill.", f"A mill, {number % 7}.") for number in range(60)]
     Path("mine.csv").write_text(csv_text([("Row #", "Claim made", "Web"), *rows]))
-    ended = cli("label", "mine.csv", "-n", "20", "-o", "sheet.csv", *COLUMNS)
-    assert ended.code == 0, ended.err
+    ended = ran("label", "mine.csv", "-n", "20", "-o", "sheet.csv", *COLUMNS)
     fill("sheet.csv", {name: "full" if number % 3 else "none" for number, (name, _, _) in enumerate(rows)})
     Path("filled.csv").rename("sheet.csv")
     typed = shlex.split(ended.out.partition("then metaeval ")[2])
     assert typed[-6:] == list(COLUMNS)
-    again = cli(*typed)
-    assert again.code == 0, again.err
+    again = ran(*typed)
     assert "20 items drawn" in " ".join(again.out.split())
 
 
 COLUMNS = ("--map", "statement=Claim made", "--map", "source=Web", "--map", "id=Row #")
 
 
-def test_whole_answers_are_drawn_and_known_as_such(cli, answers):
-    assert cli("label", "answers.jsonl", "-n", "40", "--sampling-unit", "answer", "-o", "to_label.csv").code == 0
+def test_whole_answers_are_drawn_and_known_as_such(cli, ran, answers):
+    ran("label", "answers.jsonl", "-n", "40", "--sampling-unit", "answer", "-o", "to_label.csv")
     fill("to_label.csv", answers)
     ended = cli("estimate", "answers.jsonl", "-l", "filled.csv")
     assert "20 whole answers drawn" in " ".join(ended.out.split())
 
 
-def test_labels_that_there_are_go_into_the_next_sheet(cli, answers):
-    ended = cli(*"label answers.jsonl -n 20 --existing-labels labels.csv --design uncertain -o more.csv".split())
-    assert ended.code == 0, ended.err
+def test_labels_that_there_are_go_into_the_next_sheet(ran, answers):
+    ran(*"label answers.jsonl -n 20 --existing-labels labels.csv --design uncertain -o more.csv".split())
     rows = read_table(Path("more.csv")).rows
     assert len(rows) == 60
     assert sum(row.text("level") == "" for row in rows) == 20
@@ -173,20 +154,20 @@ def test_labels_that_there_are_go_into_the_next_sheet(cli, answers):
     assert sum(1 / float(row.text("probability")) for row in rows) == pytest.approx(120, rel=0.1)
 
 
-def test_annotators_who_disagree_stay_apart_in_the_next_sheet(cli, answers):
+def test_annotators_who_disagree_stay_apart_in_the_next_sheet(ran, answers):
     rows = [(row.text("Item"), row.text("Verdict"), "A") for row in read_table(Path("labels.csv")).rows]
     other = [(own, "none" if level == "full" else "full", "B") for own, level, _ in rows]
     Path("labels.csv").write_text(csv_text([("id", "level", "annotator"), *rows, *other]))
-    assert cli("label", "answers.jsonl", "-n", "20", "--existing-labels", "labels.csv", "-o", "more.csv").code == 0
+    ran("label", "answers.jsonl", "-n", "20", "--existing-labels", "labels.csv", "-o", "more.csv")
     items = items_of(Path("answers.jsonl"))
     assert labels_of(Path("more.csv"), items).levels == labels_of(Path("labels.csv"), items).levels
 
 
-def test_a_formula_in_an_answer_stays_text(cli, empty_folder):
+def test_a_formula_in_an_answer_stays_text(ran):
     openpyxl = pytest.importorskip("openpyxl")
     rows = [{"id": f"={number}+1", "statement": "=HYPERLINK(1)", "passage": "+2"} for number in range(4)]
     Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert cli("label", "items.jsonl", "-n", "3", "-o", "a.xlsx").code == 0
+    ran("label", "items.jsonl", "-n", "3", "-o", "a.xlsx")
     sheet = openpyxl.load_workbook("a.xlsx").active
     assert {cell.data_type for row in sheet.iter_rows(min_row=2) for cell in row} <= {"s", "n", "inlineStr"}
     assert [row.text("id")[0] for row in read_table(Path("a.xlsx")).rows] == ["="] * 3
@@ -216,7 +197,7 @@ def table(path, n, share, seed, level=True):
 
 
 @pytest.fixture
-def gate(cli, empty_folder):
+def gate(cli):
     table("fit.csv", 300, 0.3, 1)
     return cli("gate", "fit", "fit.csv", "--labels", "fit.csv", "-m", "cheap", "-o", "gate.json")
 
@@ -231,9 +212,8 @@ def test_a_gate_is_fitted_and_says_what_it_needed(gate):
     assert Path("results/latest/gate.json").read_bytes() == Path("gate.json").read_bytes()
 
 
-def test_a_promise_on_the_mean_is_another_promise(cli, gate):
-    ended = cli(*"gate fit fit.csv -l fit.csv -m cheap --promise mean -o mean.json".split())
-    assert ended.code == 0, ended.err
+def test_a_promise_on_the_mean_is_another_promise(cli, ran, gate):
+    ended = ran(*"gate fit fit.csv -l fit.csv -m cheap --promise mean -o mean.json".split())
     assert "The promise on the mean" in ended.out
     assert "needs 9 answers with an unsupported label" in " ".join(ended.out.split())
     assert "are missed on average" in " ".join(ended.out.split())
@@ -254,10 +234,10 @@ def test_a_promise_on_the_mean_is_another_promise(cli, gate):
         "--target full",
     ],
 )
-def test_a_fit_with_another_promise_keeps_the_files_of_the_former(cli, gate, other):
+def test_a_fit_with_another_promise_keeps_the_files_of_the_former(ran, gate, other):
     before = Path("results/latest").resolve()
     was = (before / "gate.json").read_bytes()
-    assert cli("gate", "fit", "fit.csv", "-l", "fit.csv", "-m", "cheap", "-o", "x.json", *other.split()).code == 0
+    ran("gate", "fit", "fit.csv", "-l", "fit.csv", "-m", "cheap", "-o", "x.json", *other.split())
     assert Path("results/latest").resolve() != before
     assert (before / "gate.json").read_bytes() == was
     for folder in (before, Path("results/latest")):
@@ -272,11 +252,10 @@ def test_a_gate_of_before_there_was_another_promise_is_read(gate):
     assert read_gate(Path("gate.json")).promise == "confidence"
 
 
-def test_a_release_passes_or_fails_by_what_is_unsupported(cli, gate):
+def test_a_release_passes_or_fails_by_what_is_unsupported(cli, ran, gate):
     table("good.csv", 400, 0.1, 2, level=False)
     table("bad.csv", 400, 0.5, 3, level=False)
-    good = cli("gate", "check", "good.csv", "gate.json", "--junit", "g.xml", "--markdown", "pr.md")
-    assert good.code == 0, good.err
+    good = ran("gate", "check", "good.csv", "gate.json", "--junit", "g.xml", "--markdown", "pr.md")
     assert "PASSED: not significantly above the " in good.out
     suite = ElementTree.parse("g.xml").getroot()
     assert (suite.get("failures"), suite.get("tests")) == ("0", "4")
@@ -287,7 +266,7 @@ def test_a_release_passes_or_fails_by_what_is_unsupported(cli, gate):
     assert ElementTree.parse("g.xml").getroot().get("failures") == "1"
     (record,) = load_table(Path("results/latest/gate-check.json")).records
     assert record["unsupported_low"] < 0.5 < record["unsupported_high"]
-    assert cli("gate", "check", "bad.csv", "gate.json", "--max-unsupported", "0.7").code == 0
+    ran("gate", "check", "bad.csv", "gate.json", "--max-unsupported", "0.7")
 
 
 @pytest.mark.parametrize("share", [0, 1])
@@ -331,24 +310,21 @@ def test_the_workflow_installs_what_metric_and_file_need(gate):
 
 
 @pytest.mark.parametrize("address", ["metaeval", "metaeval==0.1.0", ""])
-def test_the_workflow_installs_no_name_that_anybody_could_claim(cli, gate, address):
+def test_the_workflow_installs_no_name_that_anybody_could_claim(cli, refused, gate, address):
     assert cli("gate", "action", "r.csv", "gate.json").code == 2
-    ended = cli("gate", "action", "r.csv", "gate.json", "--install", address)
-    assert (ended.code, ended.out) == (2, "")
-    assert "give an address that you trust" in ended.err
+    assert "give an address that you trust" in refused("gate", "action", "r.csv", "gate.json", "--install", address)
 
 
-def test_drift_warns_and_fails_where_it_is_asked_to(cli, gate):
+def test_drift_warns_and_fails_where_it_is_asked_to(cli, ran, gate):
     rows = table("other.csv", 400, 0.1, 2, level=False)
     longer = [[*row[:2], f"{row[2]} {'and so on ' * 9}", *row[3:]] for row in rows]
     Path("other.csv").write_text(csv_text([["id", "answer", "statement", "passage", "cheap"], *longer]))
-    ended = cli("gate", "check", "other.csv", "gate.json")
-    assert ended.code == 0
+    ended = ran("gate", "check", "other.csv", "gate.json")
     assert "Drift: words of the statement" in ended.err
     assert cli("gate", "check", "other.csv", "gate.json", "--fail-on-drift").code == 1
 
 
-def test_a_gate_that_is_not_good_enough_says_what_would_tell(cli, empty_folder):
+def test_a_gate_that_is_not_good_enough_says_what_would_tell(cli):
     rows = table("fit.csv", 300, 0.3, 1)
     few = [(row[0], row[5]) for row in random.Random(0).sample(rows, 50)]
     Path("labels.csv").write_text(csv_text([("id", "level"), *few]))
@@ -371,21 +347,17 @@ def test_a_gate_that_is_not_good_enough_says_what_would_tell(cli, empty_folder):
         ({"promise": "mean"}, "was changed since it was fitted"),
     ],
 )
-def test_a_gate_that_was_changed_is_refused(cli, gate, change, said):
+def test_a_gate_that_was_changed_is_refused(refused, gate, change, said):
     made = json.loads(Path("gate.json").read_text())
     Path("gate.json").write_text(json.dumps(made | change))
-    ended = cli("gate", "check", "fit.csv", "gate.json")
-    assert ended.code == 2
-    assert said in ended.err
+    assert said in refused("gate", "check", "fit.csv", "gate.json")
 
 
-def test_a_gate_runs_no_code_that_it_names(cli, gate):
+def test_a_gate_runs_no_code_that_it_names(refused, gate):
     made = read_gate(Path("gate.json"))
     hostile = made.model_copy(update={"metric": "worker:touch owned"})
     write_gate(hostile.model_copy(update={"hash": hostile.content}), Path("gate.json"))
-    ended = cli("gate", "check", "fit.csv", "gate.json")
-    assert ended.code == 2
-    assert "worker:touch owned" in ended.err
+    assert "worker:touch owned" in refused("gate", "check", "fit.csv", "gate.json")
     assert not Path("owned").exists()
 
 
@@ -408,31 +380,19 @@ def test_junit_holds_hostile_ids(cli, gate):
         (["-l", "nowhere.csv"], "Cannot read nowhere.csv"),
     ],
 )
-def test_what_cannot_be_fitted_ends_in_one_sentence(cli, empty_folder, typed, said):
+def test_what_cannot_be_fitted_ends_in_one_sentence(refused, typed, said):
     table("fit.csv", 40, 0.3, 1)
-    ended = cli("gate", "fit", "fit.csv", "-l", "fit.csv", "-m", "cheap", "-o", "gate.json", *typed)
-    assert ended.code == 2
-    assert said in ended.err
-
-
-def test_a_claim_is_checked(cli, empty_folder):
-    assert cli("score", "-m", "overlap", "-o", "scores").code == 0
-    ended = cli("multiverse", "scores/overlap.jsonl", "--claim", "0.99 AUC on mini")
-    assert ended.code in (0, 1)
-    assert "variants were tried" in " ".join(ended.out.split())
-    assert Path("results/latest/claim.json").is_file()
-    assert cli("multiverse", "scores/overlap.jsonl", "--claim", "0.7 AUC").code == 2
+    assert said in refused("gate", "fit", "fit.csv", "-l", "fit.csv", "-m", "cheap", "-o", "gate.json", *typed)
 
 
 @pytest.mark.parametrize("pipeline", ["alce", "aliice"])
-def test_what_a_pipeline_asks_is_drawn_and_estimated_as_it_is_said(cli, empty_folder, pipeline):
+def test_what_a_pipeline_asks_is_drawn_and_estimated_as_it_is_said(ran, pipeline):
     with open("answers.jsonl", "w") as file:
         for number in range(40):
             text = f"Town {number} has a mill [1], and it has a bridge [2][3]. It rains."
             passages = [{"text": f"Town {number} has a mill."}, {"text": "A bridge."}, {"text": f"Town {number % 3}."}]
             file.write(json.dumps({"id": f"a{number}", "text": text, "passages": passages}) + "\n")
-    ended = cli("label", "answers.jsonl", "-n", "60", "--pipeline", pipeline, "-o", "to_label.csv")
-    assert ended.code == 0, ended.err
+    ended = ran("label", "answers.jsonl", "-n", "60", "--pipeline", pipeline, "-o", "to_label.csv")
     assert "questions to judge" in ended.out
     ids = [row.text("id") for row in read_table(Path("to_label.csv")).rows]
     chance = random.Random(1)
@@ -440,8 +400,7 @@ def test_what_a_pipeline_asks_is_drawn_and_estimated_as_it_is_said(cli, empty_fo
     Path("filled.csv").replace("to_label.csv")
     typed = shlex.split(ended.out.partition("then metaeval ")[2])
     assert typed[-2:] == ["--pipeline", pipeline]
-    ended = cli(*typed)
-    assert ended.code == 0, ended.err
+    ended = ran(*typed)
     assert f"{'ALCE' if pipeline == 'alce' else 'ALiiCE'} precision" in ended.out
     assert "claims drawn" in " ".join(ended.out.split())
     records = load_table(Path("results/latest/estimate.json")).records

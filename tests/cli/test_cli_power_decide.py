@@ -1,5 +1,6 @@
 """power and decide as typed: what is printed, what is written, and what is refused."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,8 @@ QUICK = ("--set", "interval.resamples=20", "--set", "comparison.permutations=20"
 
 
 @pytest.mark.usefixtures("quick_plan")
-def test_a_plan_says_what_each_difference_takes(cli):
-    ended = cli("plan", "overlap", "rouge", "--difference", "2,5", *QUICK)
-
-    assert ended.code == 0
+def test_a_plan_says_what_each_difference_takes(ran):
+    ended = ran("plan", "overlap", "rouge", "--difference", "2,5", *QUICK)
     sheet = load_table(Path("results/latest/power-overall.json"))
     assert [(record["difference"], record["power"]) for record in sheet.records] == [
         (0.02, 0.8),
@@ -57,10 +56,8 @@ def test_a_wrong_plan_is_one_sentence(refused, args, said):
     assert said in refused("plan", *args)
 
 
-def test_decisions_are_printed_written_and_drawn(cli):
-    ended = cli("thresholds", "overlap", "rouge", *QUICK)
-
-    assert ended.code == 0
+def test_decisions_are_printed_written_and_drawn(ran):
+    ended = ran("thresholds", "overlap", "rouge", *QUICK)
     folder = Path("results/latest")
     stems = {path.stem for path in folder.iterdir()}
     assert {"decision", "decision-thresholds", "decision-levels", "calibration", "reliability"} <= stems
@@ -72,10 +69,8 @@ def test_decisions_are_printed_written_and_drawn(cli):
     assert "Thresholds, learnt on the other folds" in ended.out
 
 
-def test_thresholds_are_carried_to_another_data_set(cli):
-    ended = cli("thresholds", "overlap", "--to", "mini", "-s", "to_unit=citation", *QUICK)
-
-    assert ended.code == 0
+def test_thresholds_are_carried_to_another_data_set(ran):
+    ended = ran("thresholds", "overlap", "--to", "mini", "-s", "to_unit=citation", *QUICK)
     assert "Thresholds of mini all on mini all" in ended.out
     sheet = load_table(Path("results/latest/transfer-to-mini-all-citation.json"))
     judged = {path.name for path in Path("results/latest").glob("pairs*")}
@@ -83,18 +78,22 @@ def test_thresholds_are_carried_to_another_data_set(cli):
     assert {record["rows"] for record in sheet.records} == {322}
 
 
-def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(cli, monkeypatch):
-    import sys
-
+@pytest.mark.parametrize(
+    ("command", "written"),
+    [
+        ("thresholds overlap", "calibration"),
+        ("multiverse -m overlap,rouge -p correlation -a chunk.size=150", "multiverse"),
+    ],
+)
+def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(ran, monkeypatch, command, written):
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # importing it is an ImportError, as where it is missing
 
-    ended = cli("thresholds", "overlap", "-q", *QUICK)
-
-    assert ended.code == 0
-    assert [line.partition(":")[0] for line in ended.err.splitlines()] == ["No figure"]
-    assert Path("results/latest/calibration.json").is_file()
+    (line,) = ran(*command.split(), "-q", *QUICK).err.splitlines()
+    assert line.startswith("No figure: ")
+    assert "pip install" in line
+    assert Path(f"results/latest/{written}.json").is_file()
 
 
 @pytest.mark.parametrize(

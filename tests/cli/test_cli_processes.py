@@ -71,10 +71,10 @@ def test_an_interrupted_run_says_so_and_goes_on_where_it_was(metaeval, small, tm
     assert in_hand == set(before[-len(in_hand) :])
 
 
-def test_a_full_disk_leaves_the_old_results(cli, metaeval, small, tmp_path):
-    assert cli("score", "-m", "overlap", "--format", "jsonl", *small, "-q").code == 0
+def test_a_full_disk_leaves_the_old_results(ran, metaeval, small, tmp_path):
+    ran("score", "-m", "overlap", "--format", "jsonl", *small, "-q")
     evaluate = ("evaluate", "results/overlap.jsonl", *small, "-p", "classification", "-q")
-    assert cli(*evaluate).code == 0
+    ran(*evaluate)
     folder = (tmp_path / "results/latest").resolve()
     old = {path.name: path.read_bytes() for path in folder.iterdir()}
     limit = 1000
@@ -98,8 +98,8 @@ SCORE = ("score", "-m", "overlap", "-q", "--set", "chunk.size=20")
     ("command", "path"),
     [((*SCORE, "--format", "parquet"), "results/overlap.parquet"), (("pairs", "out.parquet"), "out.parquet")],
 )
-def test_a_full_disk_leaves_no_half_of_a_parquet_file(cli, metaeval, tmp_path, command, path):
-    assert cli(*SCORE).code == 0
+def test_a_full_disk_leaves_no_half_of_a_parquet_file(ran, metaeval, tmp_path, command, path):
+    ran(*SCORE)
     (tmp_path / path).write_text("old")
     # Room for the store's own files (its shared memory is 32 KiB), not for what is written from the mini corpus.
     limit = 33_000

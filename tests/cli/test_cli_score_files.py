@@ -6,9 +6,9 @@ import pytest
 
 
 @pytest.fixture
-def pairs(cli, small, tmp_path):
+def pairs(ran, small, tmp_path):
     """The small corpus' pairs as `metaeval pairs` writes them."""
-    assert cli("pairs", "pairs.jsonl", *small).code == 0
+    ran("pairs", "pairs.jsonl", *small)
     return [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
 
 
@@ -33,8 +33,8 @@ def values(tmp_path, protocol, unit="chunk"):
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
-def test_scores_written_and_read_back_give_the_digits_of_a_run(cli, small, tmp_path, suffix):
-    assert cli("run", "-m", "rouge", "-p", "all", *small, "-q").code == 0
+def test_scores_written_and_read_back_give_the_digits_of_a_run(cli, ran, small, tmp_path, suffix):
+    ran("run", "-m", "rouge", "-p", "all", *small, "-q")
     direct = [values(tmp_path, protocol) for protocol in ("correlation", "classification", "retrieval")]
 
     scored = cli("score", "-m", "rouge", "--format", suffix, "-o", "scores", *small)
@@ -45,10 +45,10 @@ def test_scores_written_and_read_back_give_the_digits_of_a_run(cli, small, tmp_p
     assert [values(tmp_path, p) for p in ("correlation", "classification", "retrieval")] == direct
 
 
-def test_pairs_are_all_that_a_metric_elsewhere_needs(cli, small, pairs, write_scores, tmp_path):
+def test_pairs_are_all_that_a_metric_elsewhere_needs(ran, small, pairs, write_scores, tmp_path):
     file = write_scores([{"pair_id": p["pair_id"], "score": float(p["level"] == "full")} for p in pairs])
 
-    assert cli("evaluate", file, *small, "-p", "classification", "-q").code == 0
+    ran("evaluate", file, *small, "-p", "classification", "-q")
     assert values(tmp_path, "classification")["fs_ns"] == 1.0
 
 
@@ -60,18 +60,16 @@ def test_pairs_are_written_whole_in_both_formats(cli, small, tmp_path, suffix):
     assert (tmp_path / f"out.{suffix}").stat().st_size
 
 
-def test_a_spreadsheet_with_a_column_for_each_metric_is_compared(cli, small, pairs, tmp_path, caplog):
+def test_a_spreadsheet_with_a_column_for_each_metric_is_compared(cli, ran, small, pairs, tmp_path, caplog):
     rows = [f"{pair['pair_id']},{number % 3},{number % 5}" for number, pair in enumerate(pairs)]
     (tmp_path / "mine.csv").write_text("\n".join(["Pair,one,other", *rows]))
 
-    compared = cli("compare", "mine.csv", *small, "-p", "classification")
-    assert compared.code == 0, compared.err
+    compared = ran("compare", "mine.csv", *small, "-p", "classification")
     assert "one" in compared.out
     assert "other" in compared.out
     assert caplog.text.count("pair_id is read from the column 'Pair'") == 1
 
-    mapped = cli("evaluate", "mine.csv", "--map", "score=other", *small, "-p", "classification")
-    assert mapped.code == 0, mapped.err
+    mapped = ran("evaluate", "mine.csv", "--map", "score=other", *small, "-p", "classification")
     assert "--map score=other" in next(line for line in mapped.out.splitlines() if line.startswith("Next: "))
     result = json.loads((tmp_path / "results/latest/classification.json").read_text())
     assert [row["metric"] for row in result["rows"] if row["kind"] == "metric"] == ["other"]
@@ -79,23 +77,23 @@ def test_a_spreadsheet_with_a_column_for_each_metric_is_compared(cli, small, pai
     assert "--map score=other" in recipe
 
 
-def test_whatever_takes_a_score_file_takes_its_columns(cli, small, pairs, tmp_path):
+def test_whatever_takes_a_score_file_takes_its_columns(cli, ran, small, pairs, tmp_path):
     rows = [f"{pair['pair_id']},{number % 7}" for number, pair in enumerate(pairs)]
     (tmp_path / "mine.csv").write_text("\n".join(["Paar,Punkte", *rows]))
     columns = ("--map", "pair_id=Paar", "--map", "score=Punkte")
     asked = (*columns, "-p", "correlation", "-q", "-s", "interval.resamples=0", "-s", "comparison.permutations=0")
     for command in (("run", "-m", "scores:mine.csv"), ("run", "--suite", "-m", "scores:mine.csv")):
-        assert cli(*command, *small, *asked).code == 0
+        ran(*command, *small, *asked)
     # Chunks of seven words are none of the choices that a claim leaves open: the ids are read, and belong to nothing.
     claimed = cli("multiverse", "mine.csv", "--claim", "0.5 AUC on jsonl", *columns, *small[2:], "-q")
     assert repr(pairs[0]["pair_id"]) in claimed.err
 
 
-def test_columns_of_ratings_are_mapped_too(cli, tmp_path):
+def test_columns_of_ratings_are_mapped_too(ran, tmp_path):
     rows = [f"t{number},a{number // 4},{number % 5},{number % 3}" for number in range(48)]
     (tmp_path / "rated.csv").write_text("\n".join(["key,article,stars,mine", *rows]))
     asked = ("-d", "ratings", "--data", "rated.csv", "--map", "gold=stars", "--map", "id=key")
-    assert cli("evaluate", *asked, "-p", "correlation", "-q").code == 0
+    ran("evaluate", *asked, "-p", "correlation", "-q")
     assert values(tmp_path, "correlation")["spearman"] is not None
 
 
@@ -120,13 +118,11 @@ def test_ids_of_other_pairs_are_refused_with_an_example_of_each(refused, small, 
     assert "metaeval pairs" in said
 
 
-def test_a_partial_file_is_evaluated_with_counts_and_bounds(cli, small, pairs, write_scores, tmp_path):
+def test_a_partial_file_is_evaluated_with_counts_and_bounds(ran, small, pairs, write_scores, tmp_path):
     scored = [p for p in pairs if p["pair_id"] != "s0:river#0"]
     file = write_scores([{"pair_id": p["pair_id"], "score": float(p["level"] == "full")} for p in scored])
 
-    ended = cli("evaluate", file, *small, "-p", "classification", "--full")
-
-    assert ended.code == 0
+    ended = ran("evaluate", file, *small, "-p", "classification", "--full")
     assert "26 scored + 1 unscored (absent) + 0 excluded = 27" in ended.out
     assert "pairs without a score could move the value" in ended.out
     row = json.loads((tmp_path / "results/latest/classification.json").read_text())["rows"][0]
@@ -137,14 +133,8 @@ def test_a_partial_file_is_evaluated_with_counts_and_bounds(cli, small, pairs, w
 
 
 FAULTS = {
-    "no rows": ("", ["mine.jsonl has no rows"]),
     "not JSON": ('{"pair_id": "a", "score": 1}\n{"pair_id"\n', ["mine.jsonl line 2 is not JSON"]),
-    "no object": ("[1, 2]\n", ["record 1 is 1", "pair_id and score"]),
     "no id": ('{"score": 1}\n', ["no column pair_id", "--map pair_id=COLUMN"]),
-    "one id twice": ('{"pair_id": "a", "score": 1}\n{"pair_id": "a", "score": 2}\n', ["line 2", "'a'", "twice"]),
-    "a score that is text": ('{"pair_id": "a", "score": "high"}\n', ["line 1", "'high'", "number or null"]),
-    "a score that is not finite": ('{"pair_id": "a", "score": NaN}\n', ["line 1", "nan", "finite"]),
-    "an unknown status": ('{"pair_id": "a", "score": null, "status": "lost"}\n', ["'lost'", "allowed: ok"]),
     "a status against its score": ('{"pair_id": "a", "score": 1, "status": "failed"}\n', ["line 1", "'failed'"]),
 }
 
@@ -159,36 +149,19 @@ def test_a_faulty_score_file_is_refused_before_anything_is_scored(refused, small
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [
-        ("none.jsonl", "does not exist"),
-        ("none.txt", ".parquet, .jsonl, .csv, .tsv or .xlsx"),
-        ("bad.parquet", "not a Parquet"),
-    ],
-)
-def test_a_score_file_that_is_no_score_file_is_refused(refused, small, tmp_path, name, part):
-    (tmp_path / "bad.parquet").write_text("PAR?")
-
-    said = refused("evaluate", name, *small)
-
-    assert name in said
-    assert part in said
-
-
 def test_a_score_file_is_not_scored(refused, small):
     assert "metaeval evaluate FILE" in refused("score", "-m", "scores:mine.jsonl", *small)
 
 
 @pytest.mark.parametrize("unit", ["chunk", "citation"])
-def test_lower_is_more_support_where_the_manifest_says_so(cli, small, pairs, write_scores, tmp_path, unit):
+def test_lower_is_more_support_where_the_manifest_says_so(ran, small, pairs, write_scores, tmp_path, unit):
     key = "pair_id" if unit == "chunk" else "citation_id"
     level = "level" if unit == "chunk" else "citation_level"
     rows = {p[key]: {"pair_id": p[key], "score": -float(p[level] == "full")} for p in pairs}
 
     file = write_scores(rows.values(), manifest={"direction": -1})
 
-    assert cli("evaluate", file, *small, "-u", unit, "-p", "classification", "-q").code == 0
+    ran("evaluate", file, *small, "-u", unit, "-p", "classification", "-q")
     assert values(tmp_path, "classification", unit)["fs_ns"] == 1.0
 
 
@@ -200,19 +173,17 @@ def test_a_direction_that_is_neither_is_refused(refused, small, pairs, write_sco
     assert "mine.jsonl.manifest.json: direction is 'lower'; allowed: 1" in said
 
 
-def test_two_files_of_one_name_are_told_apart_by_their_paths(cli, small, tmp_path):
+def test_two_files_of_one_name_are_told_apart_by_their_paths(ran, small, tmp_path):
     for folder in ("a", "b,c"):
-        assert cli("score", "-m", "overlap", "--format", "jsonl", "-o", folder, *small, "-q").code == 0
+        ran("score", "-m", "overlap", "--format", "jsonl", "-o", folder, *small, "-q")
 
-    ended = cli("evaluate", "a/overlap.jsonl", "b,c/overlap.jsonl", *small, "-p", "correlation", "-q")
-
-    assert ended.code == 0
+    ran("evaluate", "a/overlap.jsonl", "b,c/overlap.jsonl", *small, "-p", "correlation", "-q")
     rows = json.loads((tmp_path / "results/latest/correlation.json").read_text())["rows"]
     assert [row["metric"] for row in rows] == ["overlap", "overlap (b,c/overlap.jsonl)"]
 
 
-def test_evaluate_reads_a_configuration_with_options_for_metrics(cli, small, write_scores, pairs, tmp_path):
+def test_evaluate_reads_a_configuration_with_options_for_metrics(ran, small, write_scores, pairs, tmp_path):
     (tmp_path / "mine.yaml").write_text("metrics: [rouge]\nmetric_options: {rouge: {stem: true}}\n")
     file = write_scores([{"pair_id": p["pair_id"], "score": 1} for p in pairs])
 
-    assert cli("evaluate", file, "-c", "mine.yaml", *small, "-p", "correlation", "-q").code == 0
+    ran("evaluate", file, "-c", "mine.yaml", *small, "-p", "correlation", "-q")

@@ -24,8 +24,8 @@ def change(tmp_path):
     return run
 
 
-def test_damage_is_said_counted_and_mended_and_moves_no_number(cli, small, change, contents, caplog, tmp_path):
-    assert cli(*RUN, *small).code == 0
+def test_damage_is_said_counted_and_mended_and_moves_no_number(cli, ran, small, change, contents, caplog, tmp_path):
+    ran(*RUN, *small)
     before = contents(tmp_path / "results")
     sound = cli("store", "verify")
     assert (sound.code, sound.err) == (0, "")
@@ -39,31 +39,29 @@ def test_damage_is_said_counted_and_mended_and_moves_no_number(cli, small, chang
     assert 2 < damaged < 27
     assert "'metaeval store compact' deletes them" in found.out
 
-    assert cli(*RUN, *small, "-q").code == 0
+    ran(*RUN, *small, "-q")
     assert f"{damaged} of 27 stored scores of overlap are damaged" in caplog.text
     assert contents(tmp_path / "results") == before
-    assert cli("store", "verify").code == 0
+    ran("store", "verify")
     caplog.clear()
-    assert cli(*RUN, *small).code == 0
+    ran(*RUN, *small)
     assert caplog.text == ""
 
 
-def test_compact_deletes_what_is_damaged(cli, small, change):
-    assert cli(*RUN, *small).code == 0
+def test_compact_deletes_what_is_damaged(cli, ran, small, change):
+    ran(*RUN, *small)
     change("UPDATE scores SET score = 5")
-    ended = cli("store", "compact")
-    assert ended.code == 0
+    ended = ran("store", "compact")
     assert ended.out.startswith("results/scores.sqlite: 27 damaged scores deleted; ")
     assert cli("store", "verify").out.startswith("results/scores.sqlite: 0 scores, 0 damaged")
 
 
-def test_replies_are_verified_beside_the_scores(cli, small, change, fake, tmp_path):
-    assert cli(*RUN, *small).code == 0
+def test_replies_are_verified_beside_the_scores(cli, ran, small, change, fake, tmp_path):
+    ran(*RUN, *small)
     asked = ChatRequest({"model": "m", "messages": []})
     with ReplyStore(tmp_path / "cache" / "replies.sqlite") as store:
         store.put(asked.key("u"), "u", asked, read_reply(json.dumps(fake.completion("2"))), 0)
-    ended = cli("store", "verify")
-    assert ended.code == 0
+    ended = ran("store", "verify")
     assert "replies.sqlite: 1 replies, 0 damaged" in ended.out
     change("UPDATE replies SET reply = 'x'", "cache/replies.sqlite")
     assert cli("store", "verify").code == 1
@@ -78,8 +76,8 @@ def test_a_store_that_is_not_there_is_not_made(refused, tmp_path):
 
 
 @pytest.mark.parametrize("command", [RUN, ("store", "verify"), ("store", "compact"), (*RUN, "--dry-run")])
-def test_a_store_of_a_later_version_is_refused(cli, refused, small, change, command):
-    assert cli(*RUN, *small).code == 0
+def test_a_store_of_a_later_version_is_refused(ran, refused, small, change, command):
+    ran(*RUN, *small)
     change("PRAGMA user_version=2")
     sentence = refused(*command, *(small if command[0] == "run" else ()))
     assert sentence.startswith(
@@ -88,8 +86,8 @@ def test_a_store_of_a_later_version_is_refused(cli, refused, small, change, comm
     assert "--store FILE" in sentence
 
 
-def test_a_file_whose_structure_is_broken_is_said(cli, refused, small, tmp_path):
-    assert cli(*RUN, *small).code == 0
+def test_a_file_whose_structure_is_broken_is_said(cli, ran, refused, small, tmp_path):
+    ran(*RUN, *small)
     path = tmp_path / "results" / "scores.sqlite"
     content = bytearray(path.read_bytes())
     content[4096:] = bytes(len(content) - 4096)
@@ -103,8 +101,8 @@ def test_a_file_whose_structure_is_broken_is_said(cli, refused, small, tmp_path)
     assert "or name another file with --store FILE" in said
 
 
-def test_what_can_be_read_of_a_broken_file_is_saved(cli, tmp_path):
-    assert cli("score", "-m", "overlap,rouge", "-q").code == 0
+def test_what_can_be_read_of_a_broken_file_is_saved(cli, ran, tmp_path):
+    ran("score", "-m", "overlap,rouge", "-q")
     path = tmp_path / "results" / "scores.sqlite"
     content = bytearray(path.read_bytes())
     middle = len(content) // 2 // 4096 * 4096
@@ -114,26 +112,25 @@ def test_what_can_be_read_of_a_broken_file_is_saved(cli, tmp_path):
     assert ended.code == 1
     assert "its structure is broken; what could be read is in results/scores.sqlite.saved: move it in" in ended.out
     assert path.read_bytes() == content
-    saved = cli("store", "verify", "--store", "results/scores.sqlite.saved")
-    assert saved.code == 0
+    saved = ran("store", "verify", "--store", "results/scores.sqlite.saved")
     rows = int(saved.out.split(": ")[1].split()[0].replace(",", ""))
     assert 1000 < rows < 2108  # a page of some hundred rows is lost
 
 
-def test_a_store_on_a_network_file_system_works_and_says_how(cli, small, tmp_path, monkeypatch, caplog):
+def test_a_store_on_a_network_file_system_works_and_says_how(cli, ran, small, tmp_path, monkeypatch, caplog):
     table = tmp_path / "mounts"
     table.write_text(f"server:/home {tmp_path}/results nfs4 rw 0 0\n")
     monkeypatch.setattr(database, "MOUNTS", table)
-    assert cli(*RUN, *small).code == 0
+    ran(*RUN, *small)
     assert "Score store results/scores.sqlite is on a network file system (nfs4): it is kept without" in caplog.text
     assert "journal delete" in cli("store", "verify").out
 
 
-def test_rehash_hashes_the_weights_anew(cli, small, tmp_path):
+def test_rehash_hashes_the_weights_anew(ran, small, tmp_path):
     note = tmp_path / "cache" / "weights.json"
     note.parent.mkdir()
     note.write_text("{}")
-    assert cli(*RUN, *small).code == 0
+    ran(*RUN, *small)
     assert note.exists()
-    assert cli(*RUN, *small, "-s", "rehash=true").code == 0
+    ran(*RUN, *small, "-s", "rehash=true")
     assert not note.exists()

@@ -12,26 +12,22 @@ SHARED = Path(__file__).parents[3] / "shared" / "data"
 PICTURES = {".png", ".pdf", ".svg"}
 
 
-def test_tables_without_anything_are_of_the_shipped_corpus(cli):
-    ended = cli("run", "--suite", "-m", "overlap,rouge", *QUICK)
-
-    assert ended.code == 0
+def test_tables_without_anything_are_of_the_shipped_corpus(ran):
+    ended = ran("run", "--suite", "-m", "overlap,rouge", *QUICK)
     names = {path.name for path in Path("results/latest").iterdir()}
     assert {"suite.json", "table-1-levels.json", "table-2-correlation.json", "table-3-classification.json"} <= names
     assert f"results export | results explain {Path('results/latest').resolve().name.rpartition('-')[2]}" in ended.out
-    assert cli("results", "export").code == 0
+    ran("results", "export")
     names = {path.name for path in Path("results/latest").iterdir()}
     assert {"table-1-levels.csv", "table-2-correlation.tex", "table-3-classification.md"} <= names
     assert {path.stem for path in Path("results").glob("mini-all-chunk-*/*.json")} >= {"correlation", "retrieval"}
     assert "Spearman" in ended.out
 
 
-def test_what_cannot_run_is_left_out_with_a_warning(cli, monkeypatch):
+def test_what_cannot_run_is_left_out_with_a_warning(ran, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
-    ended = cli("run", "--suite", "-m", "overlap,llm-discrete", "-p", "correlation", *QUICK)
-
-    assert ended.code == 0
+    ended = ran("run", "--suite", "-m", "overlap,llm-discrete", "-p", "correlation", *QUICK)
     assert "Left out: llm-discrete on mini: " in ended.err
     assert "OPENAI_API_KEY" in ended.err
     assert ended.err.splitlines()[-1].startswith("Warning: 1 left out")
@@ -53,13 +49,13 @@ def test_with_nothing_left_it_ends_with_2(cli, monkeypatch):
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the published files are not here")
-def test_the_shipped_suite_makes_one_table_of_four_data_sets(cli):
+def test_the_shipped_suite_makes_one_table_of_four_data_sets(cli, ran):
     settings = ("-m", "overlap", "-p", "classification", "--set", "interval.resamples=0", "--set", "controls=false")
 
     ended = cli("run", "--suite", "-c", "offline", "--data", SHARED, *settings)
 
     assert (ended.code, "Left out" in ended.err) == (0, False)
-    assert cli("results", "export").code == 0
+    ran("results", "export")
     rows = list(
         csv.DictReader(Path("results/latest/table-3-classification.csv").read_text(encoding="utf-8").splitlines())
     )
@@ -71,19 +67,17 @@ def test_the_shipped_suite_makes_one_table_of_four_data_sets(cli):
     }
 
 
-def test_figures_of_a_suite_are_drawn_from_its_files(cli):
+def test_figures_of_a_suite_are_drawn_from_its_files(ran):
     Path("mine.yaml").write_text("datasets: [mini]\nmetrics: [overlap, rouge]\nprotocols: [retrieval]\n")
-    assert cli("run", "--suite", "-c", "mine.yaml", *QUICK, "-q").code == 0
+    ran("run", "--suite", "-c", "mine.yaml", *QUICK, "-q")
     Path("results/scores.sqlite").write_bytes(b"not a store any more")
 
-    ended = cli("results", "figures", "mine")
-
-    assert ended.code == 0, ended.err
+    ran("results", "figures", "mine")
     assert list(Path("results/figures").glob("mine-*/figure-3-ndcg-*"))
 
 
-def test_figures_of_a_job_that_is_done_run_nothing_and_leave_it_the_latest(cli):
-    assert cli("run", "-m", "overlap,rouge", "-q", *QUICK).code == 0
+def test_figures_of_a_job_that_is_done_run_nothing_and_leave_it_the_latest(cli, ran):
+    ran("run", "-m", "overlap,rouge", "-q", *QUICK)
     Path("results/scores.sqlite").write_bytes(b"not a store any more")
 
     first, second = cli("results", "figures", "latest"), cli("results", "figures")
@@ -94,8 +88,8 @@ def test_figures_of_a_job_that_is_done_run_nothing_and_leave_it_the_latest(cli):
     assert drawn == {"figure-forest", *(f"figure-{kind}-mini-all-chunk" for kind in kinds)}
 
 
-def test_a_job_with_intervals_of_earlier_versions_is_shown_explained_and_drawn(cli):
-    assert cli("run", "-m", "overlap,rouge", "-p", "correlation", "-q", *QUICK).code == 0
+def test_a_job_with_intervals_of_earlier_versions_is_shown_explained_and_drawn(ran):
+    ran("run", "-m", "overlap,rouge", "-p", "correlation", "-q", *QUICK)
     for path in Path("results/latest/").glob("*.json"):
         text = path.read_text(encoding="utf-8").replace('"method": "t"', '"method": "bca"')
         path.write_text(text.replace("cluster-t-", "cluster-bca-"), encoding="utf-8")
@@ -107,22 +101,17 @@ def test_a_job_with_intervals_of_earlier_versions_is_shown_explained_and_drawn(c
         (("results", "figures"), "figure-forest"),
         (("view", "latest"), "view.html"),
     ):
-        ended = cli(*words)
-        assert ended.code == 0, ended.err
+        ended = ran(*words)
         assert shown in " ".join((ended.out + ended.err).split())
 
 
 @pytest.mark.usefixtures("every_format")
-def test_a_sentence_is_drawn_with_its_claims(cli):
+def test_a_sentence_is_drawn_with_its_claims(refused, ran):
     pytest.importorskip("spacy")
-    ended = cli("results", "figures", "--sentence", "Cups can be made of glass[1] or plastic[2][3].")
-
-    assert ended.code == 0
+    ended = ran("results", "figures", "--sentence", "Cups can be made of glass[1] or plastic[2][3].")
     assert "claim 2 [2][3]: Cups can be made of plastic\n" in ended.out
     assert {path.suffix for path in Path("results/figures").glob("sentence-*/tree.*")} == PICTURES
-    refused = cli("results", "figures", "--sentence", "Cups are made of glass.")
-    assert refused.code == 2
-    assert "has no citation such as [1]" in refused.err
+    assert "has no citation such as [1]" in refused("results", "figures", "--sentence", "Cups are made of glass.")
 
 
 def test_without_a_data_set_the_others_are_written_and_the_exit_code_is_1(cli):
@@ -141,7 +130,7 @@ RANKED = ("--set", "chunk.size=7")
 """Pages of the small corpus are cut into chunks: a statement has candidates of several levels."""
 
 
-def test_a_protocol_that_tells_nothing_on_a_data_set_is_in_no_table_and_no_figure(cli, write_corpus):
+def test_a_protocol_that_tells_nothing_on_a_data_set_is_in_no_table_and_no_figure(cli, ran, write_corpus):
     write_corpus()
     Path("both.yaml").write_text("datasets: [mini, {dataset: jsonl, data: small.jsonl}]\nmetrics: [overlap]\n")
 
@@ -161,7 +150,7 @@ def test_a_protocol_that_tells_nothing_on_a_data_set_is_in_no_table_and_no_figur
     record = json.loads((latest / "suite.json").read_text(encoding="utf-8"))
     told = {"dataset": "jsonl", "metric": "", "protocol": "retrieval", "reason": reason}
     assert record["left_out"] == [told]
-    assert cli("results", "export").code == 0
+    ran("results", "export")
     rows = list(csv.DictReader((latest / "table-retrieval.csv").read_text(encoding="utf-8").splitlines()))
     assert {row["dataset"] for row in rows} == {"mini"}
     assert "retrieval on jsonl: the candidates" in " ".join((latest / "table-retrieval.md").read_text().split())
@@ -184,10 +173,8 @@ def test_each_data_set_is_written_as_soon_as_it_is_there(cli, monkeypatch):
     assert len(list(Path("results").glob("mini-*/correlation.json"))) == 1
 
 
-def test_the_tables_are_printed_whole_on_request(cli):
-    ended = cli("run", "--suite", "-m", "overlap", "-p", "correlation", "--full", *QUICK)
-
-    assert ended.code == 0
+def test_the_tables_are_printed_whole_on_request(ran):
+    ended = ran("run", "--suite", "-m", "overlap", "-p", "correlation", "--full", *QUICK)
     assert "Pairs by labelled level" in ended.out
 
 
@@ -197,12 +184,10 @@ def test_a_suite_that_was_not_run_is_answered_with_its_command(refused):
         assert said == f"{name} has no job in results: type 'metaeval run --suite -c {name}' first."
 
 
-def test_speed_is_measured_on_request(cli):
-    assert cli("run", "--suite", "-m", "overlap,rouge", "-p", "correlation", *QUICK, "-q").code == 0
+def test_speed_is_measured_on_request(ran):
+    ran("run", "--suite", "-m", "overlap,rouge", "-p", "correlation", *QUICK, "-q")
 
-    ended = cli("results", "figures", "--cost")
-
-    assert ended.code == 0
+    ran("results", "figures", "--cost")
     (folder,) = Path("results/figures").glob("mini-*")
     rows = list(csv.DictReader((folder / "cost-mini-chunk.csv").read_text(encoding="utf-8").splitlines()))
     assert [(row["metric"], row["pairs"]) for row in rows] == [("overlap", "200"), ("rouge", "200")]
@@ -211,17 +196,15 @@ def test_speed_is_measured_on_request(cli):
     assert (folder / "figure-forest.svg").is_file()
 
 
-def test_the_multiverse_writes_its_report_beside_every_outlook(cli):
+def test_the_multiverse_writes_its_report_beside_every_outlook(ran):
     axes = ("-a", "chunk.size=60,150", "--axes", "unit=chunk", "-a", "pool=own", "-a", "evidence.rule=complete")
 
-    ended = cli("multiverse", "-m", "overlap,rouge,bm25", *axes)
-
-    assert ended.code == 0
+    ended = ran("multiverse", "-m", "overlap,rouge,bm25", *axes)
     assert (
         "Ranks under retrieval\nmini, all: ndcg@5 over 6 specifications" in ended.out
     )  # 2 chunk sizes, 3 tie policies
     folder = Path("results/latest")
-    assert cli("results", "export").code == 0
+    ran("results", "export")
     files = {f"multiverse.{suffix}" for suffix in ("csv", "json", "txt", "md", "tex")}
     assert files <= {path.name for path in folder.iterdir()}
     assert list(folder.glob("rank-stability-*"))
@@ -230,34 +213,16 @@ def test_the_multiverse_writes_its_report_beside_every_outlook(cli):
     assert {" ".join(line.split()) for line in lines if line.lstrip().startswith("overlap ")} <= printed
 
 
-def test_the_multiverse_ranks_by_the_measure_that_is_named_and_prints_one_axis_whole(cli):
+def test_the_multiverse_ranks_by_the_measure_that_is_named_and_prints_one_axis_whole(ran):
     axes = ("-a", "chunk.size=150", "-a", "unit=chunk", "-a", "pool=own")
 
-    ended = cli("multiverse", "-m", "overlap,rouge", *axes, "--measure", "fs_ps")
-
-    assert ended.code == 0
+    ended = ran("multiverse", "-m", "overlap,rouge", *axes, "--measure", "fs_ps")
     assert "Ranks under classification" in ended.out
     assert "correlation" not in ended.out  # it has no such measure
     # Overlap and ROUGE under the base paper's rule, as they were printed before there were others.
     words = [line.split() for line in ended.out.splitlines()]
     assert ["evidence.rule", "overlap", "rouge"] in words
     assert ["touched", "0.516", "0.481"] in words
-
-
-def test_without_matplotlib_the_multiverse_says_so_in_one_line_and_writes_the_rest(cli, monkeypatch):
-    import sys
-
-    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)  # importing it is an ImportError, as where it is missing
-
-    ended = cli("multiverse", "-m", "overlap,rouge", "-p", "correlation", "-a", "chunk.size=150", "-q")
-
-    assert ended.code == 0
-    (line,) = ended.err.splitlines()
-    assert line.startswith("No figure: ")
-    assert "pip install" in line
-    assert Path("results/latest/multiverse.json").is_file()
 
 
 @pytest.mark.parametrize(
@@ -282,9 +247,5 @@ def test_without_matplotlib_the_multiverse_says_so_in_one_line_and_writes_the_re
         (("multiverse", "-d", "wiki"), "Unknown dataset"),
     ],
 )
-def test_wrong_input_is_one_sentence(cli, args, said):
-    ended = cli(*args)
-
-    assert ended.code == 2
-    assert said in ended.err
-    assert "Traceback" not in ended.err
+def test_wrong_input_is_one_sentence(refused, args, said):
+    assert said in refused(*args)

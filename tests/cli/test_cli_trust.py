@@ -45,19 +45,7 @@ VARIANTS = {
     "citation/own-paper": "nli: evil:Evil",
     "published/own-values": "source: s\ndataset: mini\nunit: chunk\ntables: {}",
 }
-SHADOWS = (
-    "evil",
-    "overlap",
-    "nli",
-    "worker",
-    "ruamel",
-    "rich",
-    "typer",
-    "torch",
-    "numpy",
-    "metrics_zoo",
-    "sitecustomize",
-)
+SHADOWS = tuple("evil overlap nli worker ruamel rich typer torch numpy metrics_zoo sitecustomize".split())
 FIELDS = "data:evil:DATA/all@6ebe8e46acd5|unit:chunk|metric:{}@v1|protocol:evil:P|pipeline:evil:PIPE|backend:{}@v1"
 OF_RUN = "data:own-data/all@6ebe8e46acd5|unit:chunk|metric:{}@v1(command=touch pwned)|protocol:classification"
 
@@ -65,7 +53,7 @@ SHOWN = ("overlap", "variant", "program", "combined", "judge", "far", "split", "
 
 READING = {
     "results explain": [
-        *("results explain hostile.json", "results explain hostile.json evil:Evil", f"results explain '{FIELDS}'"),
+        *("results explain hostile.json", "results explain hostile.json evil:Evil", f"results explain '{FIELDS}'")
     ],
     "results diff": ["results diff hostile.json other.json", "results diff sheet.json sheet.json"],
     "metrics list": ["metrics list"],

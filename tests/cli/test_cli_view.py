@@ -302,7 +302,7 @@ def test_hostile_texts_are_texts(open_page, hostile, cli, write_corpus, small_ro
     assert "<script>alert(1)</script>" in shown
 
 
-def test_answers_are_coloured_by_each_backends_verdicts(open_page, cli, tmp_path):
+def test_answers_are_coloured_by_each_backends_verdicts(open_page, cli, refused, tmp_path):
     passages = [{"title": "Oder", "text": "The Oder is long. 🙂"}, {"title": "Rhine", "text": "The Rhine is deep."}]
     text = "🙂 The Oder is long [1]. The Rhine is shallow and cold [2]. Nobody swims."
     answer = {"id": "a<b>", "system": "s", "question": "Rivers?", "text": text, "passages": passages}
@@ -324,9 +324,7 @@ def test_answers_are_coloured_by_each_backends_verdicts(open_page, cli, tmp_path
     assert page.locator("#passage-1 .text").inner_text() == passages[0]["text"]
     assert page.locator(".claims tbody tr").count() == 3
     (tmp_path / "answers.jsonl").unlink()
-    ended = cli("view")
-    assert ended.code == 2
-    assert "answers.jsonl, is missing: give the file with --data." in ended.err
+    assert "answers.jsonl, is missing: give the file with --data." in refused("view")
 
 
 def test_facts_and_rated_statements_are_coloured_with_what_the_judge_replied(
@@ -414,28 +412,21 @@ def test_ratings_are_held_against_the_humans(open_page, hostile, cli, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("golds", "words", "levels"),
+    ("golds", "words", "levels", "are_levels"),
     [
-        ([1, 2, 3, 4, 5], ["low", "middle", "high"], [0, 0, 1, 2, 2]),
-        ([0, 0.333333, 2 / 3, 1], ["low", "middle", "high"], [0, 1, 1, 2]),
-        ([-1, 0.5], ["-1", "", "0.5"], [0, 2]),
+        ([1, 2, 3, 4, 5], ["low", "middle", "high"], [0, 0, 1, 2, 2], False),
+        ([0, 0.333333, 2 / 3, 1], ["low", "middle", "high"], [0, 1, 1, 2], False),
+        ([-1, 0.5], ["-1", "", "0.5"], [0, 2], False),
+        ([0.0, 1.0, 2.0], ["none", "partial", "full"], [0, 1, 2], True),
     ],
 )
-def test_ratings_fall_into_levels_by_thirds_of_their_scale(golds, words, levels):
+def test_ratings_fall_into_levels_by_thirds_of_their_scale_where_they_are_none(golds, words, levels, are_levels):
     from metaeval.corpus.ratings import Rating, Ratings
     from metaeval.explorer.viewing import rating_levels
 
-    named, level = rating_levels(Ratings("own", tuple(Rating(str(gold), "g", gold) for gold in golds)))
+    rows = tuple(Rating(str(gold), "g", gold) for gold in golds)
+    named, level = rating_levels(Ratings("own", rows, levels=are_levels))
     assert (named["levels"], [level(gold) for gold in golds]) == (words, levels)
-
-
-def test_ratings_of_three_levels_keep_them():
-    from metaeval.corpus.ratings import Rating, Ratings
-    from metaeval.explorer.viewing import rating_levels
-
-    rows = tuple(Rating(str(gold), "g", gold) for gold in (0.0, 1.0, 2.0))
-    named, level = rating_levels(Ratings("own", rows, levels=True))
-    assert (named["levels"], [level(row.gold) for row in rows]) == (["none", "partial", "full"], [0, 1, 2])
 
 
 def test_a_judges_replies_stand_beside_its_scores(open_page, fake, cli, own_environment, write_corpus, tmp_path):

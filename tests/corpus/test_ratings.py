@@ -1,5 +1,6 @@
 """Rated sets: what is refused, and what the fingerprint covers."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -27,9 +28,8 @@ ROWS = tuple(Rating(f"r{n}", f"g{n // 2}", float(n), "s", text=f"text {n}") for 
     ],
 )
 def test_ratings_that_cannot_judge_are_one_sentence(rows, says):
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError, match=re.escape(says)):
         Ratings("mine", rows)
-    assert says in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,8 @@ def test_ratings_that_cannot_judge_are_one_sentence(rows, says):
     ],
 )
 def test_scores_of_nothing_and_scores_that_are_no_numbers_are_refused(scores, says):
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError, match=re.escape(says)):
         Ratings("mine", ROWS, {"m": scores})
-    assert says in str(raised.value)
 
 
 def test_the_fingerprint_covers_the_ratings_and_neither_their_order_nor_the_scores():

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from metaeval.cli.app import main
-from metaeval.corpus.loaders.mini import DATASET
 from metaeval.report.result import load_result
 from metaeval.report.table import DEMO
 
@@ -81,8 +80,3 @@ def write_own(monkeypatch, capsys, tmp_path):
     own.write_text(own.read_text(encoding="utf-8").replace(', "demo": true', "", 1), encoding="utf-8")
     typed(monkeypatch, capsys, *TYPED["run"], "-p", "correlation", "-d", "jsonl", "--data", "own.jsonl")
     return Path("results/latest/correlation.json")
-
-
-def test_one_card_declares_it():
-    assert DATASET.demo
-    assert "never report a metric's quality from it" in DATASET.note

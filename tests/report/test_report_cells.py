@@ -28,11 +28,7 @@ def _with_values(result: Result, key: str, values: list[Value]) -> Result:
     return result.model_copy(update={"rows": new + result.rows[len(new) :]})
 
 
-@given(
-    value=st.floats(-1, 1),
-    scale=st.sampled_from([1.0, 100.0]),
-    digits=st.integers(0, 6),
-)
+@given(value=st.floats(-1, 1), scale=st.sampled_from([1.0, 100.0]), digits=st.integers(0, 6))
 def test_a_printed_number_is_within_half_a_unit_of_its_last_digit(value, scale, digits):
     text = numeral(value, Column(key="k", label="K", scale=scale, digits=digits))
     assert abs(Decimal(text) - Decimal(value * scale)) <= Decimal("0.5") * Decimal(10) ** -digits
@@ -54,14 +50,16 @@ def test_best_and_second_are_metrics_only_and_ties_in_print_share_the_mark(resul
     assert {cell.rank for name in ("constant", "random", "oracle") for cell in cells[name]} == {""}
 
 
-def test_a_metric_alone_in_its_column_is_not_called_best(result):
-    grid = lay_out(_with_values(result, "ndcg5", [Value(value=None, note="no pool")]))
-    assert [line.cells[0].rank for line in grid.blocks[0].lines] == ["", ""]
-
-
-def test_negative_numbers_rank_by_value_not_by_text(result):
-    grid = lay_out(_with_values(result, "pearson", [Value(value=-0.5), Value(value=-0.25)]))
-    assert [line.cells[2].rank for line in grid.blocks[0].lines] == ["second", "best"]
+@pytest.mark.parametrize(
+    ("values", "ranks"),
+    [
+        ([Value(value=-0.5), Value(value=-0.25)], ["second", "best"]),  # by value, not by text
+        ([Value(value=None, note="no pool")], ["", ""]),  # a metric alone in its column is not called best
+    ],
+)
+def test_ranks_of_negative_and_undefined_values(result, values, ranks):
+    grid = lay_out(_with_values(result, "ndcg5", values))
+    assert [line.cells[0].rank for line in grid.blocks[0].lines] == ranks
 
 
 def test_intervals_are_joined_by_a_dash_unless_the_column_has_a_negative_end(result):
@@ -136,23 +134,17 @@ def test_the_footer_names_what_the_numbers_depend_on(result):
     }
 
 
-def test_rows_that_agree_share_one_pairs_line(result):
+def test_rows_that_agree_share_one_pairs_line_and_without_resampling_there_are_no_intervals(result):
     rows = [row for row in result.rows if row.unscored == 0]
-    note = _note(lay_out(result.model_copy(update={"rows": rows})).footer, "pairs")
-    assert note == Note("pairs", "3,849 scored + 0 unscored + 0 excluded = 3,849")
-
-
-def test_a_table_without_resampling_says_so(result):
-    grid = lay_out(result.model_copy(update={"interval": Interval(resamples=0, seed=0, level=0.95)}))
-    assert _note(grid.footer, "uncertainty").text == "no intervals (0 resamples)"
+    change = {"rows": rows, "interval": Interval(resamples=0, seed=0, level=0.95)}
+    footer = lay_out(result.model_copy(update=change)).footer
+    assert Note("pairs", "3,849 scored + 0 unscored + 0 excluded = 3,849") in footer
+    assert Note("uncertainty", "no intervals (0 resamples)") in footer
 
 
 def test_a_table_of_controls_alone_still_has_signatures(result):
-    assert lay_out(result.model_copy(update={"rows": result.rows[2:]})).signatures == (
-        "control:constant",
-        "control:random",
-        "control:oracle",
-    )
+    signatures = lay_out(result.model_copy(update={"rows": result.rows[2:]})).signatures
+    assert signatures == ("control:constant", "control:random", "control:oracle")
 
 
 @pytest.mark.parametrize(

@@ -37,29 +37,26 @@ def _standing(result):
     return next(note for note in lay_out(result).footer if note.label == "significance")
 
 
-def test_two_metrics_get_their_p(full):
+def test_two_metrics_get_their_p_and_a_raised_number_before_the_other_marks(full):
     note = _standing(full)
     assert note.text == (
         "same raised number: not significantly different (paired cluster permutation, 1,000 permutations, Holm, "
         "alpha 0.05)"
     )
     assert note.items == (("NDCG@5", "p 0.0504"), ("Pearson r", "p 0.0010"))
+    assert [cell.marks for cell in lay_out(full).lines[0].cells] == [("1",), ("1",), ("2", "†")]
 
 
-def test_a_few_metrics_get_the_pairs_that_differ(full):
-    note = _standing(_many(full, 4, {(0, 2), (0, 3), (1, 3)}))
-    assert note.items == (("NDCG@5", "m0 > m2, m3; m1 > m3"),)
-    assert _standing(_many(full, 3, set())).items == (("NDCG@5", "no two significantly different"),)
-
-
-def test_many_metrics_get_the_clusters(full):
-    # Clusters 1 + number // 4, see _many.
-    assert _standing(_many(full, 7, set())).items == (("NDCG@5", "1 m0, m1, m2, m3; 2 m4, m5, m6"),)
-
-
-def test_the_raised_number_stands_before_the_other_marks(full):
-    first = lay_out(full).blocks[0].lines[0]
-    assert [cell.marks for cell in first.cells] == [("1",), ("1",), ("2", "†")]
+@pytest.mark.parametrize(
+    ("count", "different", "said"),
+    [
+        (4, {(0, 2), (0, 3), (1, 3)}, "m0 > m2, m3; m1 > m3"),
+        (3, set(), "no two significantly different"),
+        (7, set(), "1 m0, m1, m2, m3; 2 m4, m5, m6"),  # clusters 1 + number // 4, see _many
+    ],
+)
+def test_a_few_metrics_get_the_pairs_that_differ_and_many_the_clusters(full, count, different, said):
+    assert _standing(_many(full, count, different)).items == (("NDCG@5", said),)
 
 
 @pytest.mark.parametrize(

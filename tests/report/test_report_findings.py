@@ -85,11 +85,7 @@ def made(rows, apart=(), groups=40, name="made", protocol="classification", colu
     tested = None
     if pairs or controls:
         tested = Significance(permutations=1000, seed=0, alpha=0.05, comparisons=comparisons, controls=controls)
-    given = {
-        "interval": Interval(resamples=1000, seed=0, level=0.95),
-        "significance": tested,
-        **more,
-    }
+    given = {"interval": Interval(resamples=1000, seed=0, level=0.95), "significance": tested, **more}
     return Result(
         protocol=protocol,
         title=protocol,

@@ -31,12 +31,6 @@ def test_a_result_file_is_made_into_every_format(result, tmp_path):
     assert texts == {end: table_text(lay_out(result), name) for name, end in FORMATS.items()}
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_saving_and_loading_changes_no_table(result, tmp_path, name):
-    save_result(result, tmp_path / "result.json")
-    assert table_text(lay_out(load_result(tmp_path / "result.json")), name) == table_text(lay_out(result), name)
-
-
 def test_every_schema_is_among_the_historic_files():
     written = {json.loads(path.read_text(encoding="utf-8"))["schema"] for path in HISTORIC}
     assert written == set(SCHEMAS)

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import socket
 from dataclasses import asdict
 
 import pytest
@@ -15,17 +14,6 @@ from metaeval.runs.metrics import load_metric
 from metaeval.scoring.backends.models import model_bytes
 from metaeval.scoring.backends.version_traps import TRAPS, traps_here
 from tests.cli.samples import with_options
-
-
-@pytest.fixture
-def no_network(monkeypatch):
-    """A machine whose every attempt to connect is a failure of the test."""
-
-    def refuse(self, address):
-        raise AssertionError(f"connects to {address}")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-
 
 PINNED = "c7b3148015d4ddc263f6e2acb2689e90ac061669"  # the revision of FactCC that is read
 

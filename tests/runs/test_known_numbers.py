@@ -42,22 +42,6 @@ def test_minilm_on_wice_chunks(tmp_path):
     assert found["minilm-cosine"] == pytest.approx([82.3, 47.4, 84.2], abs=0.05)
 
 
-# Of WiCE's chunks at level full under the base paper's rule, 71 of 266 (test) and 80 of 288 (dev) hold a whole evidence
-# set, counted apart from this code. No partial chunk holds full support: 71/266 + (195/266)/2 and 80/288 + (208/288)/2.
-@published_files
-@pytest.mark.parametrize(("split", "whole", "full", "printed"), [("test", 71, 266, 63.3), ("dev", 80, 288, 63.9)])
-def test_what_a_perfect_detector_of_full_support_scores_on_wice(tmp_path, split, whole, full, printed):
-    quick = {"protocols": ["classification"], "controls": False, "interval": {"resamples": 0}, "results": tmp_path}
-    one = {"dataset": "wice", "split": split, "data": DATA, "metrics": ["overlap"], **quick}
-    (touched,), (complete,) = (metaeval.run(**one, evidence={"rule": rule}) for rule in ("touched", "complete"))
-    assert (touched.perfect.full, touched.perfect.incomplete) == (full, full - whole)
-    value = 100 * touched.perfect.values["fs_ps"]["full support"]
-    assert value == pytest.approx(100 * (whole + (full - whole) / 2) / full)
-    assert value == pytest.approx(printed, abs=0.05)
-    assert (complete.perfect.full, complete.perfect.incomplete) == (whole, 0)
-    assert complete.perfect.values["fs_ps"]["full support"] == 1
-
-
 # FS-PS under the rules, of an independent script of its own words, sets and chunks (hence 0.2 points of room).
 @published_files
 @pytest.mark.slow

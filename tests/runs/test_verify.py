@@ -106,24 +106,6 @@ def test_difference_of_two_answers():
     assert difference(none, PairScore(0.0)) == difference(PairScore(0.0), none) == float("inf")
 
 
-@pytest.mark.parametrize(
-    ("name", "settings", "said"),
-    [
-        ("overlp", [], "Did you mean 'overlap'?"),
-        ("overlap", ["content_onl=1"], "Did you mean 'content_only'?"),
-        ("overlap", ["content_only"], "--set takes key=value"),
-        ("overlap", ["content_only=[1"], "not YAML"),
-        ("ensemble", [], "verify these, overlap, rouge, one at a time"),
-        ("factcc", ["folder=/no/such/folder"], "/no/such/folder"),
-        ("worker", [], "needs a program"),
-    ],
-)
-def test_what_cannot_be_verified(name, settings, said):
-    with pytest.raises(UserError) as raised:
-        verify(name, with_options(name, settings))
-    assert said in str(raised.value)
-
-
 OFFICIAL = """
 import json, sys
 next(sys.stdin)
