@@ -108,10 +108,11 @@ def test_a_faulty_configuration_file_is_named(refused, tmp_path, content, parts)
 
 
 @pytest.mark.parametrize("command", ["run", "data show", "data convert", "metrics show", "rn", "run --metrc x"])
-def test_a_command_typed_wrong_points_to_its_help(refused, command):
-    error = refused(*command.split(), *(["extra", "extra", "extra"] if command != "evaluate" else []))
-    assert "--help" in error
-    assert "Error: " in error
+def test_a_command_typed_wrong_points_to_its_help(cli, command):
+    ended = cli(*command.split(), "extra", "extra", "extra")
+    assert ended.code == 2
+    assert "--help" in ended.err
+    assert "Error: " in ended.err
 
 
 def test_a_value_of_a_dataset_option_is_checked_before_its_files(refused, tmp_path):
