@@ -3,14 +3,15 @@
 The moments are drawn from a seed; what a command does at a moment depends on the machine, what must hold does not.
 """
 
+import importlib.util
 import json
 import os
 import random
 import signal
 import sqlite3
 import subprocess
-import time
-from contextlib import closing
+import sys
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,8 @@ import pytest
 from metaeval.llm.replies import ReplyStore
 from metaeval.scoring.store import ScoreStore
 
+HERE = Path(__file__).parent
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
-HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-BEGUN = 0.1
-"""Seconds that a command computes before it hears signals: until then Python ends it."""
 STOPPED = "metaeval: stopped. Every finished block is stored; the same command goes on from there."
 
 
@@ -32,38 +31,41 @@ def corpus(ten_documents):
     return ["-p", "classification", "-d", "jsonl", "--data", str(ten_documents), *(f"--set={one}" for one in quick)]
 
 
-def computed(pid):
-    """Seconds of the processor that a process has used."""
-    stat = Path(f"/proc/{pid}/stat").read_text()
-    return sum(map(int, stat.rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+@pytest.fixture(scope="module")
+def life(corpus, tmp_path_factory):
+    """Run a command as a child of one process that has imported what it needs and has run one command."""
+    with lives(corpus, tmp_path_factory.mktemp("lives"), "openai", "aiohttp") as run:
+        yield run
 
 
 @pytest.fixture(scope="module")
-def life(start, tmp_path_factory):
-    """Run a command as a fork, and send a signal to it; its exit codes and the seconds that it computed.
+def life_of_models(corpus, tmp_path_factory):
+    """The same of a process that has imported torch."""
+    with lives(corpus, tmp_path_factory.mktemp("lives"), "torch") as run:
+        yield run
 
-    after: seconds, of its own computing where `computing` is true. copies: how many run at once; the first one is sent
-    the signal.
-    """
-    folder = tmp_path_factory.mktemp("lives")
-    environment = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
-    environment |= {"METAEVAL_CACHE": str(folder / "cache"), "OMP_NUM_THREADS": "1"}  # more do not survive a fork
 
-    def run(argv, log, number=None, after=None, copies=1, computing=False):
-        with log.open("w") as out:
-            streams = {"stdout": out, "stderr": subprocess.STDOUT}
-            runs = [start(*argv, cwd=folder, env=environment, hears=HEARD, **streams) for _ in range(copies)]
-            began, seconds, waits = time.monotonic(), 0.0, number is not None
-            while runs[0].poll() is None:
-                seconds = computed(runs[0].pid)
-                passed = seconds if computing else time.monotonic() - began
-                if waits and seconds >= BEGUN and passed >= after:
-                    waits = False
-                    runs[0].send_signal(number)
-                time.sleep(0.002)
-        return {"codes": [process.wait() for process in runs], "seconds": seconds}
+@contextmanager
+def lives(corpus, folder, *names):
+    modules = [name for name in names if importlib.util.find_spec(name)]
+    warm = [*LEXICAL, *corpus, "-q", "--results", str(folder / "warm")]
+    command = [sys.executable, str(HERE / "lives.py"), *modules, "--", *warm]
+    # One thread: more of them do not survive a fork.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "METAEVAL_CACHE": str(folder / "cache")}
+    environment = {name: value for name, value in environment.items() if "proxy" not in name.lower()}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
 
-    return run
+        def run(argv, log, number=None, after=None, copies=1, computing=False):
+            asked = {"argv": argv, "log": str(log), "signal": number, "after": after, "copies": copies}
+            asked["computing"] = computing
+            process.stdin.write(json.dumps(asked) + "\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
+
+        yield run
+        process.stdin.close()
 
 
 def rows(path, table):
@@ -154,9 +156,9 @@ def test_sixty_signals_to_a_citation_pipeline(life, tmp_path):
 
 
 @pytest.mark.slow
-def test_sixty_signals_to_a_run_of_a_model(life, corpus, tmp_path):
+def test_sixty_signals_to_a_run_of_a_model(life_of_models, corpus, tmp_path):
     pytest.importorskip("torch", reason="needs the extra 'models'")
-    assert check_lives(life, [*MINILM, *corpus], tmp_path, kills=60, seed=3, stores=[SCORES]) > 20
+    assert check_lives(life_of_models, [*MINILM, *corpus], tmp_path, kills=60, seed=3, stores=[SCORES]) > 20
 
 
 def ask(life, corpus, fake, tmp_path, kills, seed):
