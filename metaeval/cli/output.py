@@ -204,9 +204,9 @@ def show_sentences(sentences: Sequence[str], cautions: Sequence[str] = ()) -> No
     console = Console()
     console.print()
     left = len(cautions) - _CAUTIONS
-    kept = [f"{text} ({left} more: report.html)" if left > 0 else text for text in cautions[:_CAUTIONS]]
+    kept = [f"{text} ({left} more in report.html)" if left > 0 else text for text in cautions[:_CAUTIONS]]
     numbered = [(f"{number}.", text) for number, text in enumerate(sentences, start=1)]
-    show([*numbered, *(("!", text) for text in kept)], console)
+    show([*(("!", text) for text in kept), *numbered], console)
 
 
 def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> None:

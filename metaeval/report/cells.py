@@ -266,7 +266,8 @@ def _levels_grid(result: Result, others: Sequence[Result], readings: Readings, m
     by_name = {row.metric: row for row in metrics_of(result)}
     rows = [by_name[name] for name in names]
     controls = [row for row in controls_of(ranking, readings.aside) if row.control in ("lexical", "reference")]
-    rows += [row for row in controls if row not in rows]
+    # A control stands below the line, also where it is a metric of the run.
+    rows = [*(row for row in rows if not row.control), *controls]
     reasons = notes.letters(headline.value(row) for headline in shown for row in rows)
     heads = [_printed_column(headline.column, headline.metrics, rows) for headline in shown]
     against = next((row for row in controls if row.control == "lexical"), None)
@@ -275,15 +276,16 @@ def _levels_grid(result: Result, others: Sequence[Result], readings: Readings, m
     for row in rows:
         cells: list[Cell | str] = [_plain_cell(row, head, reasons) for head in heads]
         cells += [_verdict(ranking, row, against) for _ in verdict if against]
-        lines.append(("" if row.kind == "metric" else CONTROLS, plain(row.metric), cells))
+        lines.append((CONTROLS if row in controls else "", plain(row.metric), cells))
     groups = ", ".join(f"{plain(row.metric)} ({row.control})" for row in controls)
-    also = ", ".join(plain(other.protocol) for other in others)
+    intervals = result.interval.resamples > 0
+    also = " and ".join(["other measures", *(plain(other.protocol) for other in others)])
     below = (
         *(Note(letter, reason) for reason, letter in reasons.items()),
+        Note("", sentences.INTERVALS_BESIDE.format(level=100 * result.interval.level) if intervals else ""),
         Note("", sentences.BETTER_BY_MEAN.format(measure=plain(ranking.column.label)) if verdict else ""),
-        Note("", sentences.GROUPS_OF_CONTROLS.format(groups=groups) if controls else ""),
-        Note("", sentences.ALSO.format(protocols=also) if also else ""),
-        Note("", f"{count(left, 'more metric')}: --full" if left else ""),
+        Note("", sentences.GROUPS_OF_CONTROLS.format(groups=groups, also=also) if controls else ""),
+        Note("", f"{count(left, 'more metric')}: 'metaeval results show'" if left else ""),
     )
     return Table(
         key=("headline", result.data.name, result.data.split, result.unit),
@@ -304,8 +306,6 @@ def _plain_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> C
 
 def _verdict(headline: Headline, row: Row, overlap: Row) -> str:
     """Say whether a metric is better than word overlap, which the column asks."""
-    if row.control:
-        return sentences.IS_CONTROL
     test = control_tests(headline.result, headline.column, row).get(overlap.metric)
     if test is None:
         return UNDEFINED

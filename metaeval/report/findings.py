@@ -233,6 +233,8 @@ def _worse_than_control(tables: Sequence[_ControlTests]) -> str:
         for table in tables
     ]
     shown = [table.headline for table in tables]
+    if any(table.best.kind == "metric" for table in tables):
+        return ""  # the tests of pairs say it
     names = [plain(row.metric) for row in shown[0].metrics if plain(row.metric) in set.intersection(*worse)]
     control = f"the best control by {measures_of(shown, shown)}" if len(shown) > 1 else "it"
     fields = {"metrics": listed(names), "are": _are(names), "control": control}

@@ -16,7 +16,7 @@ LABELLED = "{label}: {sentence}"
 
 # The metrics that are not significantly different from the best: the best alone, several, all of them.
 BEST_ALONE = "{best} is significantly better than {others} by {measures}{values}."
-BEST_SEVERAL = "{best} lead by {measures}{values}: every other metric is significantly different from the best."
+BEST_SEVERAL = "{best} lead by {measures}{values}: every other metric is significantly worse than the best."
 NONE_FROM_BEST = "By {measures}, no metric is significantly different from the best{values}."
 NO_PAIR = "By {measures}, no two metrics are significantly different{values}."
 # Columns differ too much to be named.
@@ -44,10 +44,10 @@ WORSE_THAN_CONTROL = "{metrics} {are} significantly worse than {control}."
 
 # The first screen: its last column, and what stands below the table.
 BETTER_THAN_OVERLAP = "better than word overlap?"
-YES, NOT_SHOWN, WORSE, IS_CONTROL = "yes", "no", "worse", "control"
-BETTER_BY_MEAN = "yes, worse: significantly so, by {measure}; no: neither"
-GROUPS_OF_CONTROLS = "controls: {groups}; trivial ones: --full"
-ALSO = "also computed: {protocols} (--full)"
+YES, NOT_SHOWN, WORSE = "yes", "not shown", "worse"
+BETTER_BY_MEAN = "yes and worse are significant, by {measure}; not shown: the data cannot tell"
+INTERVALS_BESIDE = "beside each value its {level:g} % interval over groups; tests are adjusted (Holm)"
+GROUPS_OF_CONTROLS = "controls: {groups}; trivial ones and {also}: 'metaeval results show'"
 
 # Cautions.
 DEMO_DATA = "Demo data: {demo}."

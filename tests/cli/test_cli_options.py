@@ -1,14 +1,15 @@
 """Words stand where an option is declared: every option has some, and the page of all options is up to date."""
 
 import re
+import runpy
 from dataclasses import is_dataclass
+from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
 from metaeval import registry
 from metaeval.analyses.explaining.explain import owners
-from metaeval.analyses.explaining.options_page import FOLDER, options_pages
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.aliice.profile import Profile
 from metaeval.citation.pipelines.pipeline import fields_of
@@ -20,6 +21,7 @@ SENTENCE = re.compile(r"[\w'\[].{3,}[.)]", re.DOTALL)
 
 
 COMMANDS = every_command()
+PAGES = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "options_pages.py"))
 OWNED = (
     *owners(),
     AlceOptions,
@@ -67,13 +69,13 @@ def test_every_option_of_what_is_registered_has_a_description(kind):
 
 
 def test_the_pages_of_options_are_what_the_declarations_say():
-    kept = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
-    pages = options_pages()
-    assert kept.keys() == pages.keys(), "run: python -m metaeval.analyses.explaining.options_page"
+    kept = {path.name: path.read_text(encoding="utf-8") for path in PAGES["FOLDER"].glob("*.md")}
+    pages = PAGES["options_pages"]()
+    assert kept.keys() == pages.keys(), "run: python docs/options_pages.py"
     changed = [name for name, text in pages.items() if kept[name] != text]
-    assert changed == [], "run: python -m metaeval.analyses.explaining.options_page"
+    assert changed == [], "run: python docs/options_pages.py"
 
 
 def test_there_is_a_page_of_options_for_every_command():
     named = {name.replace(" ", "-") for name in COMMANDS}
-    assert named - {path.stem for path in FOLDER.glob("*.md")} <= {"completion"}
+    assert named - {path.stem for path in PAGES["FOLDER"].glob("*.md")} <= {"completion"}
