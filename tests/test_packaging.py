@@ -102,6 +102,7 @@ def test_the_command_runs_from_the_wheel_in_another_folder(built, tmp_path):
     assert {"mini", "wice"} <= set(call(command, "data", "list", cwd=elsewhere).split())
 
 
+@pytest.mark.slow
 def test_pip_installs_the_address_of_a_clone(clone, tmp_path):
     options = ("-q", "--no-index", "--no-deps", "--no-compile", "--no-build-isolation", "--target", tmp_path / "site")
     call(sys.executable, "-m", "pip", "install", *options, f"git+{clone.as_uri()}", cwd=tmp_path)
