@@ -222,7 +222,7 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
     if len({(result.data.name, result.data.split, result.unit) for result in results}) > 1:
         return suite_grid(results, readings, most)
     if result := _of_levels(results, readings):
-        return _levels_grid(result, [other for other in results if other is not result], readings, most)
+        return _levels_grid(result, readings, most)
     shown = headlines(results, readings)
     if len(results) == 1 and len(metrics_of(results[0])) <= _FEW:
         shown = [Headline(results[0], column) for column in results[0].columns]
@@ -258,7 +258,7 @@ def ability_columns(result: Result, readings: Readings) -> list[Column]:
     return [column for column in result.columns if column.key in able and Headline(result, column).metrics]
 
 
-def _levels_grid(result: Result, others: Sequence[Result], readings: Readings, most: int) -> Table:
+def _levels_grid(result: Result, readings: Readings, most: int) -> Table:
     """Return the table of the first screen: a column for each two levels, and whether a metric beats word overlap."""
     shown = [Headline(result, column) for column in ability_columns(result, readings)]
     (ranking,) = headlines([result], readings)
@@ -279,12 +279,11 @@ def _levels_grid(result: Result, others: Sequence[Result], readings: Readings, m
         lines.append((CONTROLS if row in controls else "", plain(row.metric), cells))
     groups = ", ".join(f"{plain(row.metric)} ({row.control})" for row in controls)
     intervals = result.interval.resamples > 0
-    also = " and ".join(["other measures", *(plain(other.protocol) for other in others)])
     below = (
         *(Note(letter, reason) for reason, letter in reasons.items()),
         Note("", sentences.INTERVALS_BESIDE.format(level=100 * result.interval.level) if intervals else ""),
         Note("", sentences.BETTER_BY_MEAN.format(measure=plain(ranking.column.label)) if verdict else ""),
-        Note("", sentences.GROUPS_OF_CONTROLS.format(groups=groups, also=also) if controls else ""),
+        Note("", sentences.GROUPS_OF_CONTROLS.format(groups=groups) if controls else ""),
         Note("", f"{count(left, 'more metric')}: 'metaeval results show'" if left else ""),
     )
     return Table(

@@ -45,9 +45,9 @@ WORSE_THAN_CONTROL = "{metrics} {are} significantly worse than {control}."
 # The first screen: its last column, and what stands below the table.
 BETTER_THAN_OVERLAP = "better than word overlap?"
 YES, NOT_SHOWN, WORSE = "yes", "not shown", "worse"
-BETTER_BY_MEAN = "yes and worse are significant, by {measure}; not shown: the data cannot tell"
-INTERVALS_BESIDE = "beside each value its {level:g} % interval over groups; tests are adjusted (Holm)"
-GROUPS_OF_CONTROLS = "controls: {groups}; trivial ones and {also}: 'metaeval results show'"
+BETTER_BY_MEAN = "yes, worse: significantly so, by {measure}; not shown: cannot tell"
+INTERVALS_BESIDE = "values have {level:g} % intervals over groups; tests are adjusted by Holm"
+GROUPS_OF_CONTROLS = "controls: {groups}; more: 'metaeval results show'"
 
 # Cautions.
 DEMO_DATA = "Demo data: {demo}."

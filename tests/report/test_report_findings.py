@@ -157,7 +157,7 @@ class TestWhoLeads:
     def test_some_are_not_told_apart_from_the_best(self):
         found = first(made([A, B, C], apart=[("a", "c")]))
         assert found == (
-            "a and b lead by Overall (a 77.0, b 67.0): every other metric is significantly different from the best."
+            "a and b lead by Overall (a 77.0, b 67.0): every other metric is significantly worse than the best."
         )
 
     def test_the_same_leaders_under_two_protocols_are_named_once(self):
@@ -438,10 +438,10 @@ class TestHeadlineTable:
         grid = headline_grid(results, READINGS)
         assert grid.headings == ("FS-NS", "FS-PS", "PS-NS", "better than word overlap?")
         verdicts = {line.name: line.cells[-1].number for line in grid.lines}
-        assert verdicts == {"a": "yes", "b": "no", "c": "worse", "support-mini": "control", "overlap": "control"}
+        assert verdicts == {"a": "yes", "b": "not shown", "c": "worse", "overlap": "–", "support-mini": "not shown"}
+        assert [(block.title, len(block.lines)) for block in grid.blocks] == [("", 3), ("controls", 2)]
         below = [note.text for note in grid.footnotes]
-        assert "controls: support-mini (reference), overlap (lexical); trivial ones: --full" in below
-        assert "also computed: correlation (--full)" in below
+        assert "controls: support-mini (reference), overlap (lexical); more: 'metaeval results show'" in below
         assert not any(cell.marks for line in grid.lines for cell in line.cells)
         untested = made([A, words], significance=None)
         assert headline_grid([untested], READINGS).headings == ("FS-NS", "FS-PS", "PS-NS")

@@ -61,7 +61,8 @@ def test_every_card_pins_its_files(name: str) -> None:
     assert dataset.note
     for file in (file for files in dataset.files.values() for file in files):
         assert file.url.startswith("https://raw.githubusercontent.com/")
-        assert file.url.endswith(f"/{file.name}")
+        # The names of WiCE's outputs are those of the folders that hold them.
+        assert file.url.endswith(f"/{file.name}") or name == "wice_oracle"
         if file.sha256:
             assert re.search(r"/[0-9a-f]{40}/", file.url), "a checksum needs a pinned commit"
         else:
