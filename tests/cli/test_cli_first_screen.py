@@ -7,6 +7,7 @@ import io
 import json
 import re
 import shutil
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -65,12 +66,12 @@ def test_it_fits_a_screen_and_says_where_the_rest_is_and_what_is_next(ran):
 
 def test_the_numbers_are_those_of_the_results(ran, tmp_path):
     rows = json.loads((tmp_path / "results/latest/classification.json").read_text())["rows"]
-    overall = {row["metric"]: row["values"]["overall"] for row in rows}
+    values = {row["metric"]: row["values"] for row in rows}
 
     for name in ("overlap", "rouge", "bm25"):
         line = next(line for line in ran.out.splitlines() if line.startswith(f" {name} "))
-        assert f"{100 * overall[name]['value']:.1f}" in line
-        assert f"{100 * overall[name]['low']:.1f}–{100 * overall[name]['high']:.1f}" in line
+        for area in (values[name][key] for key in ("fs_ns", "fs_ps", "ps_ns")):
+            assert f"{100 * area['value']:.1f} {100 * area['low']:.1f}–{100 * area['high']:.1f}" in line
 
 
 @pytest.mark.usefixtures("quick_plan")
@@ -127,4 +128,20 @@ def test_a_table_without_scores_says_so(cli, small, tmp_path):
     (tmp_path / "none.jsonl").write_text('{"pair_id": "s0:river#0", "score": null, "status": "too long"}\n')
     ended = cli("evaluate", "none.jsonl", *small)
     assert ended.code == 0
-    assert "none does not have a value here: no scored pairs." in " ".join(ended.out.split())
+    assert "No metric has a value here: no scored pairs." in " ".join(ended.out.split())
+
+
+def test_the_table_of_the_readme_is_what_its_command_prints(cli, monkeypatch):
+    root = Path(__file__).parents[2]
+    data = root.parent / "shared" / "data"
+    if not data.is_dir():
+        pytest.skip("the published files are not beside the repository (../shared/data)")
+    monkeypatch.setenv("COLUMNS", "80")
+    text = (root / "README.md").read_text(encoding="utf-8")
+    command = re.search(r"^metaeval (run .*wiki_citations.*)$", text, re.MULTILINE)[1]
+    table = re.search(r"```text\n(.*?)\n```", text, re.DOTALL)[1]
+
+    ended = cli(*command.split(), "--data", str(data))
+
+    assert ended.code == 0, ended.err
+    assert table in "\n".join(line.rstrip() for line in ended.out.splitlines())

@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 MADE = DOCS / "reference" / "options"
 """Pages that are made from declarations."""
 PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "cards", "jupyter_execute"} & {*path.parts})
-TEXTS = [*PAGES, *ROOT.glob("*.md"), ROOT / ".github" / "SECURITY.md", ROOT / "results" / "README.md"]
+TEXTS = [*PAGES, *ROOT.glob("*.md"), ROOT / "results" / "README.md"]
 FENCE = re.compile(r"^```(\{code-cell\} ipython3|sh|python|bash|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
 WIDEST = 78
@@ -110,7 +110,7 @@ def command_is_known(words):
     kinds = {"-m": "metric", "--nli": "metric", "-d": "dataset", "-p": "protocol", "--protocol": "protocol"}
     for option, value in pairwise(words):
         if option in kinds and ":" not in value:
-            names = {*registry.names(kinds[option]), *variants(f"{kinds[option]}s"), "all"}
+            names = {*registry.names(kinds[option]), *variants(f"{kinds[option]}s"), "all", "published"}
             assert {*value.split(",")} <= names, f"{name} {option} {value}"
         if option in ("-s", "--set") and value.split("=")[0].split(".")[0] in RunConfig.model_fields:
             first, *rest = value.split("=")[0].split(".")
