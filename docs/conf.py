@@ -40,6 +40,7 @@ nb_output_stderr = "remove"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 default_role = "literal"
+smartquotes = False  # they would make dashes of the two hyphens of an option
 
 HERE = Path(__file__).parent
 CARDS = HERE / "reference" / "cards"

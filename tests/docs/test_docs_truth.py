@@ -135,6 +135,14 @@ def test_code_fits_a_narrow_screen(path):
     assert [line for line in wide if " " in line.strip()] == []
 
 
+@pytest.mark.parametrize("path", sorted((DOCS / "tutorials").glob("*.md")), ids=name_of)
+def test_tutorials_use_metrics_that_need_no_model(path):
+    # `nli=` is also the name of a parameter.
+    offline = {"overlap", "rouge", "bm25", "support-mini", "ensemble", "worker", "nli"}
+    words = {word for _, code in blocks(path) for word in re.findall(r"[\w-]+", code)}
+    assert words & {*registry.names("metric")} <= offline
+
+
 def test_no_page_reads_a_folder_that_nobody_has():
     assert [name_of(path) for path in TEXTS[: len(PAGES)] if "shared/data" in path.read_text(encoding="utf-8")] == []
     assert "shared/data" not in MAKEFILE.partition("\nhelp:")[2].partition("\nclean:")[0]
