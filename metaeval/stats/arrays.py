@@ -195,7 +195,7 @@ def varies_without(ends: tuple[Floats, Floats]) -> Bools:
     return np.asarray(low < high)
 
 
-def group_totals(values: Floats, group: Ints, n_groups: int) -> Floats:
+def group_totals(values: Floats, group: Ints | SmallInts, n_groups: int) -> Floats:
     """Sum of `values` (n,) over the rows of each group; (n_groups,)."""
     return np.asarray(np.bincount(group, weights=values, minlength=n_groups), dtype=np.float64)
 

@@ -234,5 +234,5 @@ def group_totals_of(entries: Entries, n_levels: int, n_groups: int) -> GroupTota
     )
 
 
-def _by_group(values: Ints | Floats, group: Ints, n_groups: int) -> Ints:
+def _by_group(values: Ints | Floats, group: SmallInts, n_groups: int) -> Ints:
     return np.bincount(group, values, n_groups).astype(np.int64)

@@ -39,7 +39,7 @@ def run_starts(values: NDArray[Any]) -> Bools:
 
 
 def block_sizes(
-    block: Ints, group: Ints, n_blocks: int, n_groups: int, count: Ints | None = None
+    block: Ints | SmallInts, group: Ints | SmallInts, n_blocks: int, n_groups: int, count: SmallInts | None = None
 ) -> Callable[[Floats], Floats]:
     """Prepare the function from weights (n_groups, R) to the weight of each block, (n_blocks, R); block, group: (n,).
 
