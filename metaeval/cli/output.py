@@ -217,7 +217,7 @@ def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> N
     code = folder.name.rpartition("-")[2]
     where = "" if results == Path("results") else f" --results {shlex.quote(str(results))}"
     commands = ["results show"] * (not whole) + ["results export"] + ["view"] * pairs + ["results explain"]
-    say(f"More: metaeval {' | '.join(commands)} {code}{where}")
+    say(f"More: metaeval {', '.join(commands)} {code}{where}")
 
 
 def say_written(written: Sequence[Path], err: bool = False) -> None:

@@ -97,7 +97,7 @@ def _leaders(same: Sequence[Headline], every: Sequence[Headline]) -> str:
         return _with_measures(sentences.NONE_FROM_BEST if differ else sentences.NO_PAIR, same, every)
     template = sentences.BEST_ALONE if len(best) == 1 else sentences.BEST_SEVERAL
     other = others.pop() if len(others) == 1 else "every other metric"
-    return _with_measures(template, same, every, best=listed(best), others=other)
+    return _with_measures(template, same, every, best=listed(best), top=best[0], others=other)
 
 
 def _with_measures(template: str, same: Sequence[Headline], every: Sequence[Headline], **fields: str) -> str:

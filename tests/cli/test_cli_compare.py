@@ -23,7 +23,7 @@ def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(ran):
     ended = ran("compare", "overlap", "rouge", "--full", *QUICK)
     protocols = ("classification", "correlation", "retrieval")
     assert written("agreement") == {".json"}
-    assert f"More: metaeval results export | results explain {FOLDER.resolve().name.rpartition('-')[2]}" in ended.out
+    assert f"More: metaeval results export, results explain {FOLDER.resolve().name.rpartition('-')[2]}" in ended.out
     ran("results", "export")
     for stem in (*(f"{name}-pairs" for name in protocols), "agreement", "complementarity"):
         assert written(stem) == SUFFIXES

@@ -60,7 +60,7 @@ def test_it_fits_a_screen_and_says_where_the_rest_is_and_what_is_next(ran):
     assert sum(-(-len(line) // 80) for line in lines) <= 40
     assert "|metric:" not in ran.out, "signatures stand in files"
     assert [line for line in lines if re.match(r" [123]\.  ", line)]
-    assert f"More: metaeval results show | results export | view | results explain {job_hash(ran)}" in lines
+    assert f"More: metaeval results show, results export, view, results explain {job_hash(ran)}" in lines
     assert lines[-1].startswith("Next: metaeval ")
 
 
@@ -86,7 +86,7 @@ def test_full_prints_every_table_with_controls_and_signatures(cli, ran, tmp_path
     assert full.code == 0
     assert full.out.count("|metric:rouge@v1") == 3
     assert full.out.count("inverted oracle") >= 3
-    assert f"More: metaeval results export | view | results explain {job_hash(full)}" in full.out
+    assert f"More: metaeval results export, view, results explain {job_hash(full)}" in full.out
     assert job_hash(full) == job_hash(ran), "what is printed does not change what is written"
 
 
