@@ -267,7 +267,7 @@ def _levels_grid(result: Result, readings: Readings, most: int) -> Table:
     rows = [by_name[name] for name in names]
     controls = [row for row in controls_of(ranking, readings.aside) if row.control in ("lexical", "reference")]
     # A control stands below the line, also where it is a metric of the run.
-    rows = [*(row for row in rows if not row.control), *controls]
+    rows = [*(row for row in rows if row not in controls), *controls]
     reasons = notes.letters(headline.value(row) for headline in shown for row in rows)
     heads = [_printed_column(headline.column, headline.metrics, rows) for headline in shown]
     against = next((row for row in controls if row.control == "lexical"), None)
