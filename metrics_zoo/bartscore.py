@@ -15,7 +15,7 @@ from itertools import accumulate, chain, pairwise
 from math import exp
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from metaeval.corpus.chunks import packed
+from metaeval.corpus.sentences import packed
 from metaeval.errors import UserError
 from metaeval.reading import read_object
 from metaeval.scoring.backends.batches import side_by_side

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from metaeval.corpus.chunks import packed
+from metaeval.corpus.sentences import packed
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import of_checkpoint, probability
 from metaeval.scoring.backends.tokens import PromptIds
-from metaeval.scoring.contract import MetricCard, PairScore, Status
-from metaeval.scoring.plan import TextPair
+from metaeval.scoring.contract import MetricCard, PairScore, Status, TextPair
 from metrics_zoo.splitting import BestChunkMetric, SplitterOptions
 from metrics_zoo.t5 import YesNoMetric
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from metaeval.corpus.chunks import packed
+from metaeval.corpus.sentences import packed
 from metaeval.scoring.backends.encoder import EncodedText
 from metaeval.scoring.backends.model_metric import calibrated, probability
 from metaeval.scoring.contract import MetricCard, PairScore, Status

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 from metaeval.corpus.model import Corpus, Document
-from metaeval.corpus.sentences import SPLITTER, split_sentences
+from metaeval.corpus.sentences import SPLITTER, packed, split_sentences
 from metaeval.errors import UserError
-
-Item = TypeVar("Item")
-
-
-def packed(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
-    """Yield the items, in order, in parts of up to `most`; a larger item is a part of its own."""
-    part: list[Item] = []
-    load = 0
-    for item in items:
-        weight = size(item)
-        if part and load + weight > most:
-            yield part
-            part, load = [], 0
-        part.append(item)
-        load += weight
-    if part:
-        yield part
 
 
 @dataclass(frozen=True, slots=True)

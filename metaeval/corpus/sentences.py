@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeVar
 
 SPLITTER = "rules-2"
 """Name and version of the rules, for signatures. A change that can move a boundary raises the number."""
@@ -37,6 +38,23 @@ _BEFORE_NUMBER = frozenset(
 _LAST_WORD = re.compile(r"[\w.]*\w\Z")
 _ACRONYM = re.compile(r"(?:[a-z]\.)+[a-z]")
 _LONGEST = 24  # characters looked back at for an abbreviation
+
+Item = TypeVar("Item")
+
+
+def packed(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
+    """Yield the items, in order, in parts of up to `most`; a larger item is a part of its own."""
+    part: list[Item] = []
+    load = 0
+    for item in items:
+        weight = size(item)
+        if part and load + weight > most:
+            yield part
+            part, load = [], 0
+        part.append(item)
+        load += weight
+    if part:
+        yield part
 
 
 def split_sentences(text: str) -> tuple[str, ...]:

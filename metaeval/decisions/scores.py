@@ -51,7 +51,7 @@ def item_sheet(
         stub=stub,
         name=name,
         data=data,
-        settings=settings,
+        settings=dict(settings),
         records=records,
     ).noting(data.demo)
 

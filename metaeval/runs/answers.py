@@ -11,10 +11,9 @@ from metaeval.corpus.units import Aggregation, UnitRow, read_aggregation
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress, executed, plug_in, score_in, worker_pool
 from metaeval.runs.prepared_run import Job
 from metaeval.scoring.aggregation import aggregate, best_members
-from metaeval.scoring.contract import Combination, Metric, PairScore
+from metaeval.scoring.contract import Combination, Metric, PairScore, TextPair
 from metaeval.scoring.engine import ScoredPairs, score_pairs
 from metaeval.scoring.executors.pool import Pool
-from metaeval.scoring.plan import TextPair
 from metaeval.scoring.store import ScoreStore
 
 

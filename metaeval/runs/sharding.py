@@ -28,13 +28,13 @@ from metaeval.runs.metrics import (
     worker_pool,
 )
 from metaeval.runs.prepared_run import Job, pair_file, prepare
-from metaeval.scoring.contract import Combination, Metric
+from metaeval.scoring.contract import Combination, Metric, TextPair
 from metaeval.scoring.engine import context_of, job_identity
 from metaeval.scoring.executors.contract import BlockTask
 from metaeval.scoring.executors.notice import Notice, noticed
 from metaeval.scoring.executors.pool import Pool
 from metaeval.scoring.pace import device_of
-from metaeval.scoring.plan import Plan, TextBlock, TextPair, make_plan
+from metaeval.scoring.plan import Plan, TextBlock, make_plan
 from metaeval.scoring.shards import (
     PartNote,
     PartWriter,

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from metaeval.scoring.contract import Metric, PairScore
+from metaeval.scoring.contract import Metric, PairScore, TextPair
 from metaeval.scoring.engine import score_pairs
-from metaeval.scoring.plan import TextPair
 
 
 class Canary(NamedTuple):

@@ -10,6 +10,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+TextPair = tuple[str, str]
+"""(source, statement)."""
+
 
 class Status(StrEnum):
     """Whether a pair has a score, or why it has none. A missing score is never a number."""

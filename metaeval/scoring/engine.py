@@ -10,9 +10,9 @@ from typing import Any
 
 from metaeval.files import sha256_json
 from metaeval.scoring.claims import BlockClaims, claims_beside
-from metaeval.scoring.contract import Metric, PairScore
+from metaeval.scoring.contract import Metric, PairScore, TextPair
 from metaeval.scoring.executors.contract import BlockTask, Context, Execute, ScoredBlock, Work
-from metaeval.scoring.plan import TextBlock, TextPair, longest_first, make_plan
+from metaeval.scoring.plan import TextBlock, longest_first, make_plan
 from metaeval.scoring.store import ScoreStore, pair_key
 
 _log = logging.getLogger("metaeval")

@@ -22,7 +22,7 @@ from metaeval.errors import UserError, shown
 from metaeval.files import check_unchanged, marks_of, sha256_file
 from metaeval.own_tables import read_table
 from metaeval.reading import parquet_batches, parquet_schema
-from metaeval.scoring.plan import TextPair
+from metaeval.scoring.contract import TextPair
 
 WINDOW_ROWS = 1_000_000
 """Most rows of a window."""

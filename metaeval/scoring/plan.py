@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
-from metaeval.corpus.chunks import packed
-
-TextPair = tuple[str, str]
-"""(source, statement)."""
+from metaeval.corpus.sentences import packed
+from metaeval.scoring.contract import TextPair
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ WORDS = {
     "gate f": ["fit"],
     "run --prot": ["--protocol"],
     "run --protocol clas": ["classification"],
-    "run -d wi": ["wice", "wice-dev"],
+    "run -d wice": ["wice", "wice-dev", "wice_oracle"],
     "run -m overlap,support-mini": ["overlap,support-mini", "overlap,support-minilm"],
     "run --unit c": ["chunk", "citation"],
     "compare minilm-c": ["minilm-cosine"],

@@ -175,7 +175,7 @@ def test_a_formula_in_an_answer_stays_text(ran):
 
 def test_power_says_how_many_labels_an_interval_takes(cli):
     # Wilson at one half: 1.96^2 (1/4 - 0.01) / 0.01 = 92.2.
-    assert metaeval.plan(half_width=0.1, share=0.5) == [{"share": 0.5, "labels": 93}]
+    assert list(metaeval.plan(half_width=0.1, share=0.5)) == [{"share": 0.5, "labels": 93}]
     assert metaeval.plan(half_width=0.1, share=0.5, items=400)[0]["labels"] == 75
     assert re.search(r"0\.5 +93", cli("plan", "--half-width", "0.1", "-s", "share=0.5").out)
     assert "above 0 and below 0.5" in cli("plan", "--half-width", "2").err

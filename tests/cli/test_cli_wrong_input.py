@@ -136,12 +136,14 @@ def test_an_object_of_another_kind_is_refused(refused, option, sentence):
 
 
 def test_a_variant_with_the_name_of_a_registered_thing_is_refused(refused, tmp_path):
-    for kind, name, content in (("metrics", "rouge", "metric: overlap"), ("datasets", "mini", "dataset: wice")):
+    for kind, name, content, command in (
+        ("metrics", "rouge", "metric: overlap", ("run", "-m", "rouge")),
+        ("datasets", "mini", "dataset: wice", (*RUN, "-d", "mini")),
+    ):
         (tmp_path / "configs" / kind).mkdir(parents=True)
         (tmp_path / "configs" / kind / f"{name}.yaml").write_text(content)
-
-    assert "rouge.yaml has the name of a registered metric: rename the file" in refused("run", "-m", "rouge")
-    assert "mini.yaml has the name of a registered dataset: rename the file" in refused(*RUN, "-d", "mini")
+        said = refused(*command)
+        assert f"{name}.yaml has the name of a registered {kind.removesuffix('s')}: rename the file" in said
 
 
 def test_a_variant_of_nothing_names_its_file(refused, tmp_path):
@@ -164,7 +166,7 @@ def test_a_file_in_the_way_of_the_results_folder_costs_no_score(cli, small, tmp_
     assert "metaeval: Cannot write taken/small-all-chunk-" in ended.err
     assert "Nothing already computed is lost" in ended.err
     assert "choose another folder" in ended.err
-    assert "Metrics against human labels" in ended.out, "the values are shown all the same"
+    assert "ROC-AUC of each pair" in ended.out, "the values are shown all the same"
     assert (tmp_path / "taken").read_text() == "mine"
     assert cli("run", "-m", "overlap", *small, "--store", store).err == "overlap: 27 of 27 pairs from the store\n"
 

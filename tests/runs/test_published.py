@@ -6,6 +6,7 @@ import pytest
 
 import metaeval
 from metaeval.corpus.loaders import frank, xsum_hallucination
+from metaeval.corpus.loaders.wiki_citations import MODELS
 from metaeval.errors import UserError
 from metaeval.registry import find, names
 from metaeval.report.cells import lay_out
@@ -45,6 +46,7 @@ def test_other_data_have_no_published_values(asked):
 
 def test_every_file_names_data_metrics_and_measures_that_exist():
     metrics = {"gensearch": names("metric"), "frank": frank.METRICS, "xsum_hallucination": xsum_hallucination.METRICS}
+    metrics |= {"wice_oracle": find("dataset", "wice_oracle").scores, "wiki_verdicts": MODELS}
     files = published_files()
     assert {"frank", "xsum_hallucination", "base-paper"} <= {path.stem for path in files}
     for path in files:

@@ -17,9 +17,8 @@ from metaeval.runs.columns import FILE_PREFIX
 from metaeval.runs.metrics import load_metrics, plug_in
 from metaeval.runs.prepared_run import prepare
 from metaeval.runs.run import metric_looks
-from metaeval.scoring.contract import Combination, Metric
+from metaeval.scoring.contract import Combination, Metric, TextPair
 from metaeval.scoring.engine import score_pairs
-from metaeval.scoring.plan import TextPair
 from protocols.contract import Protocol
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from metaeval.errors import UserError
-from metaeval.scoring.contract import Metric, PairScore, Status, TwoStepMetric
-from metaeval.scoring.plan import TextPair
+from metaeval.scoring.contract import Metric, PairScore, Status, TextPair, TwoStepMetric
 
 
 @dataclass(frozen=True)
