@@ -101,11 +101,13 @@ def _leaders(same: Sequence[Headline], every: Sequence[Headline]) -> str:
 
 
 def _with_measures(template: str, same: Sequence[Headline], every: Sequence[Headline], **fields: str) -> str:
-    """Fill in the measures of these columns, and of a single column its highest values: the best's, two or more."""
-    best = len(verdicts.top(same[0]))
-    rows = verdicts.ordered(same[0])[: 2 if best == len(same[0].metrics) else max(2, min(best, NAMED))]
-    rows = rows if len(same) == 1 else []
-    values = ", ".join(f"{plain(row.metric)} {same[0].number(row)}" for row in rows)
+    """Fill in the measures of these columns, and of a single column the values of the best, or the two highest."""
+    ranked, best = verdicts.ordered(same[0]), len(verdicts.top(same[0]))
+    if template == sentences.BEST_SEVERAL:  # the sentence names them in this order
+        values = ", ".join(same[0].number(row) for row in ranked[: min(best, NAMED)])
+    else:
+        values = ", ".join(f"{plain(row.metric)} {same[0].number(row)}" for row in ranked[:2])
+    values = values if len(same) == 1 else ""
     return template.format(measures=measures_of(same, every), values=f" ({values})" if values else "", **fields)
 
 

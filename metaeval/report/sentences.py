@@ -16,7 +16,7 @@ LABELLED = "{label}: {sentence}"
 
 # The metrics that are not significantly different from the best: the best alone, several, all of them.
 BEST_ALONE = "{best} is significantly better than {others} by {measures}{values}."
-BEST_SEVERAL = "{best} lead by {measures}{values}: every other metric is significantly worse than {top}."
+BEST_SEVERAL = "{best} lead by {measures}{values}: the others are significantly worse than {top}."
 NONE_FROM_BEST = "By {measures}, no metric is significantly different from the best{values}."
 NO_PAIR = "By {measures}, no two metrics are significantly different{values}."
 # Columns differ too much to be named.
@@ -47,7 +47,7 @@ BETTER_THAN_OVERLAP = "better than word overlap?"
 YES, NOT_SHOWN, WORSE = "yes", "not shown", "worse"
 BETTER_BY_MEAN = "yes, worse: significantly so, by {measure}; not shown: cannot tell"
 INTERVALS_BESIDE = "values have {level:g} % intervals over groups; tests alone are adjusted (Holm)"
-GROUPS_OF_CONTROLS = "controls: {groups}; more: 'metaeval results show'"
+GROUPS_OF_CONTROLS = "controls: {groups}"
 
 # Cautions.
 DEMO_DATA = "Demo data: {demo}."

@@ -156,7 +156,7 @@ class TestWhoLeads:
 
     def test_some_are_not_told_apart_from_the_best(self):
         found = first(made([A, B, C], apart=[("a", "c")]))
-        assert found == ("a and b lead by Overall (a 77.0, b 67.0): every other metric is significantly worse than a.")
+        assert found == ("a and b lead by Overall (77.0, 67.0): the others are significantly worse than a.")
 
     def test_the_same_leaders_under_two_protocols_are_named_once(self):
         apart = [("a", "b"), ("a", "c")]
@@ -439,7 +439,7 @@ class TestHeadlineTable:
         assert verdicts == {"a": "yes", "b": "not shown", "c": "worse", "overlap": "–", "support-mini": "not shown"}
         assert [(block.title, len(block.lines)) for block in grid.blocks] == [("", 3), ("controls", 2)]
         below = [note.text for note in grid.footnotes]
-        assert "controls: support-mini (reference), overlap (lexical); more: 'metaeval results show'" in below
+        assert "controls: support-mini (reference), overlap (lexical)" in below
         assert not any(cell.marks for line in grid.lines for cell in line.cells)
         untested = made([A, words], significance=None)
         assert headline_grid([untested], READINGS).headings == ("FS-NS", "FS-PS", "PS-NS")
