@@ -215,7 +215,7 @@ def test_every_step_that_is_printed_works_as_printed(cli, tmp_path):
         ended = cli(*typed)
         assert ended.code == 0, ended.err
         more = re.search(r"^More: metaeval (.*) (\w+)$", ended.out, re.MULTILINE)
-        steps += [[*command.split(), more[2]] for command in more[1].split(" | ")] if more else []
+        steps += [[*command.split(), more[2]] for command in more[1].split(", ")] if more else []
         steps += [["results", command, more[2]] for command in ("figures", "show")] if more else []
         after = re.search(r"^Next: metaeval (.*?)(   \(|$)", ended.out, re.MULTILINE)
         if not after:
