@@ -6,7 +6,7 @@ There is one page for each command, and one for each kind of setting that many c
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
@@ -313,43 +313,37 @@ def _metrics_page() -> str:
 
 
 def _datasets_page() -> str:
-    parts = [
-        f"# {_SHARED['datasets']}",
-        "`--set dataset_options.NAME=VALUE`.",
-    ]
-    for name in sorted(registry.names("dataset")):
-        options = registry.find("dataset", name).options.items()
-        rows = [
-            (
-                key,
-                ", ".join(map(str, option.allowed)) or "text",
-                option.default,
-                option.help,
-            )
-            for key, option in options
-        ]
-        parts += [f"## {name}", _table(rows)] if rows else []
-    return _page(*parts)
+    def row(name: str, option: Any) -> OptionRow:
+        allowed = ", ".join(map(str, option.allowed)) or "text"
+        return name, allowed, option.default, option.help
+
+    setting = "`--set dataset_options.NAME=VALUE`."
+    return _page(
+        f"# {_SHARED['datasets']}", setting, *_sections("dataset", row)
+    )
 
 
 def _protocols_page() -> str:
-    parts = [
-        f"# {_SHARED['protocols']}",
-        "`--set protocol_options.PROTOCOL.NAME=VALUE`.",
-    ]
-    for name in sorted(registry.names("protocol")):
-        options = registry.find("protocol", name).options.items()
-        rows = [
-            (
-                key,
-                ", ".join(option.values),
-                option.default,
-                _meanings(option.about, option.values),
+    def row(name: str, option: Any) -> OptionRow:
+        about = _meanings(option.about, option.values)
+        return name, ", ".join(option.values), option.default, about
+
+    setting = "`--set protocol_options.PROTOCOL.NAME=VALUE`."
+    return _page(
+        f"# {_SHARED['protocols']}", setting, *_sections("protocol", row)
+    )
+
+
+def _sections(
+    kind: str, row: Callable[[str, Any], OptionRow]
+) -> Iterator[str]:
+    """Yield a heading and a table for each registered thing with options."""
+    for name in sorted(registry.names(kind)):
+        if options := registry.find(kind, name).options:
+            yield f"## {name}"
+            yield _table(
+                [row(key, option) for key, option in options.items()]
             )
-            for key, option in options
-        ]
-        parts += [f"## {name}", _table(rows)] if rows else []
-    return _page(*parts)
 
 
 def _meanings(about: str, values: Mapping[str, str]) -> str:

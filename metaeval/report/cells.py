@@ -259,7 +259,7 @@ def ability_columns(result: Result, readings: Readings) -> list[Column]:
 
 
 def _levels_grid(result: Result, readings: Readings, most: int) -> Table:
-    """Return the table of the first screen: a column for each two levels, and whether a metric beats word overlap."""
+    """Return the first screen's table: a column for each pair of levels, and whether a metric beats word overlap."""
     shown = [Headline(result, column) for column in ability_columns(result, readings)]
     (ranking,) = headlines([result], readings)
     names, left = _names([ranking], most)

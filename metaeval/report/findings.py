@@ -232,13 +232,13 @@ def _better_than_controls(tables: Sequence[_ControlTests]) -> str:
 
 def _worse_than_control(tables: Sequence[_ControlTests]) -> str:
     """Say which metrics are significantly worse than the best control in every column."""
+    if any(table.best.kind == "metric" for table in tables):
+        return ""  # the tests of pairs say it
     worse = [
         {plain(row.metric) for row in table.headline.metrics if verdicts.below_control(table.headline, row, table.best)}
         for table in tables
     ]
     shown = [table.headline for table in tables]
-    if any(table.best.kind == "metric" for table in tables):
-        return ""  # the tests of pairs say it
     names = [plain(row.metric) for row in shown[0].metrics if plain(row.metric) in set.intersection(*worse)]
     control = f"the best control by {measures_of(shown, shown)}" if len(shown) > 1 else "it"
     fields = {"metrics": listed(names), "are": _are(names), "control": control}

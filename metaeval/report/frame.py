@@ -32,7 +32,7 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
 
 
 def rows_html(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The first rows as an HTML table under their fields, and the number of the others."""
+    """Return the first rows as an HTML table under their fields, and the number of the others."""
     lines = [list(rows[0]) if rows else [], *(list(row.values()) for row in rows[:ROWS])]
     cells = ["".join(f"<td>{html.escape(Shown(str(cell)))}</td>" for cell in line) for line in lines]
     more = f"<p>{len(rows) - ROWS:,} more.</p>" if len(rows) > ROWS else ""
@@ -40,15 +40,15 @@ def rows_html(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 class Recorded:
-    """What has `records`: a notebook shows them as a table, and they are a data frame."""
+    """A base of classes with `records`: a notebook shows them as a table, and `to_frame` makes a data frame."""
 
     @property
     def records(self) -> Sequence[Mapping[str, Any]]:
-        """Mappings of the same fields."""
+        """The records, mappings of the same fields."""
         raise NotImplementedError
 
     def to_frame(self) -> Any:
-        """A data frame with a row for each record."""
+        """Return a data frame of pandas or polars with a row for each record."""
         return frame(self.records)
 
     def _repr_html_(self) -> str:
