@@ -66,10 +66,10 @@ def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
 
 
 def _cut(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """Return the gold and verdicts as they are, or both cut into 1 and 0; unscored rows stay so.
+    """Return the rows on one scale: unchanged, or with gold and verdicts turned into 1 and 0 at the same threshold.
 
-    Verdicts of 0 and 1 alone are cut already; others are cut where the gold is. Where gold has two values and the
-    verdicts are 0 and 1, 1 is the higher one, also where these are full and none.
+    Verdicts that are all 0 or 1 are not turned again. If the gold has two values and all verdicts are 0 or 1, verdict 1
+    stands for the higher value, also if the two values are full and none. Unscored rows stay unscored.
     """
     least, score = CUTS.get(options.get("against", "")), rows.score
     binary = bool(np.isin(score[~np.isnan(score)], (0.0, 1.0)).all())

@@ -32,7 +32,7 @@ class ProtocolReading:
 class Readings:
     """The readings of all protocols. protocols: by name. aside: the oracle controls, with which no metric is compared.
 
-    chance: controls whose scores carry no information, which a metric that can do something is above.
+    chance: controls whose scores carry no information; a metric has an ability if it is significantly above them.
     """
 
     protocols: Mapping[str, ProtocolReading] = field(default_factory=dict)

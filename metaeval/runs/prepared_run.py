@@ -194,7 +194,7 @@ def unplaced_labels(config: RunConfig) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class RatedSet:
-    """The rated texts of a run without pairs. name, split: where they are from."""
+    """The data of a run on ratings: texts that people rated, without sources. name, split: those of the data set."""
 
     config: RunConfig
     name: str

@@ -154,8 +154,9 @@ def level_wins(entries: Entries, n_levels: int, n_groups: int) -> tuple[Ints, In
 class GroupTotals:
     """The contributions of G groups to the counts of L levels.
 
-    members: (L, G) rows. over, against: (L, G) by the level of the group's rows twice the rows that they outrank, and
-    by level twice the rows that the group's outrank, a tie counting one; inside: as `over`, among the group's own rows.
+    Each pair of a higher and a lower score counts two, each tied pair one. members: (L, G), rows of the group at a
+    level. over: (L, G), pairs won by its rows of that level; against: (L, G), pairs won over other rows of that level;
+    inside: as `over`, within the group.
     downward, upward, inside_downward: (G,) the same over rows of lower levels, over those of higher levels, and over
     the group's own of lower levels. squares, cubes: sums of t**2 and t**3 over blocks of t tied rows, first of all rows
     and then without each group, (1 + G,). own_squares: (G,) sum of t**2 over the blocks of the group's own rows.

@@ -144,7 +144,7 @@ def plan_sheet(panel: Panel, protocol_setup: Asked, key: str, differences: Seque
         )
     asked_for = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]
     if not all(asked_for):
-        raise UserError(f"{first.name} and {second.name} are equal in {measure.label} here: name a --difference.")
+        raise UserError(f"{first.name} and {second.name} are equal in {measure.label} here: give --difference NUMBER.")
     alpha, cited = panel.config.comparison.alpha, frame.summary.citations
     task = Task(protocol, options, measure.key, panel.config.interval.seed)
     pilots = _pilots(panel, influence)

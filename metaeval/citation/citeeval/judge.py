@@ -311,7 +311,7 @@ def request_for(
 
 
 def shown(text: str) -> str:
-    """Return a text with its tags escaped."""
+    """Return a text whose characters <, > and & are escaped, so that it cannot close a tag of the prompt."""
     return escape(text, quote=False)
 
 

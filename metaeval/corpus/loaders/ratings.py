@@ -359,7 +359,9 @@ def _merged(table: TypedTable, read: _Read, heading: str) -> _Read:
             raise UserError(f"{table.name}: a row of {rating_id!r} has no annotator: fill the column {heading!r}.")
         filled = gold[row][~np.isnan(gold[row])].tolist()
         if len(filled) > 1:
-            raise UserError(f"{table.name} has an annotator to a row and gold of several dimensions: keep one of them.")
+            raise UserError(
+                f"{table.name} has one annotator in each row and several columns of gold: keep one of them."
+            )
         if rating_id not in votes:
             votes[rating_id] = read.rows.votes[row]
             first.append(row)
