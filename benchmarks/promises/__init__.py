@@ -1,0 +1,1 @@
+"""Simulations of the promises that tables, sentences, gates and certificates make: `python -m benchmarks.promises`."""

@@ -1,0 +1,101 @@
+"""A cell of the simulation: a process, what one sample of it shows, and the goals that the shares have to meet."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+SEED = 20261126
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A bound on the mean of one quantity over the samples that have it (those where it is not NaN).
+
+    quantity: its key in what a sample returns. least, most: bounds; a mean within two Monte Carlo errors of a bound
+    meets it. before: the figure on commit 137d1a0, as the design page gives it.
+    """
+
+    quantity: str
+    least: float = -math.inf
+    most: float = math.inf
+    before: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One process with the goals of one promise.
+
+    sample: generator -> quantities of one sample; NaN where the sample does not have a quantity, such as the coverage
+    of an interval that is not given. samples: the largest number of samples that the cell is given (0: no limit).
+    prepare: is called once before the samples, for what they share, such as the true value.
+    """
+
+    promise: str
+    name: str
+    sample: Callable[[np.random.Generator], Mapping[str, float]]
+    goals: tuple[Goal, ...]
+    samples: int = 0
+    prepare: Callable[[], object] = lambda: None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The mean of a goal's quantity over `of` samples, with its Monte Carlo error."""
+
+    cell: Cell
+    goal: Goal
+    mean: float
+    error: float
+    of: int
+
+    @property
+    def met(self) -> bool:
+        """Return whether the mean lies within the bounds, two Monte Carlo errors allowed; a goal of no sample is met."""
+        slack = 2 * self.error
+        return self.of == 0 or self.goal.least - slack <= self.mean <= self.goal.most + slack
+
+
+def measured(cell: Cell, samples: int, workers: int) -> Iterator[Measured]:
+    """Draw the samples of a cell and yield the mean of each goal's quantity."""
+    number = min(samples, cell.samples) if cell.samples else samples
+    cell.prepare()
+    one = partial(_sample, cell)
+    if workers > 1:
+        with multiprocessing.get_context("fork").Pool(workers, initializer=_inherit, initargs=(cell,)) as pool:
+            drawn = pool.map(_inherited, range(number), chunksize=max(1, number // (20 * workers)))
+    else:
+        drawn = [one(place) for place in range(number)]
+    for goal in cell.goals:
+        values = np.array([quantities.get(goal.quantity, math.nan) for quantities in drawn], dtype=np.float64)
+        known = values[~np.isnan(values)]
+        error = float(known.std()) / math.sqrt(known.size) if known.size else math.nan
+        yield Measured(cell, goal, float(known.mean()) if known.size else math.nan, error, int(known.size))
+
+
+def chosen(cells: Sequence[Cell], words: Sequence[str]) -> list[Cell]:
+    """Return the cells whose promise or name holds one of the words; all without words."""
+    return [cell for cell in cells if not words or any(word in f"{cell.promise}: {cell.name}" for word in words)]
+
+
+def _sample(cell: Cell, number: int) -> Mapping[str, float]:
+    seed = [SEED, zlib.crc32(f"{cell.promise}: {cell.name}".encode()), number]
+    return cell.sample(np.random.default_rng(seed))
+
+
+_CELL: list[Cell] = []
+
+
+def _inherit(cell: Cell) -> None:
+    """Keep the cell of a forked process; closures cannot be sent to it."""
+    _CELL[:] = [cell]
+
+
+def _inherited(number: int) -> Mapping[str, float]:
+    return _sample(_CELL[0], number)
