@@ -78,9 +78,7 @@ def coverage(
     return quantities
 
 
-def _cell(
-    promise: str, groups: int, kind: Any, goals: tuple[Goal, ...], keys: tuple[str, ...], **process: Any
-) -> Cell:
+def _cell(promise: str, groups: int, kind: Any, goals: tuple[Goal, ...], keys: tuple[str, ...], **process: Any) -> Cell:
     words = " ".join(f"{name}={value}" for name, value in process.items())
     sample = partial(coverage, groups, kind, tuple(process.items()), keys)
     true = partial(true_values, kind, tuple(process.items()), keys)

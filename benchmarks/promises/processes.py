@@ -56,9 +56,17 @@ def two_metrics(rng, groups, kind, strength=1.0, heavy=True, icc=0.3, icc_level=
     by_level = rng.normal(size=(groups, 3))
     by_level_judge = 0.5 * by_level + 0.75**0.5 * rng.normal(size=(groups, 3))
     rest = np.sqrt(1 - icc - icc_level)
-    score = mean[at] * slope[group, 0] + np.sqrt(icc) * shift[group] + np.sqrt(icc_level) * by_level[group, at] + rest * error
+    score = (
+        mean[at] * slope[group, 0]
+        + np.sqrt(icc) * shift[group]
+        + np.sqrt(icc_level) * by_level[group, at]
+        + rest * error
+    )
     latent = (
-        0.9 * mean[at] * slope[group, 1] + np.sqrt(icc) * other[group] + np.sqrt(icc_level) * by_level_judge[group, at] + rest * error_judge
+        0.9 * mean[at] * slope[group, 1]
+        + np.sqrt(icc) * other[group]
+        + np.sqrt(icc_level) * by_level_judge[group, at]
+        + rest * error_judge
     )
     verdict = (latent > 0.2 * mean[2]) * 1.0 + (latent > 0.75 * mean[2] + 0.3) * 1.0
     return level, group, score, verdict
