@@ -4,14 +4,13 @@
     python -m benchmarks.promises --samples 200 rare   cells whose name holds a word, fewer samples
     python -m benchmarks.promises --output cells.csv   the table as CSV too
 
-The processes are in `processes.py`. A mean within two Monte Carlo errors of its bound meets the goal; the exit code is 1
-where a goal is missed.
+The processes are in `processes.py`. A mean within two Monte Carlo errors of its bound meets the goal; the exit code
+is 1 where a goal is missed.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import importlib
 import math
 import os
@@ -20,6 +19,7 @@ import time
 from pathlib import Path
 
 from benchmarks.promises.cells import Cell, Measured, chosen, measured
+from metaeval.files import csv_text
 
 HEADINGS = ("promise", "cell", "quantity", "value", "error", "samples", "goal", "before", "met")
 
@@ -42,6 +42,7 @@ def row(result: Measured) -> tuple[str, ...]:
 
 
 def main() -> int:
+    """Print the table; return 1 where a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", help="cells whose promise or name holds one of these words")
     parser.add_argument("--samples", type=int, default=1000, help="samples of each cell")
@@ -57,8 +58,7 @@ def main() -> int:
     missed = sum(line[-1] == "no" for line in rows)
     print(f"\n{len(rows)} goals, {missed} missed, {time.perf_counter() - began:.0f} s")
     if options.output:
-        with options.output.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([HEADINGS, *rows])
+        options.output.write_text(csv_text([HEADINGS, *rows]), encoding="utf-8")
     return int(missed > 0)
 
 

@@ -57,7 +57,7 @@ class Measured:
 
     @property
     def met(self) -> bool:
-        """Return whether the mean lies within the bounds, two Monte Carlo errors allowed; a goal of no sample is met."""
+        """Return whether the mean is within the bounds, give or take two Monte Carlo errors; so is one of no sample."""
         slack = 2 * self.error
         return self.of == 0 or self.goal.least - slack <= self.mean <= self.goal.most + slack
 

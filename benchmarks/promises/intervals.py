@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.promises.cells import Cell, Goal
 from benchmarks.promises.processes import two_metrics
-from metaeval.stats.intervals import Resampling
+from metaeval.stats.intervals import DEFAULT, Resampling
 from protocols import classification, correlation, retrieval
 from protocols.contract import Estimate, Judgements, Protocol
 
@@ -38,7 +38,7 @@ def judgements_of(level: np.ndarray, group: np.ndarray, score: np.ndarray) -> Ju
     return Judgements(gold=level, score=score, group=group, pool=pool)
 
 
-def estimates_of(rows: Judgements, keys: Collection[str], resampling: Resampling = Resampling()) -> dict[str, Estimate]:
+def estimates_of(rows: Judgements, keys: Collection[str], resampling: Resampling = DEFAULT) -> dict[str, Estimate]:
     """Return the estimates of the measures `keys`, with default intervals."""
     estimates: dict[str, Estimate] = {}
     for protocol, of_protocol in MEASURES:
@@ -64,7 +64,7 @@ def true_values(kind: Any, process: Process, keys: tuple[str, ...]) -> dict[str,
 def coverage(
     groups: int, kind: Any, process: Process, keys: tuple[str, ...], rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return for each measure whether its interval holds the true value, and whether 30 effective groups are claimed."""
+    """Return whether the interval of each measure holds the true value, and whether it claims 30 effective groups."""
     level, group, score, _ = two_metrics(rng, groups, kind, **dict(process))
     truth = true_values(kind, process, keys)
     quantities: dict[str, float] = {}

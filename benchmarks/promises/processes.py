@@ -41,7 +41,8 @@ def two_metrics(rng, groups, kind, strength=1.0, heavy=True, icc=0.3, icc_level=
     """(level, group, score, verdict): a continuous score with t3 errors, and a judge with verdicts 0, 1, 2.
 
     Both have shifts shared by group (icc) and by group and level (icc_level), slopes that differ by group, and
-    errors that correlate by .36. ROC-AUC of full against none is near .79 at strength 1 and .91 at strength 2 (heavy), .95 without t3.
+    errors that correlate by .36. ROC-AUC of full against none is near .79 at strength 1 and .91 at strength
+    2 (heavy), .95 without t3.
     """
     shift = rng.normal(size=groups)
     other = 0.6 * shift + 0.8 * rng.normal(size=groups)
