@@ -3,16 +3,15 @@
     .venv/bin/python benchmarks/gate_promise.py --data ../shared/data --fits 4000 > table.md
 
 The promise: of unsupported citations at most 10 % are missed, with confidence 95 %. A gate is fitted again and again,
-and its true missed share compared with the promise. There are three tables:
+and its true missed share compared with the promise. There are two tables:
 
 - normal scores with an AUC, clusters (answers) of a size, and an intraclass correlation. A gate is fitted at one
   prevalence of unsupported citations, and the items whose scores give the thresholds have another;
-- answers of which a share fails: the metric scores their unsupported citations (a share of them, "lost") like supported
-  ones. Their misses come together, and the scores' ranks hardly show it;
 - with --data, whole groups drawn from judged data. The truth is the missed share in all of it. The promise is then
   30 %, for which the data have labels enough.
 
-A fit without a gate breaks no promise; "passes" is the share of fits that give one, and "missed" its mean missed share.
+Answers that fail as a whole are cells of `python -m benchmarks.promises gate`. A fit without a gate breaks no promise;
+"passes" is the share of fits that give one, and "missed" its mean missed share.
 """
 
 from __future__ import annotations
@@ -60,30 +59,6 @@ MADE = (
 
 
 @dataclass(frozen=True)
-class Failing:
-    """Answers with citations each, half of them unsupported, of which a share fails; lost: of a failing answer's."""
-
-    answers: int
-    citations: int
-    failing: float
-    lost: float = 1.0
-
-
-FAILING = (
-    Failing(20, 10, 0.1),
-    Failing(40, 10, 0.12),
-    Failing(40, 5, 0.1),
-    Failing(60, 6, 0.12),
-    Failing(40, 10, 0.18, 0.6),
-    Failing(29, 10, 0.1),
-    Failing(100, 5, 0.12),
-    Failing(100, 5, 0.06),  # ROC-AUC .97, as in the next
-    Failing(100, 5, 0.1, 0.6),
-    *(Failing(answers, 5, 0.0) for answers in (20, 40, 60)),
-)
-
-
-@dataclass(frozen=True)
 class Drawn:
     """Labels to fit a gate on: score, unsupported and cluster (n,), thresholds, and the true missed share at one."""
 
@@ -105,20 +80,6 @@ def normal_scores(case: Made, random: np.random.Generator) -> Drawn:
     score = common + random.normal(size=n) * np.sqrt(1 - case.correlation) + shift * (1 - bad)
     others = random.normal(size=400) + shift * (random.random(400) >= case.shifted)
     return Drawn(score, bad, cluster, threshold_order(others), lambda threshold: float(norm.sf(threshold)))
-
-
-def failing_answers(case: Failing, random: np.random.Generator) -> Drawn:
-    """Labels of answers that fail as a whole; supported citations have scores near 1.5, unsupported near -1.5."""
-    cluster = np.repeat(np.arange(case.answers), case.citations)
-    bad = random.random(cluster.size) < 0.5
-    lost = (random.random(case.answers) < case.failing)[cluster] & (random.random(cluster.size) < case.lost)
-    score = np.where(bad & ~lost, random.normal(-1.5, 0.5, cluster.size), random.normal(1.5, 0.3, cluster.size))
-    share = case.failing * case.lost
-
-    def true(threshold: float) -> float:
-        return float(share * norm.sf(threshold, 1.5, 0.3) + (1 - share) * norm.sf(threshold, -1.5, 0.5))
-
-    return Drawn(score, bad.astype(float), cluster, threshold_order(score), true)
 
 
 def whole_groups(
@@ -171,16 +132,6 @@ def main() -> None:
         print(
             f"| {case.unsupported} | {case.auc} | {case.size} | {case.correlation} | {case.prevalence} "
             f"| {case.shifted} | {cell(held)} | {cell(passed)} | {cell(missed)} |",
-            flush=True,
-        )
-    print("\n| answers | citations | failing | lost | held | passes | missed |")
-    print("|" + " ---: |" * 7)
-    for design in FAILING:
-        held, passed, missed = fitted(partial(failing_answers, design), given.fits, 0.1)
-        broken |= held < least
-        print(
-            f"| {design.answers} | {design.citations} | {design.failing} | {design.lost} | {cell(held)} "
-            f"| {cell(passed)} | {cell(missed)} |",
             flush=True,
         )
     if given.data:

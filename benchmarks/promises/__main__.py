@@ -36,7 +36,7 @@ def row(result: Measured) -> tuple[str, ...]:
     goal = result.goal
     bounds = [f"{sign} {bound:g}" for sign, bound in (("≥", goal.least), ("≤", goal.most)) if math.isfinite(bound)]
     numbers = ("-", "-") if not result.of else (f"{result.mean:.3f}", f"{result.error:.3f}")
-    verdict = "yes" if result.met else "no"
+    verdict = "yes" if result.met else f"cannot: {goal.unreachable}" if goal.unreachable else "no"
     names = result.cell.promise, result.cell.name, goal.quantity
     return (*names, *numbers, f"{result.of:,}", " and ".join(bounds), goal.before, verdict)
 

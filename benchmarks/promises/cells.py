@@ -19,13 +19,15 @@ class Goal:
     """A bound on the mean of one quantity over the samples that have it (those where it is not NaN).
 
     quantity: its key in what a sample returns. least, most: bounds; a mean within two Monte Carlo errors of a bound
-    meets it. before: the figure on commit 137d1a0, as the design page gives it.
+    meets it. before: the figure on commit 137d1a0. unreachable: why the goal cannot be met; it is shown in place of the
+    verdict, and is not counted as missed.
     """
 
     quantity: str
     least: float = -math.inf
     most: float = math.inf
     before: str = ""
+    unreachable: str = ""
 
 
 @dataclass(frozen=True)

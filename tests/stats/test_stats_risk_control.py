@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, norm
 
-from benchmarks.gate_promise import FAILING, MADE, Failing, failing_answers, fitted, normal_scores
+from benchmarks.gate_promise import MADE, fitted, normal_scores
+from benchmarks.promises.cells import measured
+from benchmarks.promises.gate import CELLS
 from metaeval.stats.risk_control import (
     answers_for_mean,
     choose_threshold,
@@ -118,21 +120,11 @@ def test_without_clusters_the_test_is_the_binomial_one():
 
 def test_failing_answers_break_the_promise_no_more_often_than_promised():
     # Without a correlation of misses it is broken in 11 and 9 % of fits.
-    for case in (Failing(20, 10, 0.1), Failing(40, 5, 0.1)):
-        held, passes, _ = fitted(partial(failing_answers, case), 300, 0.1)
-        assert held >= 0.95
-        assert passes > 0.15 or case.answers == 20  # of 20 answers none fails with chance .9 ** 20 = .12
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", FAILING, ids=str)
-def test_the_promise_holds_where_answers_fail(case):
-    held, passes, _ = fitted(partial(failing_answers, case), 600, 0.1)
-    assert held >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 600)
-    if case.answers == 100 and case.failing * case.lost == 0.06:  # ROC-AUC .97
-        assert passes >= 0.5
-    if case.failing == 0 and case.answers >= 40:
-        assert passes >= 0.9
+    several, few = (cell for cell in CELLS if cell.name in ("20 answers x 10, 0.1 fail", "40 answers x 5, 0.1 fail"))
+    for cell in (several, few):
+        broken, passes = measured(cell, 300, 1)
+        assert broken.mean <= 0.05
+        assert passes.mean > 0.15 or cell is several  # of 20 answers none fails with chance .9 ** 20 = .12
 
 
 @pytest.mark.slow

@@ -1,0 +1,47 @@
+"""The promises of tables, sentences, gates and certificates, in a short form of `python -m benchmarks.promises`."""
+
+import pytest
+
+from benchmarks.promises.__main__ import all_cells, row
+from benchmarks.promises.cells import Cell, Goal, Measured, chosen, measured
+
+SAMPLES = 250
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", all_cells(), ids=lambda cell: f"{cell.promise}: {cell.name}")
+def test_the_promise_is_kept(cell):
+    for result in measured(cell, SAMPLES, 1):
+        # Of several hundred goals at their bound some lie two errors away by chance; four are none's chance.
+        slack = 4 * result.error
+        bounds = result.goal.least - slack, result.goal.most + slack
+        assert result.of < 20 or result.goal.unreachable or bounds[0] <= result.mean <= bounds[1], row(result)
+
+
+def _cell(*goals):
+    return Cell("coin", "fair", lambda rng: {"heads": float(rng.random() < 0.5), "never": float("nan")}, goals)
+
+
+def test_a_mean_beyond_two_errors_misses_its_goal():
+    goals = Goal("heads", least=0.45, most=0.55), Goal("heads", least=0.9), Goal("heads", most=0.1), Goal("never", 1.0)
+    fair, low, high, never = measured(_cell(*goals), 1000, 1)
+    assert fair.mean == pytest.approx(0.5, abs=0.06)
+    assert fair.error == pytest.approx((fair.mean * (1 - fair.mean) / 1000) ** 0.5)  # of a share of 1,000
+    assert (fair.met, low.met, high.met, never.met, never.of) == (True, False, False, True, 0)
+
+
+def test_samples_are_the_same_in_several_processes():
+    assert [one.mean for one in measured(_cell(Goal("heads")), 100, 2)] == [
+        one.mean for one in measured(_cell(Goal("heads")), 100, 1)
+    ]
+
+
+def test_a_goal_that_cannot_be_met_says_why_in_place_of_a_verdict():
+    goal = Goal("heads", least=0.9, before="0.981", unreachable="it is fair")
+    assert row(Measured(_cell(), goal, 0.5, 0.01, 100))[-3:] == ("≥ 0.9", "0.981", "cannot: it is fair")
+
+
+def test_cells_are_chosen_by_a_word_of_promise_or_name():
+    cells = [_cell(), Cell("gate", "40 answers", dict, ())]
+    assert chosen(cells, ["40"]) == cells[1:]
+    assert chosen(cells, []) == cells
