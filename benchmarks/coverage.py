@@ -2,7 +2,7 @@
 
     python -m benchmarks.coverage run cells.jsonl            ROC-AUC, 4,000 samples a cell; goes on where it stopped
     python -m benchmarks.coverage run cells.jsonl --runs 400 --groups 30,100 --measure spearman      or ndcg
-    python -m benchmarks.coverage table cells.jsonl          a line a cell, as in docs/reference/coverage.csv
+    python -m benchmarks.coverage table cells.jsonl          the tables of docs/explanation/inference.md
 
 A row is positive with chance 1/2; its score is normal, with mean shift * positive, and a share of its variance (the
 intra-group correlation) is its group's. Groups have 8 rows (equal), 1 + Poisson(7), or Pareto(1.2) rows cut at 400; of
@@ -22,7 +22,6 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from metaeval.files import csv_text
 from metaeval.stats.classification import auc_influence
 from metaeval.stats.correlations import rank_correlations
 from metaeval.stats.influence import Influence, of_left_out, t_interval
@@ -128,20 +127,38 @@ def run(path: Path, asked: argparse.Namespace) -> None:
             file.write(json.dumps(cell(*design, asked.runs)) + "\n")
 
 
-HEADINGS = ("measure", "sizes", "groups", "value", "icc", "samples", "effective groups", "coverage", "error")
-CLASSES = ("below 6", "6 to 30", "30 to 60", "60 and more")
-"""Headings of the coverage of samples by their effective groups, given from 100 such samples on."""
+def table(path: Path) -> Iterator[str]:
+    """Coverage in per cent, with a Monte Carlo error of one standard deviation, one line a design."""
+    cells = [json.loads(line) for line in path.read_text().splitlines()]
+    for measure in dict.fromkeys(one["measure"] for one in cells):
+        yield f"### {measure}\n"
+        own = [one for one in cells if one["measure"] == measure]
+        designs = list(dict.fromkeys((one["area"], one["alike"]) for one in own))
+        yield "| sizes | groups | effective | " + " | ".join(f"{a:g}, {i:g}" for a, i in designs) + " |"
+        yield "| --- " * (3 + len(designs)) + "|"
+        for kind, groups in sorted(
+            {(one["sizes"], one["groups"]) for one in own}, key=lambda x: (SIZES.index(x[0]), x[1])
+        ):
+            row = {(one["area"], one["alike"]): one for one in own if (one["sizes"], one["groups"]) == (kind, groups)}
+            middle = [one["effective"][1] for one in row.values()]
+            shown = [_share(row[design]["held"], row[design]["runs"]) if design in row else "" for design in designs]
+            yield f"| {kind} | {groups} | {min(middle):.0f}-{max(middle):.0f} | " + " | ".join(shown) + " |"
+        yield ""
+        yield "| effective groups | intervals | hold the true value | lowest cell of 400 intervals or more |"
+        yield "| --- | --- | --- | --- |"
+        for at, name in enumerate(("below 6 (given only if asked for)", "6 to 30", "30 to 60", "60 and more")):
+            held, given = np.sum([one["by_bin"][at] for one in own], axis=0)
+            shares = [one["by_bin"][at][0] / one["by_bin"][at][1] for one in own if one["by_bin"][at][1] >= 400]
+            lowest = f"{100 * min(shares):.1f}" if shares else "none has 400"
+            yield f"| {name} | {given:,} | {_share(held, given)} | {lowest} |"
+        yield ""
 
 
-def table(path: Path) -> Iterator[tuple[object, ...]]:
-    """Yield the headings, and a line for each cell: its share of intervals that hold the true value, with its error."""
-    yield (*HEADINGS, *CLASSES)
-    for one in (json.loads(line) for line in path.read_text().splitlines()):
-        share = one["held"] / one["given"]
-        error = np.sqrt(share * (1 - share) / one["given"])
-        design = (one[name] for name in ("measure", "sizes", "groups", "area", "alike", "runs"))
-        classes = (f"{held / of:.3f}" if of >= 100 else None for held, of in one["by_bin"])
-        yield (*design, one["effective"][1], f"{share:.3f}", f"{error:.3f}", *classes)
+def _share(held: int, runs: int) -> str:
+    if not runs:
+        return ""
+    share = held / runs
+    return f"{100 * share:.1f} ± {100 * np.sqrt(share * (1 - share) / runs):.1f}"
 
 
 def main() -> None:
@@ -156,7 +173,7 @@ def main() -> None:
     if given.what == "run":
         run(given.path, given)
     else:
-        print(csv_text(table(given.path), "\n"), end="")
+        print("\n".join(table(given.path)))
 
 
 if __name__ == "__main__":

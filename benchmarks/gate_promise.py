@@ -29,7 +29,7 @@ from scipy.stats import norm
 from metaeval.config import load_run
 from metaeval.runs.columns import named_metrics, scored_columns
 from metaeval.runs.prepared_run import prepare
-from metaeval.stats.risk_control import choose_threshold, threshold_order
+from metaeval.stats.risk_control import Tested, choose_threshold, threshold_order
 
 ALPHA, MAX_FLAGGED = 0.05, 0.5
 
@@ -93,6 +93,13 @@ def whole_groups(
     return Drawn(score[rows], bad[rows], group[rows], order, lambda at: float(np.mean(missed >= at)))
 
 
+def gate_on(labels: Drawn, rate: float) -> Tested | None:
+    """Fit a gate; return its threshold with its figures on the labels, or None where no threshold keeps the promise."""
+    equal = np.ones(labels.bad.size)
+    tested, kept = choose_threshold(labels.score, labels.bad, equal, labels.cluster, labels.thresholds, rate, ALPHA)
+    return tested[kept - 1] if kept else None
+
+
 def fitted(draw: Callable[[np.random.Generator], Drawn], fits: int, rate: float) -> tuple[float, float, float]:
     """How often the promise holds, how often there is a gate, and the mean true missed share of gates."""
     random = np.random.default_rng(0)
@@ -100,9 +107,7 @@ def fitted(draw: Callable[[np.random.Generator], Drawn], fits: int, rate: float)
     missed = []
     for _ in range(fits):
         labels = draw(random)
-        equal = np.ones(labels.bad.size)
-        tested, kept = choose_threshold(labels.score, labels.bad, equal, labels.cluster, labels.thresholds, rate, ALPHA)
-        gate = tested[kept - 1] if kept else None
+        gate = gate_on(labels, rate)
         true = labels.true(gate.threshold) if gate else 0.0
         held += true <= rate
         if gate and gate.flagged <= MAX_FLAGGED:

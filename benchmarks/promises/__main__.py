@@ -1,10 +1,10 @@
-"""Simulate every promise and hold it against its goal.
+"""Simulate every promise and compare it with its goal.
 
     python -m benchmarks.promises                      all cells, 1,000 samples each
     python -m benchmarks.promises --samples 200 rare   cells whose name holds a word, fewer samples
     python -m benchmarks.promises --output cells.csv   the table as CSV too
 
-The processes are in `processes.py`. A mean within two Monte Carlo errors of its bound meets the goal; the exit code
+The processes are in `processes.py`. A share within two Monte Carlo errors of its bound meets the goal; the exit code
 is 1 where a goal is missed.
 """
 

@@ -16,9 +16,9 @@ SEED = 20261126
 
 @dataclass(frozen=True)
 class Goal:
-    """A bound on the mean of one quantity over the samples that have it (those where it is not NaN).
+    """A bound on the share of samples in which one quantity holds, of those that have it (where it is not NaN).
 
-    quantity: its key in what a sample returns. least, most: bounds; a mean within two Monte Carlo errors of a bound
+    quantity: its key in what a sample returns. least, most: bounds; a share within two Monte Carlo errors of a bound
     meets it. before: the figure on commit 137d1a0. unreachable: why the goal cannot be met; it is shown in place of the
     verdict, and is not counted as missed.
     """
@@ -77,7 +77,9 @@ def measured(cell: Cell, samples: int, workers: int) -> Iterator[Measured]:
     for goal in cell.goals:
         values = np.array([quantities.get(goal.quantity, math.nan) for quantities in drawn], dtype=np.float64)
         known = values[~np.isnan(values)]
-        error = float(known.std()) / math.sqrt(known.size) if known.size else math.nan
+        # With a hit and a miss more, as every quantity is a share: the error of 0 of n is not 0.
+        spread = float(np.append(known, (0.0, 1.0)).std())
+        error = spread / math.sqrt(known.size) if known.size else math.nan
         yield Measured(cell, goal, float(known.mean()) if known.size else math.nan, error, int(known.size))
 
 
