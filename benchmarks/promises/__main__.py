@@ -18,7 +18,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.promises.cells import Cell, Measured, chosen, measured
+from benchmarks.promises.cells import Cell, Measured, matching, measured
 from metaeval.files import csv_text
 
 HEADINGS = ("promise", "cell", "quantity", "value", "error", "samples", "goal", "before", "met")
@@ -35,10 +35,11 @@ def row(result: Measured) -> tuple[str, ...]:
     """Return the cells of one line of the table."""
     goal = result.goal
     bounds = [f"{sign} {bound:g}" for sign, bound in (("≥", goal.least), ("≤", goal.most)) if math.isfinite(bound)]
-    numbers = ("-", "-") if not result.of else (f"{result.mean:.3f}", f"{result.error:.3f}")
+    numbers = ("-", "-") if not result.samples else (f"{result.share:.3f}", f"{result.error:.3f}")
     verdict = "yes" if result.met else f"cannot: {goal.unreachable}" if goal.unreachable else "no"
+    verdict = verdict if bounds else "-"
     names = result.cell.promise, result.cell.name, goal.quantity
-    return (*names, *numbers, f"{result.of:,}", " and ".join(bounds), goal.before, verdict)
+    return (*names, *numbers, f"{result.samples:,}", " and ".join(bounds), goal.before, verdict)
 
 
 def main() -> int:
@@ -51,12 +52,13 @@ def main() -> int:
     options = parser.parse_args()
     print("| " + " | ".join(HEADINGS) + " |\n" + "| --- " * len(HEADINGS) + "|", flush=True)
     rows, began = [], time.perf_counter()
-    for cell in chosen(all_cells(), options.words):
+    for cell in matching(all_cells(), options.words):
         for result in measured(cell, options.samples, options.workers):
             rows.append(row(result))
             print("| " + " | ".join(rows[-1]) + " |", flush=True)
     missed = sum(line[-1] == "no" for line in rows)
-    print(f"\n{len(rows)} goals, {missed} missed, {time.perf_counter() - began:.0f} s")
+    goals = sum(line[-1] != "-" for line in rows)
+    print(f"\n{goals} goals, {missed} missed, {time.perf_counter() - began:.0f} s")
     if options.output:
         options.output.write_text(csv_text([HEADINGS, *rows]), encoding="utf-8")
     return int(missed > 0)

@@ -7,7 +7,6 @@ import multiprocessing
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -49,31 +48,30 @@ class Cell:
 
 @dataclass(frozen=True)
 class Measured:
-    """The mean of a goal's quantity over `of` samples, with its Monte Carlo error."""
+    """The share of a number of samples in which a goal's quantity holds, with its Monte Carlo error."""
 
     cell: Cell
     goal: Goal
-    mean: float
+    share: float
     error: float
-    of: int
+    samples: int
 
     @property
     def met(self) -> bool:
-        """Return whether the mean is within the bounds, give or take two Monte Carlo errors; so is one of no sample."""
+        """Return whether the share is within the bounds, give or take two errors. A goal without a sample is met."""
         slack = 2 * self.error
-        return self.of == 0 or self.goal.least - slack <= self.mean <= self.goal.most + slack
+        return self.samples == 0 or self.goal.least - slack <= self.share <= self.goal.most + slack
 
 
 def measured(cell: Cell, samples: int, workers: int) -> Iterator[Measured]:
-    """Draw the samples of a cell and yield the mean of each goal's quantity."""
+    """Draw the samples of a cell and yield the share of each goal's quantity."""
     number = min(samples, cell.samples) if cell.samples else samples
     cell.prepare()
-    one = partial(_sample, cell)
     if workers > 1:
         with multiprocessing.get_context("fork").Pool(workers, initializer=_inherit, initargs=(cell,)) as pool:
             drawn = pool.map(_inherited, range(number), chunksize=max(1, number // (20 * workers)))
     else:
-        drawn = [one(place) for place in range(number)]
+        drawn = [_sample(cell, place) for place in range(number)]
     for goal in cell.goals:
         values = np.array([quantities.get(goal.quantity, math.nan) for quantities in drawn], dtype=np.float64)
         known = values[~np.isnan(values)]
@@ -83,7 +81,7 @@ def measured(cell: Cell, samples: int, workers: int) -> Iterator[Measured]:
         yield Measured(cell, goal, float(known.mean()) if known.size else math.nan, error, int(known.size))
 
 
-def chosen(cells: Sequence[Cell], words: Sequence[str]) -> list[Cell]:
+def matching(cells: Sequence[Cell], words: Sequence[str]) -> list[Cell]:
     """Return the cells whose promise or name holds one of the words; all without words."""
     return [cell for cell in cells if not words or any(word in f"{cell.promise}: {cell.name}" for word in words)]
 

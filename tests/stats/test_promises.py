@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.promises.__main__ import all_cells, row
-from benchmarks.promises.cells import Cell, Goal, Measured, chosen, measured
+from benchmarks.promises.cells import Cell, Goal, Measured, matching, measured
 
 SAMPLES = 250
 BROKEN = {"rare level": "the effective number of groups does not count how rare a level is"}
@@ -22,7 +22,7 @@ def test_the_promise_is_kept(cell):
         # Of several hundred goals at their bound some lie two errors away by chance, and hardly one lies four away.
         slack = 4 * result.error
         bounds = result.goal.least - slack, result.goal.most + slack
-        assert result.of < 20 or result.goal.unreachable or bounds[0] <= result.mean <= bounds[1], row(result)
+        assert result.samples < 20 or result.goal.unreachable or bounds[0] <= result.share <= bounds[1], row(result)
 
 
 def _cell(*goals):
@@ -32,21 +32,21 @@ def _cell(*goals):
 def test_a_mean_beyond_two_errors_misses_its_goal():
     goals = Goal("heads", least=0.45, most=0.55), Goal("heads", least=0.9), Goal("heads", most=0.1), Goal("never", 1.0)
     fair, low, high, never = measured(_cell(*goals), 1000, 1)
-    assert fair.mean == pytest.approx(0.5, abs=0.06)
+    assert fair.share == pytest.approx(0.5, abs=0.06)
     # Of a share of 1,000, with one hit and one miss more: .5 * .5 / 1,000 is .0158 squared.
     assert fair.error == pytest.approx(0.0158, abs=1e-4)
-    assert (fair.met, low.met, high.met, never.met, never.of) == (True, False, False, True, 0)
+    assert (fair.met, low.met, high.met, never.met, never.samples) == (True, False, False, True, 0)
 
 
 def test_a_share_of_one_has_a_monte_carlo_error():
     (always,) = measured(Cell("coin", "two heads", lambda rng: {"heads": 1.0}, (Goal("heads", most=0.99),)), 98, 1)
     # 99 of 100, with one hit and one miss more: sqrt(.99 * .01 / 98) is .01005.
-    assert (always.mean, always.error) == (1.0, pytest.approx(0.01005, abs=1e-5))
+    assert (always.share, always.error) == (1.0, pytest.approx(0.01005, abs=1e-5))
     assert always.met
 
 
 def test_samples_are_the_same_in_several_processes():
-    assert [one.mean for one in measured(_cell(Goal("heads")), 100, 2)] == [
+    assert [result.share for result in measured(_cell(Goal("heads")), 100, 2)] == [
         one.mean for one in measured(_cell(Goal("heads")), 100, 1)
     ]
 
@@ -56,7 +56,7 @@ def test_a_goal_that_cannot_be_met_says_why_in_place_of_a_verdict():
     assert row(Measured(_cell(), goal, 0.5, 0.01, 100))[-3:] == ("≥ 0.9", "0.981", "cannot: it is fair")
 
 
-def test_cells_are_chosen_by_a_word_of_promise_or_name():
+def test_cells_are_matching_by_a_word_of_promise_or_name():
     cells = [_cell(), Cell("gate", "40 answers", dict, ())]
-    assert chosen(cells, ["40"]) == cells[1:]
-    assert chosen(cells, []) == cells
+    assert matching(cells, ["40"]) == cells[1:]
+    assert matching(cells, []) == cells
