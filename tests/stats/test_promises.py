@@ -16,7 +16,7 @@ def _parameter(cell):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cell", map(_parameter, all_cells()))
+@pytest.mark.parametrize("cell", [_parameter(cell) for cell in all_cells()])
 def test_the_promise_is_kept(cell):
     for result in measured(cell, SAMPLES, 1):
         # Of several hundred goals at their bound some lie two errors away by chance, and hardly one lies four away.
