@@ -11,7 +11,8 @@ BROKEN = {"rare level": "the effective number of groups does not count how rare 
 
 
 def _parameter(cell):
-    marks = [pytest.mark.xfail(reason=BROKEN[cell.promise])] if cell.promise in BROKEN else []
+    # Not strict: with so few samples a broken promise may stay within four errors of its goal.
+    marks = [pytest.mark.xfail(reason=BROKEN[cell.promise], strict=False)] if cell.promise in BROKEN else []
     return pytest.param(cell, id=f"{cell.promise}: {cell.name}", marks=marks)
 
 
