@@ -57,7 +57,9 @@ class Answers(list[PairScore]):
 def score(metric: str, sources: Sequence[str], statements: Sequence[str], **options: Any) -> Answers:
     """Score texts of your own with a metric by name, one answer per (source, statement). Nothing is stored."""
     if len(sources) != len(statements):
-        raise UserError(f"{len(sources)} sources and {len(statements)} statements: each pair needs one of both.")
+        raise UserError(
+            f"There are {len(sources)} sources and {len(statements)} statements: give one source for each statement."
+        )
     config = load_run(None, {"metrics": (metric,), "metric_options": {metric: options} if options else {}})
     ((_, _, scored),) = score_metrics(list(zip(sources, statements, strict=True)), [metric], config)
     return Answers(scored.answers)
@@ -74,7 +76,10 @@ def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) ->
         ratings, _, _ = prepared_run.load_ratings(load_run(None, {"dataset": dataset, "data": data, **settings}))
         return ratings
     if dataset != "ratings":
-        raise UserError(f"A data frame holds ratings of your own, and no {dataset}: leave one of both out.")
+        raise UserError(
+            f"The data frame is the data set of ratings, so dataset={dataset!r} cannot be given too: "
+            "leave one of the two out."
+        )
     return prepared_run.ratings_in(data, load_run(None, settings))
 
 
@@ -94,7 +99,7 @@ def evaluate_scores(
     evaluated too.
     """
     if corpus is not None and ratings is not None:
-        raise UserError("corpus and ratings are both given: scores are compared with one of them.")
+        raise UserError("corpus and ratings are both given: give only the one that the scores belong to.")
     if not isinstance(scores, Mapping):
         read = list(scores_of(Path("scores"), table_of("The table of scores", scores), settings.get("columns")))
         scores = {file.metric: {name: answer.score for name, answer in file.answers.items()} for file in read}

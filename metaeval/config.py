@@ -107,7 +107,7 @@ class EvidenceConfig(Strict):
         evidence = values.get("evidence", {})
         evidence = evidence.model_dump(exclude_unset=True) if isinstance(evidence, cls) else evidence
         if not isinstance(evidence, Mapping) or "threshold" in evidence:
-            raise UserError("evidence_threshold is the earlier name of evidence.threshold: give one of the two.")
+            raise UserError("evidence_threshold is the earlier name of evidence.threshold: give only one of the two.")
         rest = {name: value for name, value in values.items() if name != EARLIER_THRESHOLD}
         return {**rest, "evidence": {**evidence, "threshold": values[EARLIER_THRESHOLD]}}
 

@@ -120,7 +120,7 @@ def config_file(kind: str, name: str) -> Path | None:
 def _one_file(name: str, files: Sequence[Path]) -> Path | None:
     if len({read_bytes(path) for path in files}) > 1:
         raise UserError(
-            f"{name!r} is {files[0]} and {files[1]}: rename the first, or give the path of the one that you mean."
+            f"{name!r} could be {files[0]} or {files[1]}: rename the first, or give the path of the file that you mean."
         )
     return files[0] if files else None
 
@@ -163,7 +163,7 @@ def file_entries(
 ) -> list[dict[str, Any]]:
     """The data sets that a file lists, each with its own settings but those in whose place others were typed."""
     if "dataset" in values:
-        raise UserError(f"{path}: it names both 'dataset' and 'datasets'; keep one of them.")
+        raise UserError(f"{path}: it has both 'dataset' and 'datasets'; keep one of them.")
     try:
         listed = deepcopy(read_entries(values["datasets"]))
     except UserError as error:
@@ -201,7 +201,7 @@ def apply_override(values: dict[str, Any], override: str) -> None:
     try:
         place[last] = text.strip() if _RANGE.fullmatch(text.strip()) else parse_yaml(text)
     except MalformedError as error:
-        raise UserError(f"--set {override}: not YAML ({error}); text is safe in quotes, 'like this'.") from error
+        raise UserError(f"--set {override}: not YAML ({error}); put text in quotes, 'like this'.") from error
 
 
 def _place_of(override: str) -> list[str]:

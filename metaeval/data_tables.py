@@ -204,8 +204,8 @@ class TypedTable:
         for first, other in combinations(mapped, 2):
             if mapped[first] == mapped[other] and (_VALUES & {first, other} or {first, other} <= _TEXTS):
                 raise UserError(
-                    f"{self.name}: column {shown(mapped[first])} is named for the {first} and for the {other}: name "
-                    f"another column for one of them. Columns: {_listed(self.headings)}."
+                    f"{self.name}: column {shown(mapped[first])} is given both for the {first} and for the "
+                    f"{other}: give another column for one of them. Columns: {_listed(self.headings)}."
                 )
         heading_by_role = dict(mapped)
         taken = set(mapped.values())

@@ -184,12 +184,13 @@ class Database(ABC):
         tables = {row[0] for row in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if tables and self.table not in tables:
             raise UserError(
-                f"{self.path} is a database, but no {self.kind.lower()}: name another file with {self.option}."
+                f"{self.path} is a database, but not a {self.kind.lower()}: give another file with {self.option}."
             )
         if (version := int(self._ask("PRAGMA user_version"))) > len(self.steps):
             raise UserError(
-                f"{self.kind} {self.path} was written by a later version of metaeval (schema {version}; this version "
-                f"reads up to {len(self.steps)}): update metaeval, or name another file with {self.option}."
+                f"{self.kind} {self.path} was written by a later version of metaeval (schema {version}; this "
+                f"version reads up to {len(self.steps)}): update metaeval, or give another file with "
+                f"{self.option}."
             )
 
     def _choose_journal(self) -> None:
@@ -294,8 +295,8 @@ class Database(ABC):
             else:
                 advice = "What it already holds is kept; free space"
             raise UserError(
-                f"{self.kind} {self.path}: {getattr(error, 'strerror', None) or error}. {advice}, or name another file "
-                f"with {self.option}, then run the same command again."
+                f"{self.kind} {self.path}: {getattr(error, 'strerror', None) or error}. {advice}, or give "
+                f"another file with {self.option}, then run the same command again."
             ) from error
 
 

@@ -59,7 +59,7 @@ def declare(use: Literal["input", "output", "written"], *paths: Path) -> None:
             output, read = (path, other) if use == "output" else (other, path)
             job[file] = "both", output  # refused again where the error is not passed on
             same = "" if output == read else f" (as {read})"
-            raise UserError(f"{output} is read as input{same} and would be overwritten: name another file to write.")
+            raise UserError(f"{output} is read as input{same} and would be overwritten: give another output file.")
 
 
 def _file_id(path: Path) -> tuple[int, int] | None:

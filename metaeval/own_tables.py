@@ -41,7 +41,7 @@ def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
             raise UserError(f"--map {pair}: allowed: ROLE=COLUMN, for example --map level=Verdict.")
         if role not in known:
             listed = ", ".join(shown(name, 30) for name in known)
-            raise UserError(f"--map {pair}: no such role.{did_you_mean(role, known)} Roles: {listed}.")
+            raise UserError(f"--map {pair}: unknown role.{did_you_mean(role, known)} Roles: {listed}.")
         headings[role] = heading
     return headings
 
@@ -137,7 +137,7 @@ def _delimited(path: Path, ending: str) -> TypedTable:
                 yield reader.line_num, [cell if cell.strip() else None for cell in cells], []
         except csv.Error as error:
             raise UserError(
-                f"{path} line {reader.line_num} is not CSV ({error}): save it anew from the spreadsheet."
+                f"{path} line {reader.line_num} is not CSV ({error}): save it again from the spreadsheet."
             ) from error
 
     return _from_lines(path, "line", lines())
@@ -171,7 +171,8 @@ def _openpyxl(otherwise: str) -> Any:
         import openpyxl
     except ImportError as error:
         raise UserError(
-            f"A .xlsx file needs openpyxl, not installed here: type {install_extra('xlsx')}, or {otherwise}."
+            "A .xlsx file needs the package openpyxl, which is not installed here: type "
+            f"{install_extra('xlsx')}, or {otherwise}."
         ) from error
     return openpyxl
 
@@ -184,7 +185,7 @@ def _sheet(path: Path) -> TypedTable:
         raise
     except Exception as error:  # openpyxl lets out whatever it stumbles over: KeyError, BadZipFile, ParseError ...
         raise UserError(
-            f"{path} is not a readable .xlsx file ({type(error).__name__}): save it anew, or as .csv."
+            f"{path} is not a readable .xlsx file ({type(error).__name__}): save it again, or as .csv."
         ) from error
     filled = [sheet for sheet in book.worksheets if sheet.max_row > 1 or sheet.max_column > 1]
     if not filled:
@@ -234,7 +235,8 @@ def _from_lines(path: Path, unit: str, lines: Iterable[_Line]) -> TypedTable:
     named = [heading for heading in headings if heading]
     if len(named) == 1 and len(headings) > 1 and sum(cell is not None for cell in first[1]) > 1:
         raise UserError(
-            f"{where} holds a title and no headings ({shown(named[0])}): delete the rows above the headings."
+            f"{where} holds a title instead of the column headings ({shown(named[0])}): delete the rows "
+            "above the headings."
         )
     if twice := next((heading for heading in named if named.count(heading) > 1), None):
         raise UserError(f"{where}: column {shown(twice)} appears twice: rename one of the two.")
@@ -260,8 +262,8 @@ def _padded(where: str, headings: Sequence[str], cells: list[Any], places: Seque
             if cell is not None and (number >= len(headings) or not headings[number]):
                 content = cell.why if isinstance(cell, Wrong) else str(cell)
                 raise UserError(
-                    f"{places[number] if places else where} has {shown(content, 30)} without heading: two header rows, "
-                    "or a cell too many? Leave one header row with a name for each column."
+                    f"{(places[number] if places else where)} has {shown(content, 30)} in a column without a "
+                    "heading. Write one header row with a name for each column."
                 )
     return [*cells[: len(headings)], *[None] * (len(headings) - len(cells))]
 

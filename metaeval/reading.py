@@ -349,7 +349,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise UserError(f"{path}: it should hold 'key: value' lines, and holds a {type(values).__name__}.")
+        raise UserError(f"{path}: it should hold lines 'key: value', but it holds a {type(values).__name__}.")
     return values
 
 
@@ -360,7 +360,8 @@ def parquet_library() -> Any:
         import pyarrow.parquet
     except ImportError as error:
         raise UserError(
-            f"Parquet needs pyarrow, not installed here: type {install_extra('parquet')}, or use .jsonl."
+            "Parquet needs the package pyarrow, which is not installed here: type "
+            f"{install_extra('parquet')}, or use .jsonl."
         ) from error
     return pyarrow
 

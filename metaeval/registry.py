@@ -75,7 +75,8 @@ def check_typed(kind: Kind, name: str) -> None:
     """Refuse the name of code or a program that stands in data: it runs only where somebody types it."""
     if is_code(kind, name):
         raise UserError(
-            f"The {kind} {name!r} is code, which is run only where you type its name: not to read about it."
+            f"The {kind} {name!r} is a Python file or a program. It is run only where you give its name "
+            "for scoring, so that its description cannot be shown."
         )
 
 

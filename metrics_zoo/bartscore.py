@@ -298,13 +298,14 @@ class _VocabularyHead:
 def _check(config: Any, tokenizer: Any) -> None:
     if len(tokenizer("")["input_ids"]) != 2 or len(tokenizer) > config.vocab_size:
         raise UserError(
-            f"The tokenizer ({len(tokenizer)} tokens) is not that of the BART beside it ({config.vocab_size}): "
-            "fetch the whole model again."
+            f"The tokenizer ({len(tokenizer)} tokens) does not belong to the BART model in the same "
+            f"folder ({config.vocab_size}): fetch the whole model again."
         )
     if not config.tie_word_embeddings:
         raise UserError(
-            "This BART has a vocabulary head apart from its embeddings (tie_word_embeddings is off), which is not read "
-            "here: choose another model, such as model=facebook/bart-large-cnn."
+            "This BART has an output layer that is separate from its embeddings (tie_word_embeddings is "
+            "off), which this metric does not support: choose another model, such as "
+            "model=facebook/bart-large-cnn."
         )
 
 

@@ -97,8 +97,8 @@ def find_baseline(hub_id: str, layer: int) -> tuple[float, float, float]:
     baseline = BASELINES.get((known_as(hub_id), layer))
     if baseline is None:
         raise UserError(
-            f"No baseline is known for layer {layer} of {hub_id}: give it as the option 'baseline', precision, "
-            "recall and F1 with commas between, or leave 'rescale' out."
+            f"No baseline is known for layer {layer} of {hub_id}: give it as the option 'baseline', "
+            "precision, recall and F1 separated by commas, or leave 'rescale' out."
         )
     return baseline
 

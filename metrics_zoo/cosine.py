@@ -50,8 +50,8 @@ def read_recipe(model: ModelFolder, pooling: Pooling | None, prompted: bool) -> 
     if modules is None:
         if pooling is None:
             raise UserError(
-                f"{model.folder} has no modules.json, and so does not say how its embeddings are pooled: give the "
-                "option 'pooling' (mean, cls or max), as the model's page has it."
+                f"{model.folder} has no modules.json, which would say how its embeddings are pooled: set the "
+                "option 'pooling' to mean, cls or max, as the model's page says."
             )
         return Recipe(pooling)
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
@@ -137,7 +137,7 @@ def _json(model: ModelFolder, name: str) -> Any:
 
 
 def _unsupported(model: ModelFolder, what: str, allowed: str) -> UserError:
-    return UserError(f"The model in {model.folder} {what}: the metric 'cosine' supports {allowed} alone.")
+    return UserError(f"The model in {model.folder} {what}: the metric 'cosine' supports only {allowed}.")
 
 
 class CosineOptions(ModelOptions):

@@ -58,7 +58,9 @@ class FactCG(BestChunkMetric):
 
         model = self.load(AutoModelForSequenceClassification)
         if model.config.num_labels != 2:
-            raise UserError(f"{self.wanted.hub_id} has {model.config.num_labels} labels, FactCG 2: check the model id.")
+            raise UserError(
+                f"{self.wanted.hub_id} has {model.config.num_labels} labels, and FactCG needs 2: check the model id."
+            )
         return PairClassifier(model, QuestionTokens(load_tokenizer(self.model_folder)), self.batch_tokens, self.device)
 
     def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:
@@ -99,7 +101,10 @@ class QuestionTokens:
         known = self.texts.ids([probe, question])
         self._before, self._behind = whole[:1], whole[-1:]
         if whole != [*self._before, *known[probe], *known[question], *self._behind]:
-            raise UserError("This tokenizer does not read FactCG's template as DeBERTa-v3's does: check the model id.")
+            raise UserError(
+                "This tokenizer splits FactCG's template differently from the tokenizer of DeBERTa-v3: check "
+                "the model id."
+            )
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
         """Encode chunks and statements, in order; beyond the limit the end of the chunk is cut."""

@@ -83,7 +83,7 @@ class NLI(LoadedModelMetric):
         if options.score == "ent-minus-con" and "contradiction" not in self.labels:
             raise UserError(
                 f"score=ent-minus-con needs a model with the label contradiction; {self.wanted.hub_id} has "
-                f"{' and '.join(self.labels)}: leave 'score' out for P(entailment)."
+                f"{' and '.join(self.labels)}: leave the option 'score' out to get P(entailment)."
             )
         tokenizer = load_tokenizer(self.model_folder, **trust)
         limit = input_limit(model, tokenizer)
@@ -103,7 +103,10 @@ class NLI(LoadedModelMetric):
         """The three classes; `UserError` for a model with two."""
         _ = self.model
         if len(self.labels) != 3:
-            raise UserError(f"{self.wanted.hub_id} has two labels ({' and '.join(self.labels)}), three are needed.")
+            raise UserError(
+                f"{self.wanted.hub_id} has two labels ({' and '.join(self.labels)}), and three are needed: "
+                "choose another model."
+            )
         order = [self.labels.index(label) for label in ("entailment", "neutral", "contradiction")]
         rows = iter(self._log_p(table_of_worded(self.model, sources, statements))[:, order].tolist())
         return [ThreeWay(*next(rows)) if statement.strip() else None for statement in statements]
@@ -127,9 +130,9 @@ def read_labels(config: Any, option: str, hub_id: str) -> list[Label]:
         return labels
     where = "the option 'labels'" if option else "its config.json"
     raise UserError(
-        f"The {count} labels of {hub_id} cannot be read as NLI's: {where} says {', '.join(map(str.strip, named))}. "
-        "Look up their order on the model's page and give it, such as labels=entailment,neutral,contradiction or "
-        "labels=entailment,not_entailment."
+        f"The {count} labels of {hub_id} cannot be recognised as labels of NLI: {where} says "
+        f"{', '.join(map(str.strip, named))}. Look up their order on the model's page and give it, "
+        "such as labels=entailment,neutral,contradiction or labels=entailment,not_entailment."
     )
 
 

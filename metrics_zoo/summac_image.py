@@ -152,8 +152,8 @@ def label_order(config: Mapping[str, Any], wish: str) -> LabelOrder:
         )
     if read and table and read != table:
         raise UserError(
-            f"The labels of {wish} ({named}) are not in the order of the published model: fetch it again, or say with "
-            "the option 'model' which other model the folder holds."
+            f"The labels of {wish} ({named}) are not in the order of the published model: fetch it again, "
+            "or set the option 'model' to the model that the folder holds."
         )
     return order
 
@@ -267,14 +267,15 @@ def find_convolution(file: Path | None, bins: str, nli_labels: str) -> Convoluti
     """
     if file is None and (bins, nli_labels) != ("percentile", "e"):
         raise UserError(
-            f"The published layers of summac-conv are for bins=percentile and nli_labels=e, not {bins} and "
-            f"{nli_labels}: name a file of your own with conv_weights, or leave both options out."
+            f"The published layers of summac-conv are for bins=percentile and nli_labels=e, not {bins} "
+            f"and {nli_labels}: give a file of your own as conv_weights, or leave both options out."
         )
     by_hand = f"Or put {URL.rpartition('/')[2]} into a folder, and name it with the metric's option conv_weights."
     path = file or fetch_file(URL, SHA256, _SIZE, by_hand)
     if not path.is_file():
         raise UserError(
-            f"File {path} does not exist: name one with conv_weights, or leave it out for the published one."
+            f"File {path} does not exist: give another file as conv_weights, or leave the option out to "
+            "use the published file."
         )
     layers = _load(path)
     edges = _edges(bins)
@@ -287,8 +288,9 @@ def find_convolution(file: Path | None, bins: str, nli_labels: str) -> Convoluti
     shapes = {name: tuple(layer.shape) for name, layer in layers.items()}
     if shapes != wanted:
         raise UserError(
-            f"{path} does not hold the layers of summac-conv for bins={bins} and nli_labels={nli_labels}: it has "
-            f"{shapes or 'no tensors'}, wanted is {wanted}."
+            f"{path} does not hold the layers of summac-conv for bins={bins} and nli_labels={nli_labels}: "
+            f"it has {shapes or 'no tensors'}, but needs {wanted}. Give another file as conv_weights, or "
+            "other values of bins and nli_labels."
         )
     return Convolution(
         edges,

@@ -143,8 +143,8 @@ class Worker(Metric):
         except OSError as error:
             reason = error.strerror or str(error)
             raise UserError(
-                f"The worker {self.options.command!r} cannot be started ({reason}): check the program's name and the "
-                "paths in it, which are looked for from the current folder."
+                f"The worker {self.options.command!r} cannot be started ({reason}): check the program's name "
+                "and its paths, which are relative to the current folder."
             ) from error
 
     @cached_property

@@ -244,12 +244,12 @@ class Analysis:
         fields = self.options.model_fields
         for name, earlier in self.earlier.items():
             if earlier not in fields and settings.get(earlier) is not None:
-                raise UserError(f"{self.name}: {earlier} is the earlier name of {name}.")
+                raise UserError(f"{self.name}: {earlier} is the earlier name of {name}: use {name}.")
         for name, declared in fields.items():
             alias = flag_of(declared).alias
             if alias and alias not in fields and settings.get(alias) is not None:
                 if settings.get(name) is not None:
-                    raise UserError(f"{self.name}: {alias} is another name of {name}: give one of the two.")
+                    raise UserError(f"{self.name}: {alias} is another name of {name}: give only one of the two.")
                 settings = {**{key: value for key, value in settings.items() if key != alias}, name: settings[alias]}
         file = settings.get("config") if issubclass(self.options, AnalysisOptions) else None
         if not (file is None or isinstance(file, str | Path)):

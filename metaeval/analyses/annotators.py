@@ -54,8 +54,10 @@ def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
     names = tuple(sorted(set(votes.annotators)))
     if len(names) < 2:
         raise UserError(
-            f"{frame.name} holds the votes of {len(names) or 'no'} annotator{'' if len(names) == 1 else 's'}, and two "
-            "are needed: give them in columns that begin with 'vote', or in rows with a column 'annotator'."
+            f"{frame.name} holds the votes of {len(names) or 'no'} "
+            f"annotator{('' if len(names) == 1 else 's')}, but at least two are needed: give each "
+            "annotator's votes in a column whose name begins with 'vote', or give one row per vote and a "
+            "column 'annotator'."
         )
     values = np.full((frame.numbers.size, len(names)), np.nan)
     values[np.repeat(np.arange(frame.numbers.size), votes.counts), votes.annotators.ranks] = votes.values
@@ -69,7 +71,10 @@ def annotator_sheets(panel: Panel) -> list[Table]:
     """
     source = panel.source
     if not isinstance(source, RatedSet):
-        raise UserError(f"{source.name} has no annotators: only rated sets have, as ratings and xsum_hallucination.")
+        raise UserError(
+            f"{source.name} has no votes of single annotators: choose a data set that has them, such as "
+            "ratings or xsum_hallucination."
+        )
     frame = source.frame()
     votes = votes_of(source, frame)
     ranking = [_ranking_sheet(panel, frame, votes)] if len(panel.columns) > 1 else []

@@ -116,7 +116,9 @@ def read_claim(text: str) -> PublishedClaim:
     """Read a claim such as "0.71 AUC on WiCE"; `UserError` names the part that is not understood."""
     match = _CLAIM.fullmatch(text)
     if match is None:
-        raise UserError(f'The claim is {text!r}; allowed: NUMBER MEASURE on DATA SET, for example "0.71 AUC on WiCE".')
+        raise UserError(
+            f'The claim {text!r} cannot be read; allowed: NUMBER MEASURE on DATA SET, for example "0.71 AUC on WiCE".'
+        )
     word = re.sub(r"[\W_]+", "", match["measure"].casefold())
     if word not in NAMES:
         raise unknown("measure of a claim", match["measure"].casefold(), [*BINARY, *GRADED])
@@ -129,7 +131,7 @@ def read_claim(text: str) -> PublishedClaim:
     if match["percent"] or abs(number) > 1:
         number, digits = number / 100, digits + 2
     if abs(number) > 1:
-        raise UserError(f"The claim is {text!r}: a {NAMES[word]} lies between -1 and 1, or -100 and 100 %.")
+        raise UserError(f"The claim {text!r} is impossible: a {NAMES[word]} lies between -1 and 1, or -100 and 100 %.")
     return PublishedClaim(text, float(number), digits, NAMES[word], named[data])
 
 
@@ -152,7 +154,10 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Chec
     known = _scores(table, config.columns)
     dataset, _, _ = find_dataset(claim.dataset, config)
     if dataset.kind == "ratings":
-        raise UserError(f"{claim.dataset} holds ratings, and claims are checked on citations: 'metaeval evaluate' it.")
+        raise UserError(
+            f"{claim.dataset} holds ratings, and claims can only be checked on data sets of citations: "
+            "use 'metaeval evaluate'."
+        )
     variants: list[Variant] = []
     data = None
     for job, unit, aggregate in _jobs(config, list(dataset.files) or [dataset.default_split], known):
@@ -171,8 +176,8 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Chec
     if data is None:
         example = next(iter(known))
         raise UserError(
-            f"{table.name} holds no pair or citation of {claim.dataset} (an id in it: {example!r}): write the ids "
-            f"with 'metaeval pairs pairs.jsonl -d {claim.dataset}'."
+            f"No id in {table.name} (for example {example!r}) is a pair or a citation of {claim.dataset}: "
+            f"use the ids that are written by 'metaeval pairs pairs.jsonl -d {claim.dataset}'."
         )
     return CheckedClaim(claim, tuple(variants), data)
 

@@ -69,9 +69,12 @@ def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
 
     datasets = options.dataset
     if options.by == "dataset" and len(set(datasets)) < 2:
-        raise UserError("--by dataset takes two data sets or more: --dataset NAME,NAME.")
+        raise UserError("--by dataset needs two data sets or more: give --dataset NAME,NAME.")
     if options.by != "dataset" and len(datasets) > 1:
-        raise UserError(f"Several data sets ({', '.join(datasets)}) are for --by dataset: name one.")
+        raise UserError(
+            f"Several data sets ({', '.join(datasets)}) are allowed with --by dataset only: add that "
+            "option, or give one data set."
+        )
     configs = [able_defaults(options.run(dataset=name)) for name in datasets]
     for config in configs:
         if options.by:

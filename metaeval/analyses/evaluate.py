@@ -63,7 +63,7 @@ def _scores(options: EvaluateOptions) -> tuple[RunConfig, Ratings | None]:
     if options.data is None or isinstance(options.data, Path):
         return options.run(metrics=files), None
     if options.dataset not in ("mini", "ratings"):
-        raise UserError(f"A data frame holds ratings of your own: leave dataset={options.dataset!r} out.")
+        raise UserError(f"The data frame is the data set that is evaluated: leave dataset={options.dataset!r} out.")
     run = options.run(metrics=files, dataset="ratings", data=None)
     return run, ratings_in(options.data, run)
 

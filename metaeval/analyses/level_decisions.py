@@ -69,15 +69,16 @@ def prepare_decisions(panel: Panel) -> tuple[Frame, Asked]:
     ((protocol, options),) = find_protocols(panel.config)
     if isinstance(panel.source, RatedSet):
         raise UserError(
-            f"Decisions are between full, partial and none, and {panel.source.name} holds ratings: take a data set "
-            "with levels ('metaeval data list'), or type 'metaeval evaluate -p verdicts' for verdicts as they stand."
+            f"Decisions need the levels full, partial and none, and {panel.source.name} holds ratings: "
+            "choose a data set with levels (see 'metaeval data list'), or evaluate scores that are "
+            "verdicts already with 'metaeval evaluate -p verdicts'."
         )
     frame = panel.source.frame(protocol)
     present = levels_of(frame)
     if present.size < 2:
         raise UserError(
-            f"Decisions are between two or three of full, partial and none; every row of {frame.name} is "
-            f"{LEVELS[present[0]]}.{frame.unknown_levels()}"
+            "Decisions need rows of at least two of the levels full, partial and none, and every row of "
+            f"{frame.name} is {LEVELS[present[0]]}.{frame.unknown_levels()}"
         )
     return frame, (protocol, options)
 
@@ -120,12 +121,15 @@ def scored_rows(frame: Frame, column: AlignedColumn, folds: int) -> Judgements:
     rows = rows.rows(~np.isnan(rows.score))
     absent = [LEVELS[level] for level in levels_of(frame) if not (rows.gold == level).any()]
     if absent:
-        raise UserError(f"Metric {column.name!r} scored no row of {frame.name} that is {' or '.join(absent)}.")
+        raise UserError(
+            f"Metric {column.name!r} scored no row of {frame.name} with the level {' or '.join(absent)}: "
+            "choose another metric."
+        )
     groups = np.unique(rows.group).size
     if groups < folds:
         raise UserError(
-            f"{folds} folds need {folds} groups, and {frame.name} has {groups} that {column.name} scored: "
-            "try --set protocol_options.decision.folds=3."
+            f"{folds} folds need at least {folds} groups, and {column.name} scored only {groups} groups "
+            f"of {frame.name}: try --set protocol_options.decision.folds=3."
         )
     return rows
 

@@ -52,7 +52,7 @@ def _claimed(options: MultiverseOptions) -> Done:
 
     options.refuse(("axes", "measure", "metrics", "protocols", "dataset"), "set by the claim: leave it out")
     if options.scores is None:
-        raise UserError("--claim needs scores: metaeval multiverse SCORES --claim '0.71 AUC on WiCE'.")
+        raise UserError("--claim needs a file of scores: type metaeval multiverse SCORES --claim '0.71 AUC on WiCE'.")
     run = options.run(metrics=())
     checked = check_claim(options.scores, options.claim, run)
     sheet = claim_sheet(checked)

@@ -38,8 +38,8 @@ def _stores(options: StoreOptions) -> Iterator[Database]:
     for path, kind in kinds.items():
         if not path.is_file():
             raise UserError(
-                f"There is no {kind.kind.lower()} {path}: name the file with --store or --reply-store "
-                "(in Python: store= or reply_store=)."
+                f"There is no {kind.kind.lower()} at {path}: give its path with --store or --reply-store (in "
+                "Python: store= or reply_store=)."
             )
     for path, kind in kinds.items():
         with kind(path) as opened:

@@ -103,7 +103,10 @@ def _elsewhere(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
     from metaeval.runs.prepared_run import find_dataset
 
     if any(name.startswith(FILE_PREFIX) for name in run.metrics):
-        raise UserError("A score file holds the scores of one data set: --to takes metrics by name.")
+        raise UserError(
+            "--to scores a second data set, and a score file has the scores of one only: give metrics by "
+            "name, or leave --to out."
+        )
     named_settings = {"dataset": options.to} if isinstance(options.to, str) else {"dataset": run.dataset, **options.to}
     there = {
         "split": options.to_split,

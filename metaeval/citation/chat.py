@@ -84,8 +84,9 @@ class Replay:
         missing = sum(_key(request) not in self._kept for request in requests)
         if missing:
             raise UserError(
-                f"{self._path} holds no reply to {missing:,} of {len(requests):,} requests: it was recorded with "
-                "another model, prompt, option or input; ask the model again, or give what it was recorded with."
+                f"{self._path} holds no reply to {missing:,} of {len(requests):,} requests: it was recorded "
+                "with another model, prompt, option or input. Use the same ones, or leave --replay out to "
+                "ask the model again."
             )
         return [self._kept[_key(request)] for request in requests]
 
@@ -94,7 +95,7 @@ def replayed_model(path: Path) -> str:
     """Return the model that a file of replies was recorded with; `UserError` for an empty file."""
     first = next(read_rows(path, _HINT, lone_surrogates=True), None)
     if first is None:
-        raise UserError(f"{path} holds no replies: name the model with --model, or record the file again.")
+        raise UserError(f"{path} holds no replies: give the model with --model, or record the file again.")
     return first.row("request").text("model")
 
 
@@ -405,7 +406,8 @@ class _Asker:
         missing = [name for name in ("openai", "aiohttp") if importlib.util.find_spec(name) is None]
         if missing and self._options.batch is None:
             raise UserError(
-                f"Asking a model needs {', '.join(missing)}, not installed here: type {install_extra('llm')}."
+                f"Requests to a chat model need the packages {', '.join(missing)}, which are not installed "
+                f"here: type {install_extra('llm')}."
             )
         self.session = open_session(self._options, self._store)
         return self.session

@@ -25,7 +25,7 @@ class Chunking:
 
     def __post_init__(self) -> None:
         if self.size < 1:
-            raise UserError(f"A chunk of at most {self.size} words holds nothing: allowed are sizes from 1 on.")
+            raise UserError(f"The size of a chunk is {self.size} words; allowed: a whole number from 1.")
 
     def __str__(self) -> str:
         return f"{self.mode}-{self.size}"

@@ -130,18 +130,20 @@ def _status(file: SourceFile, path: Path) -> FileState:
 def _in_mirror(dataset: Dataset, file: SourceFile, data: Path) -> Path:
     if not data.is_dir():
         what = "is a file" if data.is_file() else "does not exist"
-        raise UserError(f"data={data} {what}; {dataset.name} reads {file.name} from a folder: data=FOLDER.")
+        raise UserError(f"data={data} {what}; {dataset.name} reads {file.name} from a folder: give data=FOLDER.")
     places = _places(dataset, file, data)
     path = next((path for path in places if path.is_file()), None)
     if path is None:
         raise UserError(
-            f"data={data} holds neither {places[0].relative_to(data)} nor {file.name}. Put {_origin(file)} there, "
-            "or leave data=FOLDER out to have it fetched."
+            f"The folder of data={data} has neither the file {places[0].relative_to(data)} nor "
+            f"{file.name}. Put {_origin(file)} into that folder, or leave data=FOLDER out to have the "
+            "file downloaded."
         )
     if _status(file, path) == "differs":
         raise UserError(
-            f"{path} has SHA-256 {sha256_file(path)}, but the {dataset.name} card pins {file.sha256}: published files "
-            f"are read unchanged. Replace it by {file.url}, or leave data=FOLDER out to have it fetched."
+            f"{path} has SHA-256 {sha256_file(path)}, but the published file of {dataset.name} has "
+            f"{file.sha256}, and only unchanged files are read. Replace it by {file.url}, or leave "
+            "data=FOLDER out to have the file downloaded."
         )
     return path
 
@@ -155,8 +157,8 @@ def _in_cache(dataset: Dataset, file: SourceFile) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
-            f"Cannot make the cache folder {path.parent}: {error.strerror or error}. "
-            "Set METAEVAL_CACHE to a folder that can be written, or name a folder with the files in it: --data FOLDER."
+            f"Cannot create the cache folder {path.parent}: {error.strerror or error}. Set METAEVAL_CACHE "
+            "to a folder that can be written, or give a folder that holds the files: --data FOLDER."
         ) from error
     # A file that differs in the cache is ours, cut short or damaged: it is fetched again.
     download(file, path, label=f"{dataset.name}/{file.name}", by_hand=by_hand)

@@ -197,8 +197,8 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "co
                 ["it has no citations", *(f"{n} left out: {reason}" for reason, n in corpus.dropped.items())]
             )
         raise UserError(
-            f"Corpus {corpus.name!r} gives nothing to judge: {why}. Choose another split or data set (metaeval data "
-            "list)."
+            f"Corpus {corpus.name!r} has no pair to judge: {why}. Choose another split or data set "
+            "(metaeval data list)."
         )
     return PairTable(tuple(pairs), chunked.chunking, threshold, rule, evidence=counts, dropped=dropped)
 
@@ -360,8 +360,8 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str) -> PairTable:
     for pair in added:
         if pair.pair_id in seen:
             raise UserError(
-                f"Two pairs would be called {pair.pair_id!r}: ids of statements, documents or citations that hold '+' "
-                "run into each other. Rename them."
+                f"Two pairs would have the same id {pair.pair_id!r}, because ids of statements, documents or "
+                "citations contain '+'. Rename these ids."
             )
         seen.add(pair.pair_id)
     return replace(table, pairs=(*table.pairs, *added), pool=pool)

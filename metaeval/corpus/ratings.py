@@ -234,11 +234,11 @@ class Ratings:
         object.__setattr__(self, "rows", rows)
         _check_rows(rows, where)
         if len(rows) < 2:
-            raise UserError(f"{where} holds {len(rows)} ratings; no metric can be judged with fewer than two.")
+            raise UserError(f"{where} holds {len(rows)} ratings; metrics cannot be evaluated with fewer than two.")
         if np.ptp(rows.gold) == 0:
             raise UserError(
-                f"{where}: all {len(rows)} ratings are {rows.gold[0]:g}; "
-                "nothing tells one text from another, so no metric can be judged."
+                f"{where}: all {len(rows)} ratings are {rows.gold[0]:g}; metrics can only be evaluated where "
+                "ratings differ."
             )
         object.__setattr__(self, "scores", self.score_columns)
 
@@ -308,11 +308,11 @@ def _check_rows(rows: RatingColumns, where: str) -> None:
     row = int(np.argmax(unsound))
     rating_id, group = rows.id[row], rows.group[row]
     if not rating_id or not group:
-        raise UserError(f"{where}: rating {rating_id!r} of group {group!r} needs an id and a group, not empty.")
+        raise UserError(f"{where}: rating {rating_id!r} of group {group!r} has an empty id or group; give it both.")
     if again[row]:
         raise UserError(
-            f"{where}: rating id {rating_id!r} is used twice; ids must be unique, unless a column annotator says "
-            "whose each row is."
+            f"{where}: rating id {rating_id!r} is used twice; ids must be unique, unless a column "
+            "'annotator' names the annotator of each row."
         )
     if not isfinite(rows.gold[row]):
         raise UserError(f"{where}: rating {rating_id!r} has gold {rows.gold[row]}; it must be a finite number.")
@@ -320,6 +320,6 @@ def _check_rows(rows: RatingColumns, where: str) -> None:
         raise UserError(f"{where}: rating {rating_id!r} has a vote that is not a finite number.")
     other = rows.group.names[first[pairs[row]]]
     raise UserError(
-        f"{where}: pair {rows.pair[row]!r} has texts in the groups {other!r} and {group!r}; a pair lies within one "
-        "group."
+        f"{where}: pair {rows.pair[row]!r} has texts in the groups {other!r} and {group!r}; give all "
+        "texts of a pair the same group."
     )

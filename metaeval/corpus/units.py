@@ -86,7 +86,7 @@ def evidence_pairs(corpus: Corpus, chunking: Chunking, threshold: float, window:
         if citation.evidence
     }
     if not placed:
-        raise UserError(f"Corpus {corpus.name!r} marks no evidence, which unit=evidence reads. Try unit=page.")
+        raise UserError(f"Corpus {corpus.name!r} has no marked evidence, which unit=evidence needs. Try unit=page.")
     usual = max(1, round(median(len(alignment.sentences) for alignment in placed.values())))
     pairs, dropped = [], Counter[str]()
     counts = {GIVEN: 0, UNMATCHED: 0, NEAREST: 0}

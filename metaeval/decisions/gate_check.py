@@ -46,7 +46,10 @@ def read_gate(path: Path) -> Gate:
         raise UserError(f"{path}: schema is {fields.get('schema')!r}; this version reads {SCHEMA!r}: {then}.")
     gate = checked(Gate, fields, path)
     if gate.hash != gate.content:
-        raise UserError(f"{path} was changed since it was fitted (its hash does not fit): fit it again.")
+        raise UserError(
+            f"The gate {path} was changed after it was fitted (its hash does not match): fit it again "
+            "with 'metaeval gate fit'."
+        )
     return gate
 
 
@@ -134,8 +137,8 @@ def check(
     for name, fitted_with in gate.metric_fields.items():
         if name != "metaeval" and fields.get(name) != fitted_with:
             raise UserError(
-                f"The gate was fitted with {name} {fitted_with}, and here it is {fields.get(name)}: the threshold "
-                "holds for the former alone; install that version, or fit the gate again."
+                f"The gate was fitted with {name} {fitted_with}, and here it is {fields.get(name)}: its "
+                "threshold is valid only for the former. Install that version, or fit the gate again."
             )
     score = filled_below(column)
     below = score < gate.threshold
@@ -299,8 +302,8 @@ def workflow(gate: Gate, answers: str, gate_file: str, install: str, further: Se
     """
     if "/" not in install:
         raise UserError(
-            f"--install is {install!r}, and no package index has metaeval: give an address that you trust "
-            "(git+https://HOST/OWNER/metaeval@COMMIT), or a path in your repository (./metaeval)."
+            f"--install is {install!r}, and metaeval is on no package index: give an address that you "
+            "trust (git+https://HOST/OWNER/metaeval@COMMIT), or a path in your repository (./metaeval)."
         )
     base = gate.metric.partition(":")[0]
     extras = [registry.find("metric", base).card.extra if base in registry.names("metric") else ""]

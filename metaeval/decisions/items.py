@@ -82,7 +82,7 @@ class CitationItems:
         counts = Counter(row.id for row in self.rows)
         name, times = counts.most_common(1)[0]
         if times > 1:
-            raise UserError(f"{self.name}: {times} items have the id {shown(name)}; give each an id of its own.")
+            raise UserError(f"{self.name}: {times} items have the id {shown(name)}; give each its own id.")
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
@@ -163,8 +163,8 @@ def items_of(answers: Any, mapping: Mapping[str, str] | None = None, pipeline: s
         return _of_claims(*content, pipeline) if pipeline else _of_answers(*content, astray)
     if pipeline and (content.claims is None or content.claims.pipeline != pipeline):
         raise UserError(
-            f"{content.name} holds citations without their answers; {TITLES[pipeline]} reads answers with marks ([1]) "
-            "and passages: give these, or leave --pipeline out."
+            f"{content.name} holds citations without their answers; {TITLES[pipeline]} reads answers with "
+            "citation marks ([1]) and passages: give such answers, or leave --pipeline out."
         )
     return content
 
@@ -261,7 +261,10 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
     for where, row in lines:
         known = row.get("scores")
         if "statement" not in row or not isinstance(known, list) or len(known) != len(columns):
-            raise UserError(f"{where} lacks its {len(columns)} scores of a citation: give the file as it was written.")
+            raise UserError(
+                f"{where} should hold a citation with {len(columns)} scores, but some are missing: give the "
+                "file as metaeval wrote it."
+            )
         level = row.get("level")
         item_id, statement, group, system = (str(row.get(key) or "") for key in ("id", "statement", "group", "system"))
         level = level if level in (0, 1, 2) else None

@@ -52,15 +52,19 @@ def draw(
     if unit not in get_args(DrawnUnit):
         raise unknown("unit", unit, get_args(DrawnUnit))
     if unit == "answer" and (design != "random" or existing):
-        raise UserError("Whole answers are drawn at random, at once: use --design random, or --unit item.")
+        raise UserError(
+            "Whole answers can only be drawn at random and all at once: use --design random, or --unit item."
+        )
     if items.claims and (design != "random" or existing):
-        raise UserError("Claims are drawn at random, at once, with all that is asked of each: use --design random.")
+        raise UserError("Claims can only be drawn at random and all at once: use --design random.")
     free = np.array([number for number, row in enumerate(items.rows) if not existing or row.id not in existing.levels])
     if not 2 <= n <= free.size:
-        raise UserError(f"-n is {n}; allowed: 2 to {free.size:,}, the citations of {items.name} without a label.")
+        raise UserError(
+            f"-n is {n}; allowed: 2 to {free.size:,}, the number of citations in {items.name} without a label."
+        )
     if existing and existing.probability and len(set(existing.probability.values())) > 1:
         raise UserError(
-            f"{existing.name} was drawn with unequal probabilities: more items can be added to a random draw only."
+            f"{existing.name} was drawn with unequal probabilities: more items can only be added to a random draw."
         )
     strata, score = [""] * free.size, np.zeros(len(items.rows))
     if unit == "answer" or items.claims:
@@ -138,7 +142,7 @@ def check_output(path: Path) -> None:
     if path.suffix.lower() not in (*WRITTEN, PAGE):
         raise UserError(f"-o is {path}; allowed: a file that ends in {', '.join((*WRITTEN, PAGE))}.")
     if path.exists():
-        raise UserError(f"{path} is there already and may hold labels: give another name.")
+        raise UserError(f"{path} exists already and may hold labels: give another name with -o.")
 
 
 def write_questions(drawn: Drawn, path: Path, existing: ItemLabels | None = None) -> None:
@@ -149,7 +153,7 @@ def write_questions(drawn: Drawn, path: Path, existing: ItemLabels | None = None
     check_output(path)
     if path.suffix.lower() == PAGE:
         if existing:
-            raise UserError(f"Existing labels go into a table: give {path.with_suffix('.csv')}.")
+            raise UserError(f"Existing labels can only be written into a table: give -o {path.with_suffix('.csv')}.")
         write_text(path, explorer_page(f"Labels of {drawn.items.name}", {"items": _panel(drawn)}, "label"))
         return
     records = [*(drawn.records_of_existing(existing) if existing else []), *drawn.records]

@@ -93,7 +93,8 @@ def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | No
         levels = {row.id: (row.level,) for row in items.rows if row.level is not None}
         if not levels:
             raise UserError(
-                f"{items.name} holds no levels: give labels with --labels FILE ('metaeval label' draws them)."
+                f"{items.name} holds no human labels: give them with --labels FILE ('metaeval label' draws "
+                "the items to label)."
             )
         return ItemLabels(items.name, levels, {}, {}, notes=("labels: the levels in the file of items",))
     if isinstance(labels, ItemLabels):
@@ -126,7 +127,7 @@ def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping
         id_by_key = {f"{name}{row.id}": row.id for row in items.rows}
         kept = [{id_by_key[key]: value for key, value in part.items() if key in id_by_key} for part in parts]
         if not kept[0]:
-            raise UserError(f"{whole.name} labels no item of {items.name}: a difference takes labels of both.")
+            raise UserError(f"{whole.name} has no label of an item of {items.name}: a difference needs labels of both.")
         blank = tuple(id_by_key[key] for key in whole.blank if key in id_by_key)
         label_sets.append(replace(whole, levels=kept[0], probability=kept[1], stratum=kept[2], blank=blank))
     return label_sets
@@ -173,8 +174,8 @@ def _read(table: TypedTable, items: CitationItems, mapping: Mapping[str, str]) -
         known[who] = int(scale[text]), row
     if not levels:
         raise UserError(
-            f"{table.name}: column {shown(columns['level'])} is blank in every row, so nothing is "
-            "judged yet: write full, partial or none (or 2, 1, 0; or yes, no) into some."
+            f"{table.name}: column {shown(columns['level'])} is blank in every row, so there are no "
+            "labels yet: write full, partial or none (or 2, 1, 0; or yes, no) into some rows."
         )
     if units - {"item", "answer"} or len(units) > 1:
         raise UserError(
@@ -203,7 +204,8 @@ def _check_header(table: TypedTable) -> None:
     ]
     if len(cells) > 1 and sum(cell in usual for cell in cells) > 1 and not any(cell in WORDS for cell in cells):
         raise UserError(
-            f"{table.rows[0].where} looks like a second header row ({', '.join(map(shown, cells[:3]))}): delete one."
+            f"{table.rows[0].where} looks like a second header row ({', '.join(map(shown, cells[:3]))}): "
+            "delete one of the two."
         )
 
 
@@ -212,8 +214,8 @@ def _refuse_id(row: Row, heading: str, item_id: str, items: CitationItems) -> No
         raise row.wrong(heading, "is blank: write the item's id, or delete the row")
     hint = did_you_mean(item_id, items.numbers)
     raise UserError(
-        f"{row.place(heading)} names item {shown(item_id)}, which is not in {items.name} (an id there: "
-        f"{shown(items.rows[0].id)}): mend it, or delete the row.{hint}"
+        f"{row.place(heading)} names item {shown(item_id)}, which is not in {items.name} (an id "
+        f"there: {shown(items.rows[0].id)}): correct the id, or delete the row.{hint}"
     )
 
 
@@ -336,7 +338,8 @@ def judged(items: CitationItems, labels: ItemLabels) -> LabelledItems:
     codes = groups[rows] if unit == "answer" else singles[rows]
     if np.unique(codes).size < 2:
         raise UserError(
-            f"{labels.name} labels one {what} only: an interval takes two at least, and says much from 20 on."
+            f"{labels.name} has a label for only one {what}: an interval needs at least two, and is "
+            "informative from about 20."
         )
     return LabelledItems(Sample(rows, chance, codes, stratum), shares, unit, design, lost.total())
 
@@ -379,10 +382,11 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
             p = float(2 * stdtr(guess.df, -error / np.sqrt(guess.variance)))
         if p < ODDS / len(known):
             raise UserError(
-                f"The {drawn.size:,} labelled {items.what} are not a random sample of the {values.size:,}: their mean "
-                f"{name} is {guess.value:.3g}, and that of all {items.what} {values.mean():.3g} (p {p:.1g}; design: "
-                f"{labelled.design}). Draw items with 'metaeval label', give each its probability in a column "
-                "'probability', or set assume_sample=true if you know better."
+                f"The {drawn.size:,} labelled {items.what} are not a random sample of the {values.size:,}: "
+                f"their mean {name} is {guess.value:.3g}, and that of all {items.what} {values.mean():.3g} (p "
+                f"{p:.1g}; design: {labelled.design}). Draw items with 'metaeval label', give each its "
+                "probability in a column 'probability', or set assume_sample=true if you know that they are "
+                "a random sample."
             )
 
 

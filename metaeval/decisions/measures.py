@@ -198,8 +198,8 @@ def claim_rows(side: LabelSide) -> dict[str, LabelRows]:
     if not rows_by_measure:
         several = next(claim.names[0] for claim in claims.claims if len(claim.names) > 1)
         raise UserError(
-            f"{side.labels.name} labels no claim with all its passages together, which recall takes: label these items "
-            f"too (for example {shown(several)})."
+            f"{side.labels.name} has no label of a claim with all its passages together, which recall "
+            f"needs: label such items too (for example {shown(several)})."
         )
     return rows_by_measure
 

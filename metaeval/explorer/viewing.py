@@ -229,7 +229,7 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     source = shown.source
     if shown.of < len(kept):
         gone = min(kept.keys() - {row.id for row in (source.rows if isinstance(source, Job) else source.ratings.rows)})
-        raise UserError(f"{folder / PAIRS} has the pair {gone!r}, which the data do not have: run the job again.")
+        raise UserError(f"{folder / PAIRS} has the pair {gone!r}, which is not in the data: run the job again.")
     config, unit = source.config, "rating" if rated else source.config.unit
     job = source if isinstance(source, Job) else None
     files = [path for path in sorted(folder.glob("*.json")) if path.name != NAME]
@@ -302,7 +302,9 @@ def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mappin
     job = _prepared(folder, view, prepare)
     for key in ("unit", "chunks", "pool"):
         if (judged := head["job"].get(key)) != str(job.fields[key]):
-            raise UserError(f"{folder} judged {key} {judged}, and here it is {job.fields[key]}: run the job again.")
+            raise UserError(
+                f"{folder} was computed with {key} {judged}, and it is {job.fields[key]} now: run the job again."
+            )
     rows = {row.id: row for row in job.rows if row.id in kept}
     ids = drawn([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
     chosen = [rows[name] for name in ids]
@@ -324,7 +326,9 @@ def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
     """Return the first line of a job's pair file, and its rows by id."""
     path = folder / PAIRS
     if not path.is_file():
-        raise UserError(f"{folder} holds no {PAIRS}: 'metaeval run' and 'metaeval evaluate' write it.")
+        raise UserError(
+            f"{folder} holds no {PAIRS}: give a job of 'metaeval run' or 'metaeval evaluate', which write it."
+        )
     if check(path) is not Kept.SAME:
         _log.warning("%s: %s.", path, check(path))
     head, lines = read_pairs(path)
@@ -342,9 +346,9 @@ def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> 
     except UserError as error:
         if view.data or config.data is None:
             raise
-        raise UserError(f"{error} The job was judged on {config.data}: name where the data are now with --data.") from (
-            error
-        )
+        raise UserError(
+            f"{error} The job was run on {config.data}: if the data were moved, give their present place with --data."
+        ) from (error)
 
 
 def _loaded(name: str, config: RunConfig, view: View) -> Metric | None:
@@ -393,7 +397,10 @@ def _explained(
     """Return spans of each row's chunks: side (0 statement, 1 source), start, length, weight in %, link."""
     if job is None or metric is None or not metric.explains():
         if name in view.explain:
-            raise UserError(f"{name} does not explain its scores: 'metaeval metrics show {name}' says what it is.")
+            raise UserError(
+                f"The metric {name} cannot explain its scores ('metaeval metrics show {name}' describes it): "
+                "choose another metric."
+            )
         return None
     if metric.card.modules and name not in view.explain:  # it takes a model
         return None

@@ -125,8 +125,8 @@ class Purse:
         if most > budget:
             advice = f"one request may cost up to {usd_enough(most)}: set a budget of at least that"
         return UserError(
-            f"The budget of {usd(budget)} has no room for one more request: {usd(self.paid)} was spent in this "
-            f"run{doubt}. Every answer is kept; {advice}."
+            f"The budget of {usd(budget)} is not enough for one more request: {usd(self.paid)} was spent "
+            f"in this run{doubt}. Every answer is kept; {advice}."
         )
 
 

@@ -128,9 +128,9 @@ class EndpointOptions(BaseModel):
             return Prices(self.price_in, self.price_out)
         if (self.budget, self.price_in, self.price_out) != (None, None, None):
             raise UserError(
-                "Money is counted from two prices, in USD per million tokens: set price_in and price_out (-s "
-                "price_in=0.5 -s price_out=1.5; for a metric -s metric_options.NAME.price_in=0.5), or leave out "
-                "budget, price_in and price_out."
+                "The cost is computed from two prices in USD per million tokens: set both price_in and "
+                "price_out (-s price_in=0.5 -s price_out=1.5; for a metric -s "
+                "metric_options.NAME.price_in=0.5), or leave out budget, price_in and price_out."
             )
         return None
 
@@ -162,9 +162,10 @@ class ModelOptions(EndpointOptions):
         name, key = self.api_key_env, os.environ.get(self.api_key_env, "").strip()
         if not key and (OPENAI in addresses_in(self.base_url) or name != KEY_NAME):
             raise UserError(
-                f"{self.base_url} needs a key, and the environment variable {name} is not set: type export {name}=... "
-                "and run the same command again, or name a server of your own (--base-url http://HOST:PORT/v1, "
-                "in Python base_url=...; for a metric -s metric_options.NAME.base_url=...)."
+                f"{self.base_url} needs a key, and the environment variable {name} is not set: type export "
+                f"{name}=... and run the same command again, or give a server of your own (--base-url "
+                "http://HOST:PORT/v1, in Python base_url=...; for a metric -s "
+                "metric_options.NAME.base_url=...)."
             )
         if not key.isascii() or not key.isprintable():
             raise UserError(f"The key in {name} holds characters that no key has: type export {name}=... again.")

@@ -47,7 +47,9 @@ def read_prompt(path: Path, places: tuple[str, ...]) -> Prompt:
     missing = [place for place in places if f"{{{place}}}" not in prompt.text]
     if missing:
         needed = " and ".join(f"{{{place}}}" for place in missing)
-        raise UserError(f"{path}: the prompt has no place for {needed}; write {needed} where that text should stand.")
+        raise UserError(
+            f"{path}: the prompt lacks the placeholder {needed}: write {needed} where its text should be inserted."
+        )
     return prompt
 
 

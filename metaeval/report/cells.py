@@ -141,8 +141,8 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
     tested, data = result.significance, result.data
     if tested is None or not tested.comparisons:
         raise UserError(
-            f"The {result.protocol} result of {data.name!r} has no pairs of metrics: they need two metrics in one run, "
-            "and resampling."
+            f"The {result.protocol} result of {data.name!r} compares no pairs of metrics: run at least "
+            "two metrics together, with resampling."
         )
     reasons = notes.letters(_reason(pair) for pair in tested.comparisons if pair.p is None)
     # One number of rows is said once; several are a column.

@@ -203,7 +203,7 @@ def load_multiverse(path: Path) -> Multiverse:
             demo=data.get("demo", False),
         )
     except (KeyError, TypeError) as error:
-        raise UserError(f"{path} is not a multiverse as metaeval writes it: {error}.") from error
+        raise UserError(f"{path} is not a multiverse file that metaeval wrote: {error}.") from error
 
 
 def multiverse_tables(multiverse: Multiverse) -> list[Table]:

@@ -135,7 +135,7 @@ class Sheets(dict[str, Table]):
     def to_frame(self, name: str = "") -> Any:
         """Return the records of a table as a data frame; name: which, by default the first."""
         if not self or (name and name not in self):
-            raise UserError(f"No table is called {name!r}: there are {', '.join(self) or 'none'}.")
+            raise UserError(f"No table is called {name!r}; the tables are {', '.join(self) or 'none'}.")
         return frame(self[name or next(iter(self))].records)
 
     def plot(self, name: str = "") -> Figure:
@@ -146,7 +146,7 @@ class Sheets(dict[str, Table]):
         from metaeval.report.figures.forest import has_intervals, records_forest
 
         if name and name not in self:
-            raise UserError(f"No table is called {name!r}: there are {', '.join(self) or 'none'}.")
+            raise UserError(f"No table is called {name!r}; the tables are {', '.join(self) or 'none'}.")
         drawn = [self[name]] if name else [sheet for sheet in self.values() if has_intervals(sheet.records)]
         if not drawn or not has_intervals(drawn[0].records):
             raise UserError(

@@ -46,7 +46,7 @@ def _named(results: Sequence[Result]) -> dict[str, Result]:
         name = place_of(result.data)
         name += f" ({result.unit})" if several else ""
         if name in by_name:
-            raise UserError(f"Two {result.protocol} results are of {name}, unit {result.unit}: leave one out.")
+            raise UserError(f"Two {result.protocol} results are of {name}, unit {result.unit}: leave one of them out.")
         by_name[name] = result
     return by_name
 

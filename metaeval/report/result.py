@@ -364,17 +364,20 @@ def load_result(path: Path) -> Result:
     data, version = read_versioned(path)
     if str(version).startswith("metaeval-sheet/"):
         raise UserError(
-            f"{path} is a table of an earlier version, which holds numbers and no layout: it stands beside as "
-            f"{path.stem}.txt, .md, .tex and .csv, and 'metaeval results explain {path}' says how it was made."
+            f"{path} is a table of an earlier version, which holds only numbers: read it as "
+            f"{path.stem}.txt, .md, .tex or .csv in the same folder, or type 'metaeval results explain "
+            f"{path}' to see how it was computed."
         )
     if str(version).startswith("metaeval-table/"):
         raise UserError(
-            f"{path} is a table of an analysis, and no result of a protocol: 'metaeval results show {path}' prints it."
+            f"{path} is a table of an analysis, not the result of a protocol: type 'metaeval results show "
+            f"{path}' to print it."
         )
     if str(version).startswith("metaeval-gate/"):
         raise UserError(
-            f"{path} is a gate: 'metaeval gate check FILE {path}' holds answers against it, and 'metaeval results "
-            "explain FOLDER', with the folder that 'gate fit' wrote its tables to, says how it was fitted."
+            f"{path} is a gate and not a result: type 'metaeval gate check FILE {path}' to check answers "
+            "with it, or 'metaeval results explain FOLDER' with the folder of 'metaeval gate fit' to see "
+            "how it was fitted."
         )
     if version not in SCHEMAS:
         known = ", ".join(map(repr, SCHEMAS))

@@ -73,7 +73,7 @@ def named_metrics(config: RunConfig) -> LoadedMetrics:
     metric, a missing score file, and options of an unknown metric.
     """
     if not config.metrics:
-        raise UserError("No metric is asked for: name at least one, for example --metrics overlap.")
+        raise UserError("No metric is given: give at least one, for example --metrics overlap.")
     files = [name for name in dict.fromkeys(config.metrics) if name.startswith(FILE_PREFIX)]
     scored = {*files, PUBLISHED, *find_dataset(config.dataset, config)[0].scores}
     metrics = load_metrics((name for name in config.metrics if name not in scored), config)
@@ -91,7 +91,7 @@ def named_metrics(config: RunConfig) -> LoadedMetrics:
 def unscored_metrics(config: RunConfig) -> LoadedMetrics:
     """Load the run's metrics as `named_metrics` does; raises `UserError` for a file of scores too."""
     if files := [name for name in config.metrics if name.startswith(FILE_PREFIX)]:
-        raise UserError(f"{files[0]!r} is scored already: evaluate it with 'metaeval evaluate FILE'.")
+        raise UserError(f"{files[0]!r} is a file of scores: evaluate it with 'metaeval evaluate FILE'.")
     return named_metrics(config)
 
 
@@ -249,8 +249,9 @@ def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Align
         answers = align(file, [pair.pair_id for pair in source.pairs])
         if joins(source, how):
             raise UserError(
-                f"aggregate={source.config.aggregate} joins chunks and scores them again, and {file.path} has scores "
-                "of single chunks: give a score for each citation_id, or set aggregate=mean:K."
+                f"aggregate={source.config.aggregate} scores several chunks joined into one text, and "
+                f"{file.path} has only scores of single chunks: give a score for each citation_id, or set "
+                "aggregate=mean:K."
             )
         per_row = aggregate(answers, source.rows, how, sign)
     return column_of(file.metric, per_row, file.signed(content))
@@ -293,7 +294,7 @@ def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
         scores = {metric: (column.score, column.fingerprint) for metric, column in source.ratings.score_columns.items()}
     else:
         if source.corpus.scores and source.config.unit not in ("citation", "page"):
-            raise UserError(f"The scores published with {source.name} are of whole citations: add --unit citation.")
+            raise UserError(f"The scores published with {source.name} belong to whole citations: add --unit citation.")
         scores = {
             metric: (np.array([by_id.get(row.id) for row in source.rows], dtype=np.float64), sha256_json(dict(by_id)))
             for metric, by_id in source.corpus.scores.items()

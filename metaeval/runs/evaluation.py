@@ -49,7 +49,7 @@ def named_protocols(config: RunConfig) -> dict[str, Protocol]:
         every = registry.names("protocol")
         names = [name for name in every if getattr(registry.find("protocol", name), "usual", True)]
     if not names:
-        raise UserError("No protocol is asked for: name at least one, or 'all'.")
+        raise UserError("No protocol is given: give at least one, or 'all'.")
     protocols = {name: registry.find("protocol", name, code=True) for name in names}
     for name, protocol in protocols.items():
         if not isinstance(protocol, Protocol):
@@ -114,7 +114,7 @@ def readable_protocols(protocols: Iterable[Asked], source: Job | RatedSet) -> Re
             framed.append(((protocol, options), frame))
     if not framed:
         reasons = " ".join(f"{name.capitalize()}: {reason}" for name, reason in left_out.items())
-        raise UserError(f"No protocol distinguishes metrics on {frame.name}. {reasons}{frame.unknown_levels()}")
+        raise UserError(f"No protocol can evaluate metrics on {frame.name}. {reasons}{frame.unknown_levels()}")
     return Readable(framed, left_out)
 
 

@@ -405,7 +405,9 @@ def find_job(results: Path, name: str) -> DoneJob:
     fitting = fitting or [job for job in jobs if is_hash(name) and job.hash.startswith(name)]
     if len(fitting) > 1:
         listed = ", ".join(job.name for job in fitting)
-        raise UserError(f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Write more of the name.")
+        raise UserError(
+            f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Give more characters of the hash."
+        )
     if not jobs:
         raise UserError(
             f"{results} has no job yet: type 'metaeval run', or name its folder with --results (in Python: results=)."
@@ -426,8 +428,8 @@ def remove_job(results: Path, job: DoneJob) -> int:
     written = {path.relative_to(job.folder).as_posix() for path in (*manifests, *unchanged)}
     if strange := sorted(here - written):
         raise UserError(
-            f"{job.folder} holds {strange[0]}, which the job did not write as it is now: move it away, or delete the "
-            "folder yourself. Nothing was deleted."
+            f"{job.folder} holds {strange[0]}, which was added or changed after the job was written. "
+            "Nothing was deleted: move that file away, or delete the folder yourself."
         )
     for name in here:
         (job.folder / name).unlink()

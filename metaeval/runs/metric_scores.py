@@ -95,11 +95,11 @@ def headline(protocol: Protocol, frame: Frame, column: AlignedColumn) -> Measure
 def _check_number(names: Sequence[str], least: int) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise UserError(f"{twice[0].removeprefix(FILE_PREFIX)!r} is named twice: name every metric once.")
+        raise UserError(f"{twice[0].removeprefix(FILE_PREFIX)!r} is given twice: give every metric once.")
     if len(names) < least:
         named = f": {names[0].removeprefix(FILE_PREFIX)!r}" if names else ""
         metrics = "1 metric" if least == 1 else f"{least} metrics"
-        raise UserError(f"This takes {metrics} or more, and {len(names)} is given{named}.")
+        raise UserError(f"This command needs at least {metrics}, and {len(names)} is given{named}.")
 
 
 def make_sheet(

@@ -152,8 +152,8 @@ def plug_in(name: str) -> Iterator[None]:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{Path(frame.filename).name}, line {frame.lineno}"
         raise UserError(
-            f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}). What was scored before is stored: "
-            "mend the metric and run the same command again."
+            f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}). What was scored before "
+            "is stored: correct the metric and run the same command again."
         ) from error
 
 
@@ -246,8 +246,8 @@ class LoadedMetrics:
             else:
                 continue
             raise UserError(
-                f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} windows of at most "
-                f"{WINDOW_ROWS:,} rows: leave it out, or cut the file."
+                f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} blocks of at most "
+                f"{WINDOW_ROWS:,} rows: leave the metric out, or split the file."
             )
 
 
@@ -269,7 +269,9 @@ def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
         metric = load(name)
         for member in metric.members if isinstance(metric, Combination) else ():
             if isinstance(load(member), Combination):
-                raise UserError(f"{name!r} combines {member!r}, itself a combination: name the single metrics instead.")
+                raise UserError(
+                    f"{name!r} combines {member!r}, which is itself a combination: combine single metrics instead."
+                )
     return LoadedMetrics(config, names, by_name)
 
 
@@ -278,8 +280,9 @@ def check_modules(name: str, card: MetricCard) -> None:
     if missing := _missing(card):
         install = install_extra(card.extra) if card.extra else f'"pip install {" ".join(missing)}"'
         raise UserError(
-            f"Metric {name!r} needs {', '.join(missing)}, not installed here: type {install}, "
-            "or ask for other metrics (the ones without a model: overlap, rouge, bm25, support-mini)."
+            f"Metric {name!r} needs the packages {', '.join(missing)}, which are not installed here: type "
+            f"{install}, or choose other metrics (those without a model: overlap, rouge, bm25, "
+            "support-mini)."
         )
 
 

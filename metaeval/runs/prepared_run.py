@@ -100,7 +100,7 @@ def variant_path(kind: Literal["metric", "dataset"], name: str) -> Path | None:
     folder, registered = f"{kind}s", registry.names(kind)
     path = config_file(folder, name)
     if path and name in registered:
-        raise UserError(f"{path} has the name of a registered {kind}: rename the file, and ask for its new name.")
+        raise UserError(f"{path} has the name of a registered {kind}: rename the file, and give its new name.")
     if path is None and name not in registered and ":" not in name:
         raise unknown(kind, name, [*registered, *variants(folder)], registry.next_for(kind, name))
     return path
@@ -130,8 +130,8 @@ def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
     loaded, name, chosen = _load(config, "corpus")
     if not isinstance(loaded, Corpus):
         raise UserError(
-            f"{config.dataset} has ratings of texts whose documents are not in the files: "
-            f"evaluate scores with 'metaeval evaluate -d {config.dataset}'."
+            f"{config.dataset} has ratings of texts, but not the documents, so metrics cannot be run on "
+            f"it: evaluate existing scores with 'metaeval evaluate -d {config.dataset}'."
         )
     return loaded, name, chosen
 
@@ -334,8 +334,8 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
     rows = [job.rows[number] for number in numbers]
     if not rows:
         raise UserError(
-            f"Data set {job.config.dataset!r} has no row of a known level with unit={job.config.unit}: "
-            "its citations carry no evidence. Try unit=citation."
+            f"Data set {job.config.dataset!r} has no row with a known level for unit={job.config.unit}, "
+            "because its citations have no marked evidence. Try unit=citation."
         )
     levels = Counter(row.level for row in rows)
     judged = [job.pairs[number] for row in rows for number in row.members]

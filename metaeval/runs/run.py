@@ -175,7 +175,7 @@ def evaluate_columns(
     if isinstance(source, RatedSet) and not columns:
         hint = ", or the table a column of numbers for each metric" if config.dataset == "ratings" else ""
         raise UserError(
-            f"{source.name} comes without published scores: give a score file, with its ratings' ids{hint}."
+            f"{source.name} comes without published scores: give a score file with the ids of its ratings{hint}."
         )
     protocols = protocols or _checked_protocols(config)
     whole = with_controls(source, columns) if config.controls else columns
@@ -235,7 +235,7 @@ def _check_batch(metrics: LoadedMetrics) -> None:
 def check_pair_file(path: Path) -> None:
     """Refuse a file of a type in which pairs cannot be written."""
     if path.suffix not in (".jsonl", ".parquet"):
-        raise UserError(f"Pairs are written as .jsonl or .parquet; {path.name!r} is neither.")
+        raise UserError(f"Pairs are written as .jsonl or .parquet: give {path.name!r} one of these endings.")
     if path.suffix == ".parquet":
         parquet_library()
 

@@ -144,7 +144,10 @@ def shardable(config: RunConfig) -> LoadedMetrics:
         metric = metrics[name]
         if isinstance(metric, Combination):
             what = f"{name!r} combines {', '.join(metric.members)}"
-            raise UserError(f"{what}: score these in shards, merge them, and run it with that store.")
+            raise UserError(
+                f"{what}, and only single metrics can be scored in shards: score these, merge the shards, and "
+                "run the combination with the merged store."
+            )
         if "budget" in metric.Options.model_fields:
             raise UserError(
                 f"{name!r} asks a chat model, and each task would spend the whole budget: score it in one process, "
@@ -270,8 +273,8 @@ def verify_shards(
 
 def _differs_here(place: Path, note: PlanNote) -> UserError:
     return UserError(
-        f"{place} is not what this machine makes of {note.metric!r}: the data, the code or the model's files are "
-        "others here."
+        f"{place} does not match what this machine computes for {note.metric!r}: the data, the code "
+        "or the model's files differ here."
     )
 
 
@@ -293,12 +296,14 @@ def _verify_plan(
     known = {}
     if not (parts := part_notes(place)):
         raise UserError(
-            f"{place} ({note.metric}) has no part yet, so there is nothing to compare: score a shard first."
+            f"{place} ({note.metric}) has no scores yet, so there is nothing to compare: score a shard first."
         )
     for path, scored in parts.items():
         for block, rows in read_part(path, scored):
             if ids.get(block.number) != block.id:
-                raise UserError(f"{path} holds a block that its plan does not have: delete it, and score it again.")
+                raise UserError(
+                    f"{path} holds a block of pairs that does not belong to its plan: delete it, and score it again."
+                )
             known[block.number] = scored.device, rows
     chosen = sorted(random.Random(seed).sample(sorted(known), min(count, len(known))))
     differing, largest, pairs = 0, 0.0, 0
@@ -340,9 +345,9 @@ def batch_file(
         if value < least:
             raise UserError(f"{name} is {value}; it should be {least} or more.")
     if not _TIME.fullmatch(time):
-        raise UserError(f"time is {time!r}; it should be as Slurm reads it: 90, 04:00:00 or 2-12:00:00.")
+        raise UserError(f"time is {time!r}; allowed: a time as Slurm reads it, such as 90, 04:00:00 or 2-12:00:00.")
     if ray and config.executor != ExecutorConfig():
-        raise UserError("ray sets the executor by itself: leave the settings of the executor out.")
+        raise UserError("The executor 'ray' chooses its own settings: leave the other settings of the executor out.")
     shardable(config)
     more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
     more = ["--executor", "ray", "--set", "executor.address=auto"] if ray else more

@@ -33,7 +33,7 @@ def verify(name: str, config: RunConfig) -> CanaryReport:
     """
     metric = load_metrics([name], config)[name]
     if isinstance(metric, Combination):
-        raise UserError(f"{name!r} combines other metrics: verify these, {', '.join(metric.members)}, one at a time.")
+        raise UserError(f"{name!r} combines other metrics: verify {', '.join(metric.members)} instead, one at a time.")
     with plug_in(name):
         return verify_metric(name, metric)
 
@@ -49,7 +49,7 @@ def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
         if recipe is None or not isinstance(metric, ModelMetric):
             raise UserError(
                 f"{name!r} has no official package that can be installed here: --official compares "
-                f"{', '.join(RECIPES)}. Leave it out for the other checks."
+                f"{', '.join(RECIPES)}. Leave --official out to run the other checks."
             )
         if metric.options.dtype != "float32":
             raise UserError("The official package computes in float32: leave dtype out.")
@@ -106,8 +106,8 @@ class Environment:
             building.rename(self.folder)
         except OSError as error:
             raise UserError(
-                f"Cannot make {self.folder}: {error.strerror or error}. Free space there, or name another cache folder "
-                "with METAEVAL_CACHE."
+                f"Cannot create {self.folder}: {error.strerror or error}. Free space there, or give another "
+                "cache folder with METAEVAL_CACHE."
             ) from error
         finally:
             shutil.rmtree(building, ignore_errors=True)
@@ -170,7 +170,9 @@ def _summac(metric: ModelMetric, kind: str, names: tuple[str, ...]) -> dict[str,
             "'python -m nltk.downloader punkt_tab', or set NLTK_DATA to a folder that holds punkt_tab."
         )
     if options.model is not None and "/" in options.model:
-        raise UserError(f"The official package knows no model {options.model!r}: name one of its table, such as vitc.")
+        raise UserError(
+            f"The official package knows no model {options.model!r}: choose one that it knows, such as vitc."
+        )
     import nltk
 
     return {

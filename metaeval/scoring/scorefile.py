@@ -199,7 +199,7 @@ def scores_of(
 def _lacking(path: Path, role: str, table: data_tables.TypedTable) -> UserError:
     names = ", ".join(map(repr, table.headings))
     return UserError(
-        f"{path} has no column {role} (columns: {names}): name one so, or {data_tables.name_column(role)}."
+        f"{path} has no column {role} (columns: {names}): give one this name, or {data_tables.name_column(role)}."
     )
 
 
@@ -224,7 +224,7 @@ def _answers(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, PairSco
         if not isinstance(pair_id, str) or not pair_id:
             raise UserError(f"{where}: pair_id is {reprlib.repr(pair_id)}; it must be a non-empty string.")
         if pair_id in answers:
-            raise UserError(f"{where}: pair_id {pair_id!r} is in the file twice; keep one row per pair.")
+            raise UserError(f"{where}: pair_id {pair_id!r} appears twice; keep one row per pair.")
         answers[pair_id] = _answer(row, where)
     return answers
 
@@ -237,8 +237,9 @@ def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairSc
     strangers = file.answers.keys() - set(ids)
     if strangers and ratings:
         raise UserError(
-            f"{len(strangers)} of the {len(file.answers)} ids in {file.path} are not {ratings}, for example "
-            f"{min(strangers)!r} (a rating's id: {ids[0]!r}). Were data set, split and options the same?"
+            f"{len(strangers)} of the {len(file.answers)} ids in {file.path} are not {ratings}, for "
+            f"example {min(strangers)!r} (an id of a rating: {ids[0]!r}). Score the ratings of the same "
+            "data set, split and options."
         )
     if strangers:
         rated = (
@@ -247,9 +248,10 @@ def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairSc
             else ""
         )
         raise UserError(
-            f"{len(strangers)} of the {len(file.answers)} pair ids in {file.path} are not pairs of this job, for "
-            f"example {min(strangers)!r} (a pair of the job: {ids[0]!r}). Were dataset, split, chunk size, unit and "
-            f"pool the same? Write the job's pairs with 'metaeval pairs' and score those.{rated}"
+            f"{len(strangers)} of the {len(file.answers)} pair ids in {file.path} are not pairs of this "
+            f"job, for example {min(strangers)!r} (a pair of the job: {ids[0]!r}). Use the same dataset, "
+            "split, chunk size, unit and pool: write the job's pairs with 'metaeval pairs', and score "
+            f"those.{rated}"
         )
     return [file.answers.get(pair_id, PairScore(None, Status.ABSENT)) for pair_id in ids]
 
@@ -257,7 +259,7 @@ def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairSc
 def _answer(row: Mapping[str, Any], where: str) -> PairScore:
     score, status = row.get("score"), row.get("status")
     if "score" not in row and status is None:
-        raise UserError(f"{where}: no field score (fields: {', '.join(map(repr, row))}).")
+        raise UserError(f"{where}: the field 'score' is missing (fields: {', '.join(map(repr, row))}).")
     if status is None:
         status = Status.OK if score is not None else Status.ABSENT
     try:
@@ -271,7 +273,8 @@ def _answer(row: Mapping[str, Any], where: str) -> PairScore:
         raise UserError(f"{where}: score is {score}; it must be finite. Write null and a status for a missing score.")
     if (status is Status.OK) != (score is not None):
         raise UserError(
-            f"{where}: score {score} with status {str(status)!r}; a number goes with 'ok', null with the rest."
+            f"{where}: score is {score} and status {str(status)!r}; allowed: a number with the status "
+            "'ok', null with every other status."
         )
     tokens, cut = _count(row, "tokens", where), _count(row, "cut", where)
     return PairScore(None if score is None else float(score), status, tokens, cut)

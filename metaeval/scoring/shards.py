@@ -121,7 +121,9 @@ def read_note(place: Path) -> PlanNote:
     path = place / NOTE
     note = _checked(PlanNote, reading.read_object(path), path)
     if (sha256_json(note.identity)[:16], note.plan[:16]) != (place.parent.name, place.name):
-        raise UserError(f"{path} belongs to another metric or plan than its folder: move it out.")
+        raise UserError(
+            f"{path} belongs to another metric or plan than the rest of its folder: move it to another folder."
+        )
     return note
 
 
@@ -205,7 +207,9 @@ def part_notes(place: Path) -> dict[Path, PartNote]:
             raise _broken(path) from error
         note_by_path[path] = note = _checked(PartNote, values, path)
         if (note.identity[:16], note.plan[:16]) != (place.parent.name, place.name):
-            raise UserError(f"{path} belongs to another metric or plan than its folder: move it out.")
+            raise UserError(
+                f"{path} belongs to another metric or plan than the rest of its folder: move it to another folder."
+            )
     return note_by_path
 
 
@@ -254,7 +258,7 @@ def read_shard(text: str) -> Shard:
     """Read I/N, as in 3/64."""
     index, slash, count = text.partition("/")
     if not (slash and index.isdecimal() and count.isdecimal() and int(index) < int(count)):
-        raise UserError(f"--shard is {text!r}; it should be I/N, task I of N counted from 0: 0/8 to 7/8.")
+        raise UserError(f"--shard is {text!r}; allowed: I/N, task I of N tasks, counted from 0 (0/8 to 7/8).")
     return Shard(int(index), int(count))
 
 
@@ -410,6 +414,6 @@ def _check_overlaps(places: Sequence[Path]) -> None:
                         continue
                     if first_row != row and Status.FAILED not in (first_row[2], row[2]):
                         raise UserError(
-                            f"{other} and {path} give one pair different scores ({first_row[1]} and {row[1]}), as two "
-                            "models of device or two plans do: move one of the two folders or files away."
+                            f"{other} and {path} have different scores for the same pair ({first_row[1]} and "
+                            f"{row[1]}), which happens with two models of device or two plans: remove one of the two."
                         )

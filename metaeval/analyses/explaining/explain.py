@@ -236,8 +236,8 @@ def read_signature(text: str) -> dict[str, str]:
         return signatures.parse(text)
     except ValueError as error:
         raise UserError(
-            f"Not a signature: {error}. A table's files (.txt, .md, .tex, .json) hold one; a result or a sheet "
-            "(.json) is taken too, and so is a job, by its hash ('metaeval results list') or as latest."
+            f"Not a signature: {error}. Give a signature, the file of a result or of a table (.json, "
+            ".txt, .md, .tex), the hash of a job (see 'metaeval results list'), or latest."
         ) from error
 
 

@@ -45,13 +45,13 @@ def compare(first: str, second: str, row: str | None = None) -> dict[str, list[C
     first_source, second_source = read_source(first, row), read_source(second, row)
     if is_file(first) != is_file(second):
         raise UserError(
-            "A signature and a result file cannot be compared: give two of one kind "
-            "(metaeval results explain RESULT prints one's)."
+            "A signature and a result file cannot be compared: give two signatures or two result files "
+            "('metaeval results explain RESULT' prints the signatures of a file)."
         )
     if first_source.kind != second_source.kind:
         raise UserError(
-            f"{first} holds {first_source.kind} and {second} {second_source.kind}: only numbers of the same table can "
-            "be compared."
+            f"{first} holds {first_source.kind} and {second} {second_source.kind}: only tables of the "
+            "same kind can be compared."
         )
     changes = _rows(first_source, second_source)
     if first_source.sheet is not None and second_source.sheet is not None:
@@ -180,7 +180,7 @@ def jobs_with(signature: str, results: Path) -> list[Path]:
 def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tuple[str, str], str]:
     """Return the signatures of all rows, or of one metric's, by file and row; `UserError` where there is none."""
     if metric is not None and not is_file(paths[0]):
-        raise UserError("A metric is named for a result file only; a signature has its own.")
+        raise UserError("--metric selects rows of a result file, and a signature is not a file: leave --metric out.")
     texts = {
         (path, name): text
         for path in paths
@@ -190,7 +190,7 @@ def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tu
     if not texts and metric is not None:
         raise unknown(f"row of {of}:", metric, {name for path in paths for name in read_source(path).signatures})
     if not texts:
-        raise UserError(f"{of} holds no signature: what its numbers depend on stands in it under 'settings'.")
+        raise UserError(f"{of} holds no signature: see its field 'settings' for what its numbers depend on.")
     return texts
 
 
@@ -215,7 +215,9 @@ def differences(
     if len(others) == 2:
         return {"": compare(first, second, metric)}, [[], []]
     if others:
-        raise UserError(f"{others[0]!r} is not a job, and a job is compared with a job: give the hashes of both.")
+        raise UserError(
+            f"{others[0]!r} is not a job, and a job can only be compared with another job: give the hashes of two jobs."
+        )
     files = []
     for job in (first, second):
         paths = [Path(path) for path in sources_of(job, results)]
@@ -225,7 +227,9 @@ def differences(
         files.append({f"{folder}{path.name}": str(path) for folder, path in zip(folders, paths, strict=True)})
     shared = [name for name in files[0] if name in files[1]]
     if not shared:
-        raise UserError(f"The jobs {first} and {second} have no result file of one name: there is nothing to compare.")
+        raise UserError(
+            f"The jobs {first} and {second} have no result file with the same name: there is nothing to compare."
+        )
     changes = {name.removesuffix(".json"): compare(files[0][name], files[1][name], metric) for name in shared}
     return changes, [[name for name in names if name not in shared] for names in files]
 

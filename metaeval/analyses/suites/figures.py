@@ -64,7 +64,10 @@ def draw_jobs(jobs: Sequence[DoneJob], trust: bool, cost: bool = False) -> JobFi
     for draw in dict.fromkeys(filter(None, drawers)):
         drawn_jobs = [job for job, drawer in zip(jobs, drawers, strict=True) if drawer is draw]
         if cost:
-            raise UserError(f"--cost measures metrics, and {drawn_jobs[0].name} has none of its own: leave one out.")
+            raise UserError(
+                f"--cost measures the cost of the metrics of a job, and {drawn_jobs[0].name} has no metrics: "
+                "leave out --cost, or this job."
+            )
         job_figures.figures.update(draw([job.folder for job in drawn_jobs]))
     if others:
         _draw(others, trust, cost, job_figures)
@@ -98,7 +101,10 @@ def _draw(jobs: Sequence[DoneJob], trust: bool, cost: bool, job_figures: JobFigu
             results.setdefault(path.parent, []).append(load_result(path))
     every = [result for folder_results in results.values() for result in folder_results]
     if not every:
-        raise UserError(f"{jobs[0].folder} holds no result file: 'metaeval run' and 'metaeval evaluate' write them.")
+        raise UserError(
+            f"{jobs[0].folder} holds no result file: give a job of 'metaeval run' or 'metaeval evaluate', "
+            "which write result files."
+        )
     configs = {}
     for folder in results:
         settings = shown_settings(folder / NAME, settings_of(folder), trust)

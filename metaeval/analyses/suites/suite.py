@@ -101,7 +101,8 @@ def _check(name: str, config: RunConfig, job: Job, store: ScoreStore) -> None:
             state = readiness(single, metrics[single])
             if state.state is ReadinessState.KEY and len(store.find(identity, list(unique))) < len(unique):
                 raise UserError(
-                    f"Metric {single!r} asks a service for which {state.detail} holds the key, and it is not set."
+                    f"Metric {single!r} needs the key of a service, and the environment variable {state.detail} "
+                    "is not set: set it to the key."
                 )
 
 

@@ -64,7 +64,7 @@ def read_labels(path: Path) -> list[LabelledAnswer]:
     content = DataRow(f"{path}", read_object(path, layout))
     for models in content.fields.values():
         if not isinstance(models, dict) or not all(isinstance(items, dict) for items in models.values()):
-            raise UserError(f"{path} is of another layout: {layout}.")
+            raise UserError(f"{path} does not have the expected layout: {layout}.")
     labelled = [
         _labelled(dataset, model, key, content.row(dataset).row(model).row(key))
         for dataset in content.fields

@@ -115,8 +115,8 @@ def _windows(tokenizer: Any, question: str, context: str) -> list[ContextWindow]
     question_tokens = len(tokenizer(question, "")["input_ids"])
     if question_tokens + stride >= limit and len(tokenizer(question, context)["input_ids"]) > limit:
         raise UserError(
-            f"The question {question[:60]!r} ... is too long for the reader: it has {question_tokens} tokens, and "
-            f"fewer than {limit - stride} leave room for its context."
+            f"The question {question[:60]!r} ... is too long for the reader: it has {question_tokens} "
+            f"tokens, and fewer than {limit - stride} leave room for its context. Shorten the question."
         )
     encoded = tokenizer(
         question,

@@ -76,7 +76,7 @@ class Profile:
         for option in ("longest", "bound"):
             value = getattr(self, option)
             if value is not None and value < 1:
-                raise UserError(f"{option} is {value}; it is a whole number from 1, or none.")
+                raise UserError(f"{option} is {value}; allowed: a whole number from 1, or none.")
 
     @property
     def signature(self) -> str:

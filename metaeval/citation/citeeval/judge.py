@@ -172,7 +172,8 @@ def _edit_in_tags(match: re.Match[str], stops: bool) -> Edit | None:
     if number not in (1, 2, 3):
         if stops:
             raise UserError(
-                f"An edit has the reason {reason[1]}, at which the released code stops; set stops=false to count it."
+                f"An edit has the reason {reason[1]}, on which the released code stops with an error: set "
+                "stops=false to count it and continue."
             )
         return None
     return Edit("delete" if match["action"] == "DELETE" else "add", number, citation)
@@ -235,8 +236,8 @@ def load_prompts(asking: Asking) -> dict[Module, Prompt]:
     for module, file in zip(MODULES, (asking.attribution_file, asking.editing_file), strict=True):
         if file is None and asking.output == "tags":
             raise UserError(
-                f"The prompt of {module} asks for JSON, not for tags: name a prompt file that asks for tags in "
-                f"{module}_file, or set output=json."
+                f"The prompt of {module} asks for JSON, not for tags: give a prompt file that asks for tags "
+                f"as {module}_file, or set output=json."
             )
         prompts[module] = read_prompt(file or PROMPTS / f"{module}.txt", PLACES)
     return prompts

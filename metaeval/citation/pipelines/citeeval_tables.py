@@ -161,8 +161,8 @@ def _baselines(run: Run) -> tuple[list[Baseline], LoadedMetrics]:
     for metric in metrics.names:
         if not judge_of(metric, metrics).card.three_way:
             raise UserError(
-                f"AttrScore needs three classes, and {metric!r} gives one score: name a metric with three (attrscore, "
-                "nli), or let the chat model label (--baselines attrscore)."
+                f"AttrScore needs three classes, and {metric!r} gives one score: give a metric with three "
+                "classes (attrscore, nli), or let the chat model give the labels (--baselines attrscore)."
             )
     return [baseline for baseline in BASELINES if baseline in run.options.baselines], metrics
 

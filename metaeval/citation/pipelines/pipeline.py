@@ -81,7 +81,7 @@ def _value(owner: type, override: str) -> Any:
         words = option_docs(owner).get(name, "")
         raise UserError(f"--set {override}: {name} should be {allowed}. {words}".rstrip()) from error
     except MalformedError as error:
-        raise UserError(f"--set {override}: not YAML ({error}); text is safe in quotes, 'like this'.") from error
+        raise UserError(f"--set {override}: not YAML ({error}); put text in quotes, 'like this'.") from error
 
 
 def _cut(value: Any) -> Any:
@@ -264,9 +264,9 @@ def chat_options(
         values["model"] = replayed_model(choice.replay)
     else:
         raise UserError(
-            f"A chat model {purpose}, and none is named: give --model NAME (with export OPENAI_API_KEY=..., or "
-            "--base-url http://HOST:PORT/v1 for your own server), or --replay FILE with replies that --record FILE "
-            "wrote."
+            f"A chat model {purpose}, and none is given: give --model NAME (with export "
+            "OPENAI_API_KEY=..., or --base-url http://HOST:PORT/v1 for your own server), or --replay "
+            "FILE with replies that --record FILE wrote."
         )
     typed = choice.model_dump(include={"base_url", "batch", "ask_again"}, exclude_none=True)
     return validated(kind, {**values, **typed}, "the options of the chat model")

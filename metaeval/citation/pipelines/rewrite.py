@@ -72,7 +72,7 @@ def _read(run: Run) -> _Rewritten:
     read = read_answers(run.answers, parser, profile, run.splitter)
     cut = rewriting.fragments(read, run.options.whole)
     if not cut:
-        raise UserError(f"No claim in {run.name} is part of a sentence, so that there is nothing to rewrite.")
+        raise UserError(f"Every claim in {run.name} is a whole sentence, so there is nothing to rewrite.")
     fields = {
         "pipeline": "aliice",
         "profile": profile.signature,

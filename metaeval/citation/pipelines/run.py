@@ -145,7 +145,7 @@ def prepare(
         set_options, of_run = sort_settings(of_run, pipeline.owners)
     metrics = options.judges if isinstance(options, JudgedByMetrics) else ()
     if pipeline.backends == "one" and len(metrics) > 1:
-        raise UserError(f"This pipeline takes one metric, and {len(metrics)} are named: give --nli once.")
+        raise UserError(f"This pipeline uses one metric, and {len(metrics)} are given: give --nli once.")
     if pipeline.backends in ("one", "many"):
         metrics = metrics or (DEFAULT_BACKEND,)
     judged = AsksChat(requests=requests, batch=settings.get("batch"))
@@ -161,9 +161,14 @@ def prepare(
     if choice is judged and (option := next(iter(choice.idle), None)):
         loaded.check_asking(option)
     if choice.record is not None and choice.replay is not None:
-        raise UserError("Replies are recorded or replayed: give --record or --replay, not both.")
+        raise UserError(
+            "Replies can be recorded or replayed, but not both at once: give only one of --record and --replay."
+        )
     if choice.replay is not None and (choice.requests or choice.batch):
-        raise UserError("Replies are replayed, or those of a batch: give --replay, or the settings requests and batch.")
+        raise UserError(
+            "Replies can come from --replay or from a batch, but not from both: give only --replay, or "
+            "only the settings requests and batch."
+        )
     if pipeline.chat == "always" or (pipeline.chat == "optional" and pipeline.asks(choice, set_options)):
         usual = {"model": pipeline.model} if pipeline.model and choice.replay is None else {}
         values = {
@@ -182,7 +187,10 @@ def prepare(
     if isinstance(options, ReadsAnswers):
         answers = gather(options.files, options.format)
         if not any(answer.passages for answer in answers):
-            raise UserError(f"No answer of {name} has passages, so that its citations refer to nothing.")
+            raise UserError(
+                f"No answer in {name} has passages, so its citations cannot be judged: give answers with "
+                "their passages."
+            )
     folder = config.results / "cite" / pipeline.name / safe_name(name)
     return Run(
         pipeline, name, folder, options, set_options, config, loaded, cutoffs, choice, chat, splitter, answers, progress
@@ -204,7 +212,10 @@ def find_cutoffs(
     thresholds = read_thresholds(None if threshold is None else str(threshold), names)
     cutoffs = {name: find(name, judge_of(name, metrics), thresholds, calibrations) for name in names}
     if soft := [name for name, cutoff in cutoffs.items() if decides and cutoff.value is None]:
-        raise UserError(f"{decides}, and {soft[0]!r} has soft scores: give a threshold.")
+        raise UserError(
+            f"{decides}, and {soft[0]!r} has no threshold that turns its scores into decisions: give one "
+            "with --threshold."
+        )
     return cutoffs
 
 

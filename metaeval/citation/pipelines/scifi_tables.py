@@ -126,7 +126,8 @@ def asks_model(choice: AsksChat, set_options: pipeline.SetOptions) -> bool:
     idle += choice.idle
     if idle:
         raise UserError(
-            f"{idle[0]} is a chat model's, and a parser makes the facts: name a model with --model, or leave it out."
+            f"{idle[0]} is an option of chat models, and a parser makes the facts: give a model with "
+            f"--model, or leave {idle[0]} out."
         )
     return False
 
@@ -147,7 +148,10 @@ def fact_cutoff(
     else:
         cutoff = find_cutoff(name, metric, thresholds, calibrations)
     if cutoff.value is None and entailment == "binary":
-        raise UserError(f"entailment=binary needs a threshold, and {name!r} has soft scores: leave out one of the two.")
+        raise UserError(
+            f"entailment=binary needs a threshold, and {name!r} is used without one: give a threshold, or "
+            "leave out entailment=binary."
+        )
     if cutoff.value is None and not graded:
         raise UserError(
             f"A fact's value is a score from 0 to 1, and {name!r} has another range: give a threshold (--threshold "

@@ -194,9 +194,7 @@ def named_files(files: Sequence[Path], what: str) -> dict[str, Path]:
         raise UserError(f"No file of {what} is given: name at least one.")
     names = [file_stem(path) for path in files]
     if len(set(names)) < len(names):
-        raise UserError(
-            f"Each file needs a name of its own (without endings), and two have the same: {', '.join(names)}."
-        )
+        raise UserError(f"Two files have the same name (without endings) in {', '.join(names)}: rename one of them.")
     return dict(zip(names, files, strict=True))
 
 
@@ -218,10 +216,11 @@ def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint:
     fields = ", ".join(row.fields) or "none"
     if near and hint:
         raise UserError(
-            f"{row.where}: {'; or '.join(near)} (it has {fields}): add it, or rename the one it is, or {hint}."
+            f"{row.where}: {'; or '.join(near)} (it has {fields}): add this field, or rename the field "
+            f"that holds it, or {hint}."
         )
     known = "; ".join(f"{form}: {', '.join(fields)}" for form, fields in telling.items())
-    raise UserError(f"{row.where}: no known format of {what} has the fields {fields}; known are {known}.")
+    raise UserError(f"{row.where}: no known format of {what} has the fields {fields}. Known formats: {known}.")
 
 
 def _rows(path: Path, form: str) -> list[DataRow]:

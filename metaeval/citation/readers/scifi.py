@@ -70,8 +70,9 @@ def _cited(row: DataRow) -> list[tuple[int, int]]:
     paragraph = row.text("paragraph")
     if mark := next((mark for mark in find_marks(paragraph) if mark.number is not None), None):
         raise UserError(
-            f"{row.where}: the paragraph must have no marks, but has {shown(paragraph[mark.start : mark.end])} at "
-            f"offset {mark.start}: put its citations into 'citations', or use the format jsonl (metaeval cite --help)."
+            f"{row.where}: the paragraph must have no citation marks, but has "
+            f"{shown(paragraph[mark.start : mark.end])} at offset {mark.start}: put its citations into "
+            "'citations', or use the format jsonl (metaeval cite --help)."
         )
     numbers = _numbers(row)
     citations = []
@@ -95,7 +96,8 @@ def _numbers(row: DataRow) -> Mapping[str, int]:
     without = [document for document in documents if "id" not in document.fields]
     if without and len(without) < len(documents):
         raise UserError(
-            f"{without[0].where}: field 'id' is missing, and other documents have one; allowed: all or none."
+            f"{without[0].where}: field 'id' is missing, and other documents have one: give an id to all "
+            "documents, or to none."
         )
     names = [
         str(number) if without else document.identifier("id") for number, document in enumerate(documents, start=1)

@@ -97,7 +97,7 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
         return ratings_of(table, options, path.stem)
     chosen = {name: text for name, text in options.items() if text}
     if wrong := next((name for name in chosen if name not in ("gold", "cut")), ""):
-        raise UserError(f"Option {wrong} names columns of a table, and {path} is none: leave it out.")
+        raise UserError(f"Option {wrong} names columns of a table, and {path} is not a table: leave the option out.")
     rows = chain(flat, [] if nested is None else [nested], remaining)
     return _ratings(path.stem, str(path), _from_lines(rows), chosen)
 
@@ -112,7 +112,10 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
     """Return the rated set of this name in the chosen dimension of its gold, cut where that is. where: the input."""
     dimension, limit = chosen.get("gold", ""), chosen.get("cut")
     if limit is not None and not is_finite(limit):
-        raise UserError(f"dataset_options.cut is {shown(limit)}: allowed: a number, such as 0.5, from which gold is 1.")
+        raise UserError(
+            f"dataset_options.cut is {shown(limit)}: allowed: a number such as 0.5; ratings from this "
+            "number on count as 1, lower ones as 0."
+        )
     names = [side for side, gold in read.gold.items() if not np.isnan(gold).all()]
     if dimension in names:
         wanted = [dimension]
@@ -120,7 +123,10 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
         wanted = [""]
     elif not dimension and len(names) > 1:
         listed = ", ".join(map(shown, names))
-        raise UserError(f"{where} has gold of {len(names)} dimensions ({listed}): add --set dataset_options.gold=NAME.")
+        raise UserError(
+            f"{where} has human ratings of {len(names)} dimensions ({listed}): choose one with --set "
+            "dataset_options.gold=NAME."
+        )
     elif dimension and dimension != ALL:
         raise unknown(f"dimension of the gold of {where}", dimension, [*names, ALL])
     else:
@@ -263,9 +269,10 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
     for heading in named_scores:
         if heading in roles.values() or list(dimensions) == [heading]:
             raise UserError(
-                f"{table.name}: the column {shown(heading)} is named in dataset_options.metrics, and is read as the "
-                f"{next((role for role, named in roles.items() if named == heading), 'gold')}: name another column for "
-                "one of them."
+                f"{table.name}: the column {shown(heading)} is listed in dataset_options.metrics, but is "
+                "already read as the "
+                f"{next((role for role, named in roles.items() if named == heading), 'gold')}: give another "
+                "column for one of them."
             )
     for heading in (*dimensions, *votes, *(named_scores or rest)):
         table.check_numbers(heading)
@@ -356,11 +363,14 @@ def _merged(table: TypedTable, read: _Read, heading: str) -> _Read:
     gold = np.column_stack([np.zeros((len(read.rows), 0)), *read.gold.values()])
     for row, (rating_id, annotator) in enumerate(zip(values_of(read.rows.id), table.texts(heading), strict=True)):
         if not annotator:
-            raise UserError(f"{table.name}: a row of {rating_id!r} has no annotator: fill the column {heading!r}.")
+            raise UserError(
+                f"{table.name}: a row of rating {rating_id!r} has no annotator: fill in the column {heading!r}."
+            )
         filled = gold[row][~np.isnan(gold[row])].tolist()
         if len(filled) > 1:
             raise UserError(
-                f"{table.name} has one annotator in each row and several columns of gold: keep one of them."
+                f"{table.name} has a column of annotators and several columns of human ratings, which cannot "
+                "be read together: keep only one column of ratings."
             )
         if rating_id not in votes:
             votes[rating_id] = read.rows.votes[row]

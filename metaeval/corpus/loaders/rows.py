@@ -44,7 +44,7 @@ class DataRow:
         for name in self.fields:
             if name not in known:
                 hint = did_you_mean(name, known)
-                raise UserError(f"{self.where}: no field {name!r}.{hint} Known: {', '.join(known)}.")
+                raise UserError(f"{self.where}: there is no field {name!r}.{hint} Known fields: {', '.join(known)}.")
 
     def identifier(self, name: str) -> str:
         """Return a string or a whole number, as a string that is not empty."""

@@ -78,7 +78,7 @@ def has_abilities(result: Result, readings: Readings) -> bool:
 def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, Look] | None) -> Figure:
     shown = [headline for headline in every if headline.metrics]
     if not shown:
-        raise UserError("A forest plot needs a value: no metric has one.")
+        raise UserError("A forest plot needs at least one metric with a value, and no metric has one.")
     names = list(dict.fromkeys(row.metric for headline in shown for row in metrics_of(headline.result)))
     looks = looks or looks_of(names)
     sets = {place_of(headline.result.data) for headline in shown}

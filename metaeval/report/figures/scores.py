@@ -86,7 +86,7 @@ def score_distributions(histograms: Mapping[str, Sequence[Histogram]], title: st
     histograms: by metric; at most three levels. Raises `UserError` where there is none.
     """
     if not histograms:
-        raise UserError("A figure of distributions needs scores: no metric has one.")
+        raise UserError("A figure of distributions needs scores, and no metric has any.")
     levels = list(dict.fromkeys(histogram.level for of_metric in histograms.values() for histogram in of_metric))
     looks = dict(zip(levels, _LEVELS, strict=False))
     figure, plots = _small_multiples(list(histograms), 1.75, "rows of the level, %")
@@ -112,7 +112,7 @@ def reliability(bins_of: Mapping[str, Sequence[Bins]], title: str = "") -> Figur
     bins_of: by metric; at most three outcomes. Raises `UserError` where there is none.
     """
     if not bins_of:
-        raise UserError("A reliability diagram needs scores in 0 .. 1: no metric has such scores alone.")
+        raise UserError("A reliability diagram needs a metric whose scores all lie between 0 and 1, and there is none.")
     outcomes = list(dict.fromkeys(series.outcome for of_metric in bins_of.values() for series in of_metric))
     looks = dict(zip(outcomes, _LEVELS, strict=False))
     figure, plots = _small_multiples(list(bins_of), 2.25, "observed in the bin")

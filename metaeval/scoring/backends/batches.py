@@ -98,8 +98,8 @@ def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[li
         except torch.OutOfMemoryError as error:
             if len(batch) == 1:
                 raise UserError(
-                    "One text alone does not fit into the device's memory beside the model: ask for dtype=bfloat16, "
-                    "for smaller chunks (--set chunk.size=100), or for another device."
+                    "A single text does not fit into the device's memory beside the model: set dtype=bfloat16, "
+                    "or use smaller chunks (--set chunk.size=100), or for another device."
                 ) from error
         torch.cuda.empty_cache()
         _say_halved()

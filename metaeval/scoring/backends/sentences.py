@@ -84,18 +84,16 @@ def _own_folder() -> Path:
 
 def _download() -> Path:
     if find_spec("nltk") is None:
-        raise UserError(
-            "The splitter 'nltk' needs the package nltk: type 'pip install nltk', or ask for splitter=rules."
-        )
+        raise UserError("The splitter 'nltk' needs the package nltk: type 'pip install nltk', or set splitter=rules.")
     import nltk
 
     nltk.download("punkt_tab", download_dir=str(_own_folder()), quiet=True)
     folder = _punkt_folder()
     if folder is None:
         raise UserError(
-            "NLTK's punkt_tab data are not on this machine and could not be downloaded: type "
-            "'python -m nltk.downloader punkt_tab' with a network, set NLTK_DATA to a folder that holds them, or ask "
-            "for splitter=rules."
+            "NLTK's punkt_tab data are not on this machine and could not be downloaded: type 'python -m "
+            "nltk.downloader punkt_tab' with a network, set NLTK_DATA to a folder that holds them, or "
+            "set splitter=rules."
         )
     return folder
 

@@ -116,7 +116,9 @@ def backend(tokenizer: Any) -> Any:
     """Return the `tokenizers.Tokenizer` of a fast tokenizer of transformers, with truncation and padding off."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is None:
-        raise UserError(f"{type(tokenizer).__name__} has no fast tokenizer: this model cannot be read here.")
+        raise UserError(
+            f"{type(tokenizer).__name__} is not a fast tokenizer, which this metric needs: choose another model."
+        )
     fast.no_truncation()
     fast.no_padding()
     return fast
@@ -126,7 +128,10 @@ def _position(ids: list[int], part: list[int], start: int) -> int:
     for place in range(start, len(ids) - len(part) + 1):
         if ids[place : place + len(part)] == part:
             return place
-    raise UserError("This tokenizer does not encode a pair as its two texts joined by special tokens.")
+    raise UserError(
+        "This tokenizer does not encode a pair as its two texts joined by special tokens, which this "
+        "metric needs: choose another model."
+    )
 
 
 def _cut_longest(first: int, second: int, room: int) -> tuple[int, int]:

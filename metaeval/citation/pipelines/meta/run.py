@@ -80,7 +80,10 @@ def _read(run: Run) -> ToMeasure:
     human = human_model.cited_alone(human) if command.scenario == "cited" else human
     answers = [rated.answer for rated in human.answers]
     if names and not any(answer.passages for answer in answers):
-        raise UserError(f"No answer of {run.name} has passages, so that its citations refer to nothing.")
+        raise UserError(
+            f"No answer in {run.name} has passages, so its citations cannot be judged: give answers with "
+            "their passages."
+        )
     citeeval = citeeval_options(profile, **run.set_options["citeeval"])
     splitter = find_sentence_splitter(options.splitter)
     splits = [human.splits[answer.id] for answer in answers] if human.splits else []
@@ -115,8 +118,8 @@ def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking |
     if "citeeval" not in names and not ("scifi" in names and scifi.facts == "model"):
         if run.chat is not None or run.choice.idle:
             raise UserError(
-                "No pipeline here asks a chat model: add citeeval to --pipelines, or set facts=model with scifi, or "
-                "leave the model out."
+                "None of these pipelines uses a chat model: add citeeval to --pipelines, or set facts=model "
+                "with scifi, or leave the model out."
             )
         return None, None
     # Options that CiteEval's judge and SCiFi's model share were sorted to the judge.
@@ -299,7 +302,7 @@ def read_measures(files: Sequence[Path], answers: Sequence[Answer]) -> list[Meas
     for path in files:
         for measure, scores in read_score_file(path, by_id).items():
             if measure in measurements:
-                raise UserError(f"Two files of scores name a measure {measure!r}: give it another name in one of them.")
+                raise UserError(f"Two files of scores have a measure {measure!r}: rename it in one of them.")
             pinned = f"{path.name}@sha256:{sha256_file(path)[:12]}"
             fields = {"pipeline": "scores", "measure": measure, "file": pinned}
             measurements[measure] = Measurement(f"{human_model.FROM_FILE}{measure}", fields, score_file_values(scores))
