@@ -43,7 +43,7 @@ def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
 
 
 class Answers(list[PairScore]):
-    """A metric's answers, one a pair: a list that is short as text however long it is, and a data frame."""
+    """A metric's answers, one `PairScore` per pair: a list with a short `repr` and a method that makes a data frame."""
 
     def to_frame(self) -> Any:
         """A data frame with a row for each pair: score, status, tokens, cut."""
@@ -121,7 +121,7 @@ def evaluate_scores(
 
 
 def told(evaluated: runs.EvaluatedRun) -> Results:
-    """The results of a run; the protocols that were left out are warned of."""
+    """Return the results of a run, and warn of the protocols that were left out."""
     for protocol, reason in evaluated.left_out.items():
         _log.warning("Left out: %s: %s", protocol, reason)
     known = registry.names("protocol")

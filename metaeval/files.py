@@ -42,7 +42,7 @@ def inputs_protected() -> Iterator[None]:
 
 
 def declare(use: Literal["input", "output", "written"], *paths: Path) -> None:
-    """Say what the job does with files; `UserError` for one that it reads and would write over.
+    """Say what the job does with files; raises `UserError` for one that it reads and would write over.
 
     Every read and write here does so. A command declares its outputs first: it is then refused before it computes.
     """

@@ -47,7 +47,7 @@ def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
 
 
 def run_columns(columns: Any) -> Any:
-    """The headings by role of a run, from ROLE=COLUMN texts or a mapping; `UserError` for a role that is none.
+    """The headings by role of a run, from ROLE=COLUMN texts or a mapping; raises `UserError` for a role that is none.
 
     What is neither comes back as it is: it is not a value of the setting.
     """
@@ -256,7 +256,7 @@ def _from_lines(path: Path, unit: str, lines: Iterable[_Line]) -> TypedTable:
 
 
 def _padded(where: str, headings: Sequence[str], cells: list[Any], places: Sequence[str]) -> list[Any]:
-    """The cells of a line, as many as there are headings; `UserError` for one under no heading."""
+    """The cells of a line, as many as there are headings; raises `UserError` for one under no heading."""
     if len(cells) > len(headings) or "" in headings:
         for number, cell in enumerate(cells):
             if cell is not None and (number >= len(headings) or not headings[number]):

@@ -354,7 +354,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def parquet_library() -> Any:
-    """The package pyarrow, its part for Parquet loaded; `UserError` where it is not installed."""
+    """The package pyarrow, its part for Parquet loaded; raises `UserError` where it is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -388,7 +388,7 @@ def parquet_columns(path: Path, names: Sequence[str]) -> list[list[Any]]:
 
 
 def parquet_metadata(path: Path) -> Mapping[bytes, bytes]:
-    """Read the further facts in the footer of a Parquet file, not its rows. `UserError` for another file."""
+    """Read the further facts in the footer of a Parquet file, not its rows. Raises `UserError` for another file."""
     with _parquet(path) as parquet:
         return dict(parquet.schema_arrow.metadata or {})
 
@@ -402,7 +402,7 @@ def parquet_schema(path: Path) -> dict[str, str]:
 
 
 def parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any]:
-    """Columns of a Parquet file of any size, at most `rows` rows at a time; `UserError` for another file."""
+    """Columns of a Parquet file of any size, at most `rows` rows at a time; raises `UserError` for another file."""
     with _parquet(path) as parquet:
         yield from parquet.iter_batches(batch_size=rows, columns=list(names), use_threads=False)
 

@@ -119,7 +119,7 @@ def load_aligner(checkpoint: ModelFolder, backbone: ModelFolder, dtype: models.D
 
 
 def _read(checkpoint: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, Any]:
-    """Read the checkpoint's weights without its vocabulary head; `UserError` unless they are of this size."""
+    """Read the checkpoint's weights without its vocabulary head; raises `UserError` unless they are of this size."""
     import torch
 
     # mmap: the optimiser's state, two thirds of the file, is not read. weights_only: no code in the file is run.

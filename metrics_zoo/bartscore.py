@@ -88,7 +88,7 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
 
     @cached_property
     def model(self) -> BartLikelihood:
-        """The BART, loaded when first used; `UserError` when the checkpoint is of another architecture."""
+        """The BART, loaded when first used; raises `UserError` when the checkpoint is of another architecture."""
         from transformers import BartForConditionalGeneration
 
         files, options = self.model_folder, self.options

@@ -82,7 +82,7 @@ def known_as(hub_id: str) -> str:
 
 
 def find_layer(hub_id: str, wished: int | None) -> int:
-    """Return the layer whose states are compared; `UserError` if neither option nor table has one."""
+    """Return the layer whose states are compared; raises `UserError` if neither option nor table has one."""
     layer = wished or LAYERS.get(known_as(hub_id))
     if layer is None:
         raise UserError(
@@ -93,7 +93,7 @@ def find_layer(hub_id: str, wished: int | None) -> int:
 
 
 def find_baseline(hub_id: str, layer: int) -> tuple[float, float, float]:
-    """Return the precision, recall and F1 that rescaling maps to 0; `UserError` when they are not known."""
+    """Return the precision, recall and F1 that rescaling maps to 0; raises `UserError` when they are not known."""
     baseline = BASELINES.get((known_as(hub_id), layer))
     if baseline is None:
         raise UserError(

@@ -73,7 +73,7 @@ def read_recipe(model: ModelFolder, pooling: Pooling | None, prompted: bool) -> 
 def load_sentence_model(
     files: ModelFolder, recipe: Recipe, dtype: models.DType, batch_tokens: int, device: str, trust_remote_code: bool
 ) -> TextEncoder:
-    """Load the encoder; `UserError` for a model that is not one."""
+    """Load the encoder; raises `UserError` for a model that is not one."""
     from tokenizers.normalizers import Lowercase
     from tokenizers.normalizers import Sequence as Normalizers
     from transformers import AutoModel

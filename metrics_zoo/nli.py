@@ -73,7 +73,7 @@ class NLI(LoadedModelMetric):
 
     @cached_property
     def model(self) -> PairClassifier:
-        """The classifier, loaded when first used; `UserError` for a model that is not an NLI classifier."""
+        """The classifier, loaded when first used; raises `UserError` for a model that is not an NLI classifier."""
         from transformers import AutoModelForSequenceClassification
 
         options = self.options
@@ -100,7 +100,7 @@ class NLI(LoadedModelMetric):
         return answers_of(statements, scores.tolist(), table)
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """The three classes; `UserError` for a model with two."""
+        """The three classes; raises `UserError` for a model with two."""
         _ = self.model
         if len(self.labels) != 3:
             raise UserError(

@@ -96,7 +96,7 @@ class SupportModel:
     """The fitted parameters, and the support that they predict."""
 
     def __init__(self, parameters: bytes) -> None:
-        """Read the bytes of an .npz file; `UserError` if they are not such parameters."""
+        """Read the bytes of an .npz file; raises `UserError` if they are not such parameters."""
         try:
             with np.load(io.BytesIO(parameters), allow_pickle=False) as file:
                 self._table = file["q"]
@@ -267,7 +267,7 @@ def chance(features: Sequence[float], head: FloatArray) -> float:
 
 @cache
 def load_model() -> SupportModel:
-    """Load the parameters that are part of the package; `UserError` if the file is not the published one."""
+    """Load the parameters that are part of the package; raises `UserError` if the file is not the published one."""
     try:
         content = FILE.read_bytes()
     except OSError as error:

@@ -149,7 +149,7 @@ class Worker(Metric):
 
     @cached_property
     def hello(self) -> WorkerHello:
-        """The worker's first line; starts the worker. `UserError` if the line is missing or malformed."""
+        """The worker's first line; starts the worker. Raises `UserError` if the line is missing or malformed."""
         self._process.send([json.dumps({"protocol": PROTOCOL})])
         hello = self._line(WorkerHello, "before its first line")
         card = replace(self.card, direction=hello.direction, low=hello.low, high=hello.high)
@@ -211,7 +211,7 @@ class Worker(Metric):
         return PairScore(answer.score, Status(answer.status), answer.tokens, answer.cut)
 
     def _line(self, kind: type[Kind], when: str) -> Kind:
-        """The next line, parsed as `kind`; `UserError` if there is none, or if it is malformed."""
+        """The next line, parsed as `kind`; raises `UserError` if there is none, or if it is malformed."""
         try:
             line = self._process.read(self.options.timeout)
         except ProgramEndedError:

@@ -49,7 +49,7 @@ class AnnotatorVotes:
 
 
 def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
-    """Return the votes of a rated set, in the order of the frame; `UserError` for fewer than two annotators."""
+    """Return the votes of a rated set, in the order of the frame; raises `UserError` for fewer than two annotators."""
     votes = source.ratings.columns.take(frame.numbers).votes
     names = tuple(sorted(set(votes.annotators)))
     if len(names) < 2:
@@ -65,7 +65,7 @@ def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
 
 
 def annotator_sheets(panel: Panel) -> list[Table]:
-    """Return the table of values against each annotator, and with two metrics or more the table of the ranking.
+    """Return a table of each metric's agreement with each annotator and, for several metrics, one of their ranking.
 
     Raises `UserError` for data without two annotators.
     """

@@ -62,7 +62,7 @@ def _run(options: CompareOptions, progress: Progress) -> Done:
 
 
 def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
-    """Return the run on each data set, checked before anything is scored."""
+    """Return the configuration of the run on each data set, checked before anything is scored."""
     from metaeval.analyses.comparing.contrasts import check_comparison
     from metaeval.analyses.comparing.subgroups import check_division
     from metaeval.runs.metrics import able_defaults

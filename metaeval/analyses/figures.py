@@ -62,7 +62,7 @@ def _run(options: FiguresOptions, progress: Progress) -> Done:
 
 
 def _find(results: Path, name: str) -> DoneJob:
-    """Return the job of a name; `UserError`, for a suite that has not been run with the command to type."""
+    """Return the job of a name; for a suite that has not been run, raises `UserError` with the command to type."""
     from metaeval.config_files import variants
     from metaeval.runs.job_folder import find_job
 

@@ -89,7 +89,7 @@ def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
 
 
 def _named(name: str, signature: inspect.Signature, args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return positional arguments by parameter; `UserError` for too many, and for an argument that is given twice."""
+    """Bind positional and keyword arguments to parameters; raises `UserError` for too many, or one given twice."""
     ordered = [
         parameter for parameter in signature.parameters.values() if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
     ]

@@ -47,7 +47,7 @@ DecisionMeasures = Mapping[str, Found]
 
 @dataclass(frozen=True)
 class MetricThreshold:
-    """The threshold learnt for one metric, on the scale of its scores.
+    """The threshold learnt for one metric, on the scale of its scores, and its cross-validated measures.
 
     folds: thresholds learnt without one fold each, (folds,). out_of_fold: measures of the decisions of these thresholds
     on the folds left out. declared: the threshold that the metric has without a calibration, if any, and its measures.

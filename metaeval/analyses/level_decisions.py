@@ -50,8 +50,8 @@ class MetricDecisions:
     """One metric's cross-validated decisions on its scored rows.
 
     levels: (K,), the levels of the gold, three or two, ascending. thresholds: (folds, K - 1), lowest scores at which
-    each level but the lowest is decided. counts: (K, K), gold down, decided across, in the levels' order. calibrations:
-    by target.
+    each level but the lowest is decided. counts: (K, K), rows are gold levels and columns
+    decided levels, in ascending order. calibrations: by target level.
     """
 
     metric: str
@@ -98,7 +98,8 @@ def decision_table(panel: Panel, frame: Frame, protocol_setup: Asked) -> Result:
 
 
 def cross_validated_decisions(frame: Frame, column: AlignedColumn, options: Mapping[str, str]) -> MetricDecisions:
-    """Give a metric's decisions and calibrated probabilities, with the folds and thresholds of the decision protocol.
+    """Compute a metric's decisions and calibrated probabilities, with the folds and thresholds of the decision
+    protocol.
 
     Raises `UserError` where a level has no scored row, and for fewer groups than folds.
     """
@@ -157,7 +158,7 @@ class DecisionComparison:
         return cell(self.first), cell(self.second), cell(self.difference, self.low, self.high, signed=True)
 
     def record(self, first: str, second: str, difference: str) -> dict[str, float | None]:
-        """Return all values, under these names for the first three."""
+        """Return all values as a record; the arguments name the two values and their difference."""
         return dict(zip((first, second, difference, "low", "high"), astuple(self), strict=True))
 
 
@@ -222,7 +223,7 @@ def _thresholds(sheet: Callable[..., Table], chosen: Mapping[str, str], decision
 
 
 def _never(cuts: Floats, levels: Ints) -> str:
-    """Return the levels that thresholds never decide, as text."""
+    """Return, as text, the levels that thresholds never decide."""
     ends = np.concatenate(([-np.inf], cuts, [np.inf]))
     missing = [LEVELS[level] for level in levels[ends[:-1] == ends[1:]]]
     return f"never {', '.join(missing)}" if missing else ""
@@ -319,7 +320,7 @@ def _bins(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Seq
 
 
 def write_pictures(decisions: Sequence[MetricDecisions], folder: Path) -> list[Path]:
-    """Draw each metric's confusion matrix and reliability curves; `UserError` without matplotlib."""
+    """Draw each metric's confusion matrix and reliability curves; raises `UserError` without matplotlib."""
     from metaeval.report.figures.drawing import save_figure
     from metaeval.report.figures.scores import confusion_map, reliability_curve
 

@@ -16,7 +16,7 @@ from metaeval.declared import Flag
 
 
 class Pairs(list[Pair]):
-    """Pairs with a short text, and as a data frame."""
+    """A list of pairs with a short `repr` and a method that makes a data frame."""
 
     def to_frame(self) -> Any:
         """Return a data frame with a row for each pair; levels are numbers, 2 full, 1 partial, 0 none."""

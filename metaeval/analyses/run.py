@@ -60,7 +60,7 @@ class RunOptions(ProtocolSettings, JobOptions):
         return "dataset" in self.model_fields_set
 
     def run(self, **fixed: Any) -> RunConfig:
-        """Return the run on the named data set; `UserError` where several are named."""
+        """Return the run on the named data set; raises `UserError` where several are named."""
         if not self.suite and (len(self.dataset) > 1 or self.datasets):
             named = self.dataset if self.names_datasets else [str(entry["dataset"]) for entry in self.datasets]
             raise UserError(
@@ -70,7 +70,7 @@ class RunOptions(ProtocolSettings, JobOptions):
 
 
 def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done | None]:
-    """Return the run that options describe, and the output where only requests or an estimate are wanted.
+    """Return the run that options describe, and an output if only a batch of requests or an estimate is wanted.
 
     tables: whether the data may be a table of pairs, which is scored but not evaluated.
     """

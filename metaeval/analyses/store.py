@@ -25,7 +25,7 @@ class StoreOptions(ResultsSettings, DeclaredOptions):
 
 
 def _stores(options: StoreOptions) -> Iterator[Database]:
-    """Yield each existing store, open until the next step; `UserError` for a named store that does not exist."""
+    """Yield each existing store, open until the next step; raises `UserError` for a named store that does not exist."""
     from metaeval.llm.replies import ReplyStore, replies_path
     from metaeval.scoring.store import ScoreStore
 

@@ -98,7 +98,7 @@ def _decided(options: ThresholdsOptions, progress: Progress) -> Done:
 
 
 def _elsewhere(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
-    """Return the same run on another data set, without the options of the first data set."""
+    """Return the same run configuration on another data set, without the options of the first data set."""
     from metaeval.runs.columns import FILE_PREFIX
     from metaeval.runs.prepared_run import find_dataset
 

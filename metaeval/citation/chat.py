@@ -92,7 +92,7 @@ class Replay:
 
 
 def replayed_model(path: Path) -> str:
-    """Return the model that a file of replies was recorded with; `UserError` for an empty file."""
+    """Return the model that a file of replies was recorded with; raises `UserError` for an empty file."""
     first = next(read_rows(path, _HINT, lone_surrogates=True), None)
     if first is None:
         raise UserError(f"{path} holds no replies: give the model with --model, or record the file again.")
@@ -209,9 +209,9 @@ class Spent:
 
 
 class Chat:
-    """A source of answers. heard: every answer, in the requests' order.
+    """A source of replies: a chat model, or a file of recorded replies. heard: every reply, in the requests' order.
 
-    superseded: answers to requests that were asked twice, and of which the other answer was taken.
+    superseded: replies to requests that were sent twice, where the other reply was used.
     """
 
     def __init__(self, source: Replay | _Asker, ask: Ask, ask_again: Literal["unparsed"] | None) -> None:
@@ -331,9 +331,9 @@ def spent_on(answers: Iterable[Answer]) -> Spent:
 
 
 class _Asker:
-    """The reply store in front of a session, which is opened when a request has to be sent.
+    """The reply store, and the chat session that is opened only when a request has to be sent.
 
-    requests: a file for the requests without a reply, which are then written instead of sent.
+    requests: file to which requests without a stored reply are written instead of being sent.
     """
 
     def __init__(

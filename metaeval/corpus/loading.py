@@ -35,7 +35,7 @@ def load_dataset(
     own file and reaches the loader as `paths["corpus"]`.
 
     Raises `UserError` for an unknown split, option or option value (with the nearest known one), for a file that
-    cannot be had, and for content that does not fit the card's schema.
+    cannot be found or downloaded, and for content that does not fit the card's schema.
     """
     chosen = dataset.default_split if split is None else split
     check_split(dataset, chosen)
@@ -75,7 +75,7 @@ FileState = Literal["ok", "missing", "differs", "unpinned"]
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """One published file as found. `unpinned`: it is there, and the card knows no checksum to hold it against."""
+    """The state of one published file. `unpinned`: it exists, and the card has no checksum to compare it with."""
 
     file: SourceFile
     status: FileState
@@ -205,10 +205,10 @@ def download(file: SourceFile, path: Path, label: str, by_hand: str) -> None:
 
 
 class _Onward(urllib.request.HTTPRedirectHandler):
-    """Follow a server to another address on the web, and never from an encrypted one to a plain one."""
+    """Follow redirects to other web addresses, but never from an encrypted one to an unencrypted one."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
-        """Return the request to the new address. Raises `HTTPError` for one that is not followed."""
+        """Return the request to the new address; raises `HTTPError` for a redirect that is not followed."""
         if urlsplit(newurl).scheme not in {"https", req.type}:
             why = f"and sends on to {newurl}, which is not followed"
             raise urllib.error.HTTPError(req.full_url, code, why, headers, fp)

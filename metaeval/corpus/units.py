@@ -32,7 +32,7 @@ or the sentences that the annotator marked."""
 
 
 class Aggregation(NamedTuple):
-    """The aggregation of the scores of a row's chunks; most: how many of the best chunks take part (None: all)."""
+    """The rule that aggregates the scores of a row's chunks; most: number of best chunks that take part (None: all)."""
 
     kind: Literal["max", "mean", "union"]
     most: int | None = None
@@ -116,7 +116,7 @@ def _nearest(statement: str, sentences: Sequence[str], most: int) -> frozenset[i
 
 
 class UnitRow(NamedTuple):
-    """One judged row: its gold level (None: not known), and the pairs whose scores it is made of.
+    """One judged row: its gold level (None: not known), and the pairs from whose scores its score is computed.
 
     id: the pair id (unit chunk) or the citation id (the other units). members: row numbers in the pair table.
     words: words of the members' sources. position: the chunk's place in its document, from 0. held: share of an

@@ -123,7 +123,7 @@ class EndpointOptions(BaseModel):
 
     @property
     def prices(self) -> Prices | None:
-        """None where none are given; `UserError` for one without the other, and for a budget without both."""
+        """None where none are given; raises `UserError` for one without the other, and for a budget without both."""
         if self.price_in is not None and self.price_out is not None:
             return Prices(self.price_in, self.price_out)
         if (self.budget, self.price_in, self.price_out) != (None, None, None):
@@ -155,7 +155,7 @@ class ModelOptions(EndpointOptions):
         return self.server or addresses_in(self.base_url)[0]
 
     def endpoint(self) -> Endpoint:
-        """The endpoint, with its key from the environment; `UserError` where it needs one.
+        """The endpoint, with its key from the environment; raises `UserError` where it needs one.
 
         A server of one's own often needs no key: only OpenAI's address, and a variable that was named, require one.
         """

@@ -42,7 +42,7 @@ def quoted(value: Any) -> str:
 
 
 def read_prompt(path: Path, places: tuple[str, ...]) -> Prompt:
-    """Read a prompt of the user's own; `UserError` when a place is missing."""
+    """Read a prompt of the user's own; raises `UserError` when a place is missing."""
     prompt = Prompt(read_text(path).rstrip("\n"))
     missing = [place for place in places if f"{{{place}}}" not in prompt.text]
     if missing:

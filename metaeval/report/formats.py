@@ -55,7 +55,7 @@ def write_rows(table: Table, folder: Path) -> Path:
 
 
 def load_table(path: Path) -> Table:
-    """Read a table's JSON; `UserError` names the field that is wrong."""
+    """Read a table's JSON; raises `UserError` that names the field that is wrong."""
     data, version = read_versioned(path)
     if version not in SCHEMAS:
         raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}. Is it a table of an analysis?")

@@ -16,7 +16,7 @@ ROWS = 20
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Rows as a data frame of pandas, or of polars where pandas is not installed; `UserError` where neither is.
+    """Rows as a data frame of pandas, or of polars where pandas is not installed; raises `UserError` where neither is.
 
     None is a missing value; numbers are raw.
     """

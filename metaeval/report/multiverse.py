@@ -191,7 +191,7 @@ def write_multiverse(multiverse: Multiverse, folder: Path) -> list[Path]:
 
 
 def load_multiverse(path: Path) -> Multiverse:
-    """Read multiverse.json; `UserError` where a field is wrong or missing."""
+    """Read multiverse.json; raises `UserError` where a field is wrong or missing."""
     data = read_json(path, "give a multiverse.json that metaeval wrote")
     try:
         return Multiverse(

@@ -197,7 +197,7 @@ def paper_tables(
     left_out: Sequence[tuple[str, str]] = (),
     numbered: Mapping[str, NumberedTable] = MappingProxyType({}),
 ) -> list[Table]:
-    """Return the tables of a paper; `UserError` where there are no results.
+    """Return the tables of a paper; raises `UserError` where there are no results.
 
     left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the protocols
     whose tables have a number, by name.

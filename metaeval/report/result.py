@@ -358,7 +358,7 @@ def save_result(result: Result, path: Path) -> None:
 
 
 def load_result(path: Path) -> Result:
-    """Read a result file of any schema version; `UserError` names the field that is wrong."""
+    """Read a result file of any schema version; raises `UserError` that names the field that is wrong."""
     if path.is_dir():
         raise UserError(f"{path} is a folder: give one of its result files (.json), or type 'metaeval results show'.")
     data, version = read_versioned(path)
@@ -387,13 +387,13 @@ def load_result(path: Path) -> Result:
 
 
 def read_versioned(path: Path) -> tuple[Any, Any]:
-    """Return a file's JSON and the schema that it names; `UserError` where it is not JSON."""
+    """Return a file's JSON and the schema that it names; raises `UserError` where it is not JSON."""
     data = read_json(path, "give a .json file that metaeval wrote")
     return data, data.get("schema") if isinstance(data, dict) else None
 
 
 def checked(kind: type[Kind], data: Any, path: Path) -> Kind:
-    """Read a JSON file as a pydantic model or a dataclass; `UserError` names the field that is wrong."""
+    """Read a JSON file as a pydantic model or a dataclass; raises `UserError` that names the field that is wrong."""
     try:
         # As JSON, text is not a number and true is not 1; a list is a tuple.
         return cast(Kind, _validator(kind).validate_json(json.dumps(data), strict=True))

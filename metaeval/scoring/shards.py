@@ -117,7 +117,7 @@ def write_note(place: Path, note: PlanNote) -> None:
 
 
 def read_note(place: Path) -> PlanNote:
-    """Read plan.json; `UserError` where its identity and plan are not those of its folder."""
+    """Read plan.json; raises `UserError` where its identity and plan are not those of its folder."""
     path = place / NOTE
     note = _checked(PlanNote, reading.read_object(path), path)
     if (sha256_json(note.identity)[:16], note.plan[:16]) != (place.parent.name, place.name):
@@ -128,7 +128,7 @@ def read_note(place: Path) -> PlanNote:
 
 
 def plans(folder: Path) -> list[Path]:
-    """Return the folders of plans, sorted by name; `UserError` where there is none."""
+    """Return the folders of plans, sorted by name; raises `UserError` where there is none."""
     folders = sorted(path.parent for path in folder.glob(f"*/*/{NOTE}"))
     if not folders:
         raise UserError(

@@ -19,7 +19,7 @@ def attainable(score: Floats, gold: Floats) -> dict[str, float]:
     midranks, for Kendall the signs of the differences over pairs) above a denominator that no rearrangement
     changes; giving the higher of two scores to the higher of two gold levels never lowers such a sum, and exchanges
     of that kind lead from any arrangement to the sorted one. NaN where the score or the gold is constant.
-    Raises ValueError on NaN, infinity or columns of unlike length.
+    Raises ValueError for NaN, infinity or columns of different lengths.
     """
     check_lengths(score=score, gold=gold)
     check_finite("score", score)

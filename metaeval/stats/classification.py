@@ -24,8 +24,8 @@ from metaeval.stats.ties import block_sizes, sorted_by_level, sorted_entries, ti
 def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:
     """Return the area under the ROC curve: the chance that a positive scores above a negative, a tie counting one half.
 
-    score, positive, group: (n,). Undefined without a positive and a negative. Agrees with scikit-learn's
-    `roc_auc_score`. Base paper, section 3.2.2. Raises ValueError on NaN, infinity or columns of unlike length.
+    score, positive, group: (n,). Undefined unless there are positive and negative rows. Agrees with scikit-learn's
+    `roc_auc_score`. Base paper, section 3.2.2. Raises ValueError for NaN, infinity or columns of different lengths.
     """
     wins = count_wins(score, positive.astype(np.float64), group, n_groups, ties=False)
     both = positive.any() and not positive.all()
@@ -87,7 +87,7 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
     """Return the average precision: precision at each distinct score, weighted by the recall that the score adds.
 
     score, positive, group: (n,). Tied rows enter together, as in scikit-learn's `average_precision_score`.
-    Undefined without a positive and a negative. Beyond the base paper. Raises ValueError as `roc_auc` does.
+    Undefined unless there are positive and negative rows. Beyond the base paper. Raises ValueError as `roc_auc` does.
     """
     arrays.check_rows(score, positive.astype(np.float64), group, n_groups)
     entries = sorted_entries(-score, positive.astype(np.int64), group, 2, n_groups)

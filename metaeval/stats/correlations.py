@@ -30,7 +30,7 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
     """Return the Pearson correlation of score and gold; (n,) each, with group (n,).
 
     Undefined where the score or the gold is constant. Agrees with scipy's `pearsonr` on repeated rows. Base paper,
-    section 3.2.1. Raises ValueError on NaN, infinity or columns of unlike length.
+    section 3.2.1. Raises ValueError for NaN, infinity or columns of different lengths.
     """
     arrays.check_rows(score, gold, group, n_groups)
     x, y = _centred(score), _centred(gold)
@@ -85,7 +85,7 @@ def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -
     """Return Spearman's rho and Kendall's tau-b of score and gold, (n,) each; evaluates to (2, R).
 
     Undefined where the score or the gold is constant. Agrees with scipy's `spearmanr` and `kendalltau` on repeated
-    rows. Base paper, section 3.2.1. Raises ValueError on NaN, infinity or columns of unlike length.
+    rows. Base paper, section 3.2.1. Raises ValueError for NaN, infinity or columns of different lengths.
     """
     evaluate, left_out = _by_order(score, gold, group, n_groups)
     return Prepared(lambda tile: evaluate(tile)[1:], arrays.distinct(group).size, lambda: left_out()[1:])
@@ -95,7 +95,7 @@ def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prep
     """Return the share of pairs with unlike gold in which the higher gold has the higher score, ties one half.
 
     score, gold, group: (n,). With two gold values it is ROC-AUC, for survival times without censoring Harrell's C.
-    Undefined where the gold is constant. Raises ValueError on NaN, infinity or columns of unlike length.
+    Undefined where the gold is constant. Raises ValueError for NaN, infinity or columns of different lengths.
     """
     evaluate, left_out = _by_order(score, gold, group, n_groups)
     return Prepared(lambda tile: evaluate(tile)[0], arrays.distinct(group).size, lambda: left_out()[0])
@@ -149,7 +149,7 @@ RESIDUAL_TIES = 1e-9
 def within_strata(values: Floats, stratum: Ints) -> Floats:
     """Values (n,) less the mean of their stratum (n,), any codes; exactly 0 where a stratum is constant; (n,).
 
-    Raises ValueError on NaN, infinity or columns of unlike length.
+    Raises ValueError for NaN, infinity or columns of different lengths.
     """
     arrays.check_lengths(values=values, stratum=stratum)
     arrays.check_finite("values", values)
@@ -209,7 +209,7 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
     """`residual_spearman` of score and gold, (n,) each, with stratum (n,), of resampled groups (n,).
 
     The stratum means, and with them the order of the residuals, differ from resample to resample, so each is sorted
-    anew. Undefined and ValueError as in `partial_correlation`.
+    again. Undefined and ValueError as in `partial_correlation`.
     """
     arrays.check_rows(score, gold, group, n_groups)
     arrays.check_lengths(score=score, stratum=stratum)

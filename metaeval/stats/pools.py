@@ -84,7 +84,7 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
 
     ties: "expected" keeps tied rows together as a block, over whose random orders measures take the expectation;
     "worst" and "best" put the rows of a block in ascending and descending order of gold, each with a rank of its own.
-    Raises ValueError on NaN, infinity, a negative level or columns of unlike length.
+    Raises ValueError on NaN, infinity, a negative level or columns of different lengths.
     """
     check_pools(score, gold, pool)
     by_pool, start = pool_starts(pool)
@@ -100,7 +100,7 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
 
 
 def check_pools(score: Floats, gold: Floats, pool: Ints) -> None:
-    """Raise ValueError on NaN, infinity, a negative level or columns of unlike length; score, gold, pool: (n,)."""
+    """Raise ValueError on NaN, infinity, a negative level or columns of different lengths; score, gold, pool: (n,)."""
     arrays.check_lengths(score=score, gold=gold, pool=pool)
     arrays.check_finite("score", score)
     arrays.check_finite("gold", gold)

@@ -100,7 +100,7 @@ def ppi_mean(
 ) -> Wald:
     """Return the PPI++ mean: label, prediction, weight (n,) of labelled items, unlabelled (N,) of the others.
 
-    lam: None for the lambda of least variance, clipped to 0 .. 1. Raises ValueError for columns of unlike length.
+    lam: None for the lambda of least variance, clipped to 0 .. 1. Raises ValueError for columns of different lengths.
     """
     weight = np.ones(label.size) if weight is None else weight
     check_lengths(label=label, prediction=prediction, weight=weight)

@@ -31,7 +31,7 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
     """Prepare the function from a tile of weights (n_groups, R) to the counts; score, gold, group: (n,).
 
     For any gold; with few levels `count_wins` is faster. Raises ValueError on NaN or infinity, or on
-    columns of unlike length.
+    columns of different lengths.
     """
     arrays.check_rows(score, gold, group, n_groups)
     entries, n_levels = sorted_by_level(score, gold, group, n_groups)
@@ -167,7 +167,7 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
     """Prepare the function from a tile of weights (n_groups, R) to the counts; score, gold, group: (n,).
 
     ties: count tied scores too, which AUC does not need. Levels are the distinct gold values, at most `MAX_LEVELS`.
-    Raises ValueError on more, on NaN or infinity, or on columns of unlike length.
+    Raises ValueError on more, on NaN or infinity, or on columns of different lengths.
     """
     arrays.check_rows(score, gold, group, n_groups)
     entries, n_levels = sorted_by_level(score, gold, group, n_groups)

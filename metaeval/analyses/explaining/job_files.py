@@ -120,7 +120,7 @@ def _sheets(first: Table, second: Table, row: str | None) -> dict[str, list[Chan
 
 
 def _told(sheet: Table) -> set[str]:
-    """Return the settings that every signature of a table names; empty for a table without signatures."""
+    """Return the settings that all signatures of a table name; empty for a table without signatures."""
     named = [set(read_signature(text)) for text in sheet.signatures]
     return set.intersection(*named) | _ELSEWHERE if named else set()
 
@@ -239,7 +239,7 @@ def _is_job(of: str) -> bool:
 
 
 def _beside(of: str) -> str:
-    """Return the file of a table's numbers for its other files, the folder for a job's other files, else the text."""
+    """Return the file of numbers for a table's other files, the folder for a job's other files, or else the text."""
     if not is_file(of) or of.endswith(".json"):
         return of
     numbers = Path(of).with_suffix(".json")

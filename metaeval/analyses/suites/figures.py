@@ -54,7 +54,7 @@ class JobFigures:
 
 
 def draw_jobs(jobs: Sequence[DoneJob], trust: bool, cost: bool = False) -> JobFigures:
-    """Draw jobs; `UserError` where there is nothing to draw.
+    """Draw jobs; raises `UserError` where there is nothing to draw.
 
     trust: whether the jobs' manifests may name code. cost: measure metrics too, on pairs that are scored again.
     """
@@ -162,7 +162,7 @@ class JudgedScores:
     scores: Mapping[str, Floats]
 
     def levels(self) -> dict[str, Bools]:
-        """Return the rows of each level, (n,), the highest first; for ratings, of each third of them."""
+        """Return which rows are at each level, (n,), the highest first; for ratings, in each third of them."""
         if not self.rated:
             return {name: self.gold == level for level, name in zip((2, 1, 0), LEVELS, strict=True)}
         ends = np.quantile(self.gold, (1 / 3, 2 / 3))
@@ -176,7 +176,7 @@ class JudgedScores:
 
 
 def read_judged_scores(folder: Path) -> JudgedScores:
-    """Read the scores in a job's pair file; `UserError` where the job lacks one."""
+    """Read the scores in a job's pair file; raises `UserError` where the job lacks one."""
     head, rows = read_pairs(folder / PAIRS)
     kept = [row for row in rows if row.get("cited", True) and row.get("level", row.get("rating")) is not None]
     rated = head["job"].get("unit") == "rating"
@@ -213,7 +213,7 @@ def score_figures(folder: Path, config: RunConfig, looks: Mapping[str, Look]) ->
 
 
 def roc_of(scored: JudgedScores, thresholds: Mapping[str, float]) -> dict[str, list[Curve]]:
-    """Return the ROC curves of every two levels of the rows; thresholds: by metric, marked on its curve."""
+    """Return the ROC curves of each pair of levels; thresholds: by metric, marked on its curve."""
     from metaeval.report.figures.scores import Curve
 
     levels = scored.levels()
@@ -250,7 +250,7 @@ def distributions_of(scored: JudgedScores) -> dict[str, list[Histogram]]:
 
 
 def reliability_of(scored: JudgedScores) -> dict[str, list[Bins]]:
-    """Return the observed outcomes in bins of the scores of each metric whose scores all lie in 0 .. 1."""
+    """Return reliability bins of each metric whose scores all lie between 0 and 1: mean outcome by bin of scores."""
     from metaeval.report.figures.scores import Bins
 
     bins: dict[str, list[Bins]] = {}
@@ -270,7 +270,7 @@ def reliability_of(scored: JudgedScores) -> dict[str, list[Bins]]:
 
 
 def _thresholds(scored: JudgedScores, config: RunConfig) -> dict[str, float]:
-    """Return the thresholds of metrics that have one, in the direction of the scores."""
+    """Return the thresholds of the metrics that have one, turned so that higher scores are more support."""
     known: dict[str, float] = {}
     for name in scored.scores:
         if name not in config.metrics or name.startswith(FILE_PREFIX):

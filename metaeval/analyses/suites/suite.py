@@ -79,7 +79,7 @@ def _only(config: RunConfig, metrics: list[str]) -> RunConfig:
 def _sort_out(
     config: RunConfig, names: Sequence[str], check: Callable[[str, ScoreStore], None]
 ) -> tuple[list[str], list[Omission]]:
-    """Return the metrics that pass the check, and omissions for those for which it raises `UserError`."""
+    """Return the metrics that pass the check, and an omission for each that does not, with the error as its reason."""
     able, left_out = [], []
     with ScoreStore(config.store_path) as store:
         for name in dict.fromkeys(names):

@@ -102,7 +102,7 @@ def _one_each(item: DataRow, name: str, sentences: Sequence[int]) -> list[Any]:
 def _gated(
     item: DataRow, name: str, recall: tuple[int, ...], scores: Sequence[Sequence[Any]]
 ) -> tuple[tuple[int, ...], ...]:
-    """Return citation labels as 0 or 1: no citation supports a sentence that is not supported."""
+    """Return citation labels as 0 or 1, with 0 for all citations of a sentence that is not supported."""
     return tuple(
         tuple(_level(item, name, value, _PARTIAL) if supported else 0 for value in sentence_scores)
         for supported, sentence_scores in zip(recall, scores, strict=True)

@@ -16,7 +16,7 @@ PLAIN = MarkStyles(lists=False, ranges=False, carets=False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Options for making claims of sentences and scores of verdicts."""
+    """Options for extracting claims from sentences and for turning verdicts into scores."""
 
     name: str
     """Name of the profile."""

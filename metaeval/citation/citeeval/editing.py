@@ -38,7 +38,7 @@ EditProblem = Literal["not cited", "cited already", "no such passage"]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change: action, reason (1 to 3, see `REASONS`), and the number of the citation."""
+    """One edit of a citation by the judge: action, reason (1 to 3, see `REASONS`), and the citation's number."""
 
     action: Action
     reason: int

@@ -272,7 +272,7 @@ Why = Literal["out of range", "zero", "unparsable", "of no statement"]
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A mark that cites nothing: the response's id, the mark's offset, and the reason."""
+    """A citation mark that cites no passage: the response's id, the mark's offset, and the reason."""
 
     answer: str
     start: int

@@ -137,7 +137,7 @@ def read_tags(
 
 
 def _once(entries: Sequence[tuple[int, T]], numbers: Collection[int], problems: Counter[str]) -> dict[int, T]:
-    """The entries of requested statements that occur once; the others are counted in `problems`."""
+    """Return the entries of requested statements that occur once; count the others in `problems`."""
     times = Counter(number for number, _ in entries)
     problems["no such statement"] += sum(number not in numbers for number, _ in entries)
     problems["said twice"] += sum(number in numbers and count > 1 for number, count in times.items())
@@ -145,7 +145,7 @@ def _once(entries: Sequence[tuple[int, T]], numbers: Collection[int], problems: 
 
 
 def _number(text: str) -> int:
-    """The whole number in a text; -1 for any other text."""
+    """Return the whole number in a text; -1 for any other text."""
     digits = text.strip()
     return int(digits) if digits.isdecimal() and len(digits) <= _LONGEST_NUMBER else -1
 
@@ -317,7 +317,7 @@ def shown(text: str) -> str:
 
 
 def shown_passage(passage: Passage, number: int | None = None) -> str:
-    """Return a passage in tags on one line, with its number if given."""
+    """Return a passage in tags on one line, with its number if there is one."""
     title = f"<title>{shown(passage.title)}</title>" if passage.title else ""
     identifier = "" if number is None else f' id="{number}"'
     return f"<passage{identifier}>{title}<text>{shown(passage.text)}</text></passage>"
@@ -438,5 +438,5 @@ def _judged(split: Split, replies: Sequence[tuple[JudgeQuestion, QuestionState, 
 
 
 def _together(states: Sequence[QuestionState]) -> QuestionState:
-    """The outcome of a question from the outcomes of its parts: the first, or "in part" where only some were read."""
+    """Return the outcome of a question from those of its parts: the first, or "in part" if only some were read."""
     return "in part" if "read" in states and len(set(states)) > 1 else states[0]

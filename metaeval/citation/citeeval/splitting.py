@@ -81,7 +81,7 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
 def _sentences(
     reading: LocatedText, answer: Answer, options: CiteEvalOptions, splitter: SentenceSplitter
 ) -> tuple[list[LocatedText], list[LocatedText]]:
-    """The sentences, and the marks that belong to none: before all sentences, or dropped by the released code."""
+    """Return the sentences, and the marks that belong to none: before the first one, or dropped by the released code."""
     cut = [split(line, splitter) for line in _lines(reading, answer, options)]
     if options.leading == "released":
         placed, alone = _moved_as_released(cut, answer, options)
@@ -105,7 +105,7 @@ def _sentences(
 def _moved_as_released(
     lines: Sequence[Sequence[LocatedText]], answer: Answer, options: CiteEvalOptions
 ) -> tuple[list[tuple[LocatedText, bool]], list[LocatedText]]:
-    """The sentences, each with whether it ends a line that is not the last, and the marks that are dropped.
+    """Return the sentences, each with whether it ends a line other than the last, and the marks that are dropped.
 
     Adjacent marks that open a sentence, possibly behind punctuation, go to the sentence before, in any line; those of
     the first sentence go to its own end. A sentence left without words is dropped with its other marks. A sentence is
@@ -133,7 +133,7 @@ def _moved_as_released(
 
 
 def _lines(reading: LocatedText, answer: Answer, options: CiteEvalOptions) -> Iterator[LocatedText]:
-    """The lines with text; two adjacent line breaks count as one, and a third makes an empty line."""
+    """Yield the lines with text; two adjacent line breaks count as one, and a third makes an empty line."""
     start, breaks = 0, 0
     for match in re.finditer(r"\n|\Z", reading.text):
         line = reading.part(start, match.start())

@@ -44,7 +44,7 @@ def settled(
 ) -> tuple[list[bool], bool]:
     """Return which statements of a response can be compared, and whether the response can.
 
-    missing: whether a statement's value is missing because of a judge. A response can be compared if no value that
+    missing: whether each statement's value is missing because of a judge. A response can be compared if no value that
     counts in the scenario is missing and, where none counts, none that decides its rating (see `response_rating`). A
     statement without a value takes its response's, and can be compared only if the response can.
     Raises ValueError if the lengths differ.
@@ -238,7 +238,7 @@ def _human(result: ResponseValues, people: People) -> Sequence[HumanStatement]:
 
 @dataclass(frozen=True, slots=True)
 class SystemCorrelations:
-    """A measure's correlations with human ratings within one system. rows: those with a value, of all of them."""
+    """A measure's correlations with human ratings within one system. rows: number with a value, and in all."""
 
     system: str
     measure: str

@@ -23,7 +23,7 @@ ROOT = "ROOT"
 class Parse:
     """A dependency parse in the labels of spaCy's English models (nsubj, prep, pobj, advcl, cc, conj ...).
 
-    tokens, labels, heads: one entry per token, in text order. A root's head is its own place. There can be several
+    tokens, labels, heads: one entry per token, in text order. A root is its own head. There can be several
     roots, where the parser saw several sentences, and none, where the text holds no token.
     Raises `ValueError` for columns of different lengths, a head outside the parse, and heads that form a cycle.
     """
@@ -51,7 +51,7 @@ class Parse:
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """Return the places of the roots, in order."""
+        """Return the token indices of the roots, in order."""
         return tuple(place for place, head in enumerate(self.heads) if head == place)
 
 

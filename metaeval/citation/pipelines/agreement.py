@@ -41,7 +41,7 @@ class AgreementCommand(JudgedByMetrics):
 
 
 def _judge(read: tuple[Run, list[LabelledAnswer]], backends: pipeline.MakeBackends) -> pipeline.Layout:
-    """Compare every rater with the human labels, sentences above citations."""
+    """Compare every rater with the human labels, first for sentences, then for citations."""
     run, labelled = read
     judges = list(backends())
     labels = gather_labels(labelled, {judge.name: judge.entails for judge in judges}, run.splitter)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class CitingOptions(BudgetSettings, ResultsSettings, DeclaredOptions):
-    """Options of every pipeline beside its own; further settings by name belong to its owners or to the run."""
+    """Options that every pipeline has beside its own; further settings by name belong to its owners or to the run."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -99,7 +99,7 @@ def options_of(pipeline: Pipeline) -> type[DeclaredOptions]:
 
 
 def _field(field: FieldInfo) -> tuple[Any, Any]:
-    """Return a field of a pipeline's options; one that names the files to read also takes answers as objects."""
+    """Return a field of a pipeline's options as type and field; one that names files also takes answers as objects."""
     kind: Any = field.annotation
     known = [part for part in field.metadata if not isinstance(part, Flag)]
     if flag_of(field).argument and Path in kinds_of(kind):

@@ -105,7 +105,7 @@ def check_edited(
 
 
 def read_citeeval(run: Run) -> citeeval_baselines.CiteEvalReading:
-    """Cut the answers into statements; `UserError` for a wrong option, baseline, or file of coefficients."""
+    """Cut the answers into statements; raises `UserError` for a wrong option, baseline, or file of coefficients."""
     judge = read_judge(run)
     by_model, labellers = _baselines(run)
     file = run.options.coefficients
@@ -175,7 +175,7 @@ def around(
     notes: Sequence[Note],
     more: str = "",
 ) -> Provenance:
-    """Return what the tables of answers that CiteEval's judge rates share.
+    """Return the provenance that all tables of answers rated by CiteEval's judge share.
 
     fields: what the numbers depend on, beside profile and options. notes: notes above those of a table. more: text
     after that on uncertainty.

@@ -53,7 +53,7 @@ class GenerateCommand(AsksChat):
 
 @dataclass(frozen=True, eq=False)
 class _Written:
-    """Questions with their documents, and the results, in order; these are empty before a model is asked.
+    """Questions with their documents, and the generated answers, in order (empty before a model is asked).
 
     spent: tokens and cost of the replies. models: model names in the replies.
     """
@@ -116,7 +116,7 @@ def _estimate(read: _Written) -> str:
 
 
 def _ask(read: _Written, chat: Chat) -> _Written:
-    """Ask for all answers; `UserError` where there is none at all."""
+    """Ask for all answers; raises `UserError` where there is none at all."""
     results = generation.generate(read.questions, chat.ask, read.options, read.run.chat, read.system)
     run, spent = replace(read.run, chat=chat.settled(read.run.chat)), spent_on([*chat.heard, *chat.superseded])
     written = replace(read, run=run, results=results, spent=spent, models=chat.models)

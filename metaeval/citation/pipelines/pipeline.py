@@ -274,7 +274,7 @@ def chat_options(
 
 @dataclass(frozen=True)
 class PipelineMeasure:
-    """What a pipeline measures. scale: factor of a printed value; digits: its decimals."""
+    """A measure of a pipeline. scale: factor of a printed value; digits: its decimals."""
 
     key: str
     label: str
@@ -319,7 +319,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What a pipeline returns: tables (under other names than their own, where it is a mapping), rows and files.
+    """The output of a pipeline: tables (a mapping gives them other names than their own), rows and files.
 
     rows: records of answers, sentences, statements, facts or citations, in tables whose name says what they are, and
     the backend, as in "answers:overlap"; in a mapping by such names, where a table's own name is that of its file.

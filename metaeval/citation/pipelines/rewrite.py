@@ -66,7 +66,7 @@ class _Rewritten:
 
 
 def _read(run: Run) -> _Rewritten:
-    """Read the answers into claims; `UserError` where no claim is part of a sentence."""
+    """Read the answers into claims; raises `UserError` where no claim is part of a sentence."""
     profile = aliice_profile(run.options.profile)
     parser = find_parser(run.options.parser, profile.one_root)
     read = read_answers(run.answers, parser, profile, run.splitter)

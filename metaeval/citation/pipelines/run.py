@@ -89,7 +89,7 @@ def named(rows: Table) -> Table:
 
 
 def judge(run: Run) -> Any:
-    """Read, ask and judge: return what the pipeline makes of a prepared run before it is laid out."""
+    """Read the answers, ask the chat model and judge; return the pipeline's result before it is laid out in tables."""
     pipeline = run.pipeline
     read = pipeline.read(run)
     if run.chat is None:
@@ -204,7 +204,7 @@ def find_cutoffs(
     decides: str = "",
     find: FindCutoff = find_cutoff,
 ) -> dict[str, Cutoff]:
-    """Return the cut-off of each backend; `UserError` for one that judges no single claim or has no cut-off.
+    """Return the cut-off of each backend; raises `UserError` for one that judges no single claim or has no cut-off.
 
     decides: what needs decisions, as the beginning of the error message about a soft cut-off (empty: soft is allowed).
     """

@@ -84,7 +84,7 @@ class ScifiCommand(pipeline.ReadsAnswers, JudgedByMetrics, AsksChat):
 
 @dataclass(frozen=True, eq=False)
 class Assessed:
-    """Answers as facts, with the values of each backend; fields of later stages are empty before them.
+    """Answers split into facts, with each backend's values of the facts; fields are empty before their stage.
 
     parser: parser that makes the facts (None: the chat model does). read: the facts of every answer, in order. models:
     model names in the replies; none where a parser made the facts. scored: in the order of `backends`.
@@ -161,7 +161,7 @@ def fact_cutoff(
 
 
 def read_run(run: Run) -> Assessed:
-    """Find what makes the facts; `UserError` for a prompt, tokenizer or parser that cannot be loaded."""
+    """Find what makes the facts; raises `UserError` for a prompt, tokenizer or parser that cannot be loaded."""
     options = options_of(
         {"options": {**run.set_options["options"], "facts": "parser" if run.chat is None else "model"}}
     )
@@ -285,7 +285,7 @@ def rankings(assessed: Assessed) -> Rankings:
 
 
 def provenance_of(assessed: Assessed) -> Provenance:
-    """Return what the tables share: data, settings, origin of the facts, verdicts, missing values, and problems."""
+    """Return the provenance that all tables share: data, settings, origin of facts, verdicts, missing values."""
     run, read, options = assessed.run, assessed.read, assessed.options
     facts = sum(len(answer.facts) for answer in read)
     marks = sum(len(group.marks) for answer in read for sentence in answer.sentences for group in sentence.groups)

@@ -204,7 +204,7 @@ def file_stem(path: Path) -> str:
 
 
 def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint: str = "") -> str:
-    """Return the first form whose fields a file's first item has; `UserError` if no form fits.
+    """Return the first form whose fields a file's first item has; raises `UserError` if no form fits.
 
     telling: the fields that are required of each form. what: the contents of the file, for errors. hint: what else the
     user can do; if it is given, an item that lacks a single field of a form gets an error that names the field.

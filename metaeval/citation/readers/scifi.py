@@ -33,10 +33,10 @@ FIELDS = ("id", "query", "paragraph", "citations", "documents", "output", "text"
 
 
 def read_scifi(rows: Sequence[DataRow]) -> Iterator[Answer]:
-    """Yield one answer for each sample: the model's output, or the reference paragraph.
+    """Yield one answer for each sample; its text is the field `output` if there is one, else the reference paragraph.
 
-    Raises `UserError` on a field that the format does not have, on a citation outside the paragraph or of no document,
-    and on a paragraph that holds marks.
+    Raises `UserError` for an unknown field, for a citation whose offset lies outside the paragraph or that names no
+    document, and for a paragraph that contains citation marks.
     """
     for number, row in enumerate(rows, start=1):
         row.only(FIELDS)

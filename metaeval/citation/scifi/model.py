@@ -295,7 +295,7 @@ def has_letter(text: str) -> bool:
 
 
 def _cleaned(reading: LocatedText, options: ScifiOptions, first: int) -> tuple[LocatedText, tuple[PlacedGroup, ...]]:
-    """Return the reading without its groups and the white space before each, and the groups at their places."""
+    """Return the text without its citation groups and the spaces before them, and the groups with their offsets."""
     clean, end = LocatedText("", ()), 0
     placed: list[PlacedGroup] = []
     for group in cited_spans(reading.text, options.styles, first):
@@ -391,7 +391,7 @@ def _runs(sentence: str, text: str, likeness: float) -> Iterator[tuple[int, int,
 
 
 def _seen(units: Sequence[Iterable[str]], wanted: Mapping[str, int]) -> Ints:
-    """Return how often each wanted entry has occurred before every unit, and at the end: (units + 1, wanted)."""
+    """Return the cumulative counts of each entry of `wanted` before every unit, and at the end: (units + 1, wanted)."""
     column = {entry: place for place, entry in enumerate(wanted)}
     counts = np.zeros((len(units) + 1, len(column)), dtype=np.int64)
     for row, unit in enumerate(units, start=1):

@@ -64,10 +64,10 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class _Read:
-    """Rated texts as they were read: without a gold, which is NaN in `rows`.
+    """Rated texts as read from a file, before the dimension of the gold is chosen (gold is NaN in `rows`).
 
-    gold: by dimension, "" where there is one only, (n,), NaN where it is blank. words: some gold was one. scores: by
-    metric, (n,), NaN where one is missing; known: by metric, the rows that speak of it, where not all do.
+    gold: by dimension ("" for a single one), (n,), NaN where blank. words: whether some gold was a word. scores: by
+    metric, (n,), NaN where missing; known: by metric, the rows that mention it, unless all do.
     """
 
     rows: RatingColumns
@@ -78,7 +78,7 @@ class _Read:
 
 
 def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) -> Ratings:
-    """Read a rated set; `UserError` names the place, the field, the value and what is allowed.
+    """Read a rated set; raises `UserError` that names the place, the field, the value and what is allowed.
 
     options: those of the data set, by name; a table reads headings from them, other files the dimension of the gold.
     """
@@ -109,7 +109,7 @@ def ratings_of(table: TypedTable, options: Mapping[str, str] = MappingProxyType(
 
 
 def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> Ratings:
-    """Return the rated set of this name in the chosen dimension of its gold, cut where that is. where: the input."""
+    """Return the rated set of this name in the chosen dimension of its gold, binarised if asked. where: the input."""
     dimension, limit = chosen.get("gold", ""), chosen.get("cut")
     if limit is not None and not is_finite(limit):
         raise UserError(
@@ -158,7 +158,7 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
 
 
 def _from_lines(lines: Iterable[DataRow]) -> _Read:
-    """Return the ratings of objects. Words are read as scores when all are known: their column says what yes is."""
+    """Return the ratings in objects. Words are scores if all are known; the column's words decide what yes is."""
     texts: dict[str, list[Any]] = {name: [] for name in ("id", "group", *_OPTIONAL)}
     votes: list[dict[str, float]] = []
     gold, scores, fields = _Gathered(), _Gathered(), _Gathered()
@@ -200,7 +200,7 @@ def _from_lines(lines: Iterable[DataRow]) -> _Read:
 
 
 class _Gathered:
-    """Values by name of rows that do not all have one: of each name its rows, and their values."""
+    """Values of some rows by name: for each name its row numbers and their values."""
 
     def __init__(self) -> None:
         self.columns: dict[str, tuple[array[int], list[Any]]] = {}
@@ -212,7 +212,7 @@ class _Gathered:
             values_of_rows.append(value)
 
     def filled(self, n: int, otherwise: Any) -> Iterator[tuple[str, list[Any]]]:
-        """Yield each name with a value for each of n rows."""
+        """Yield each name with a value for each of the n rows, `otherwise` where it has none."""
         for name, (rows, values_of_rows) in self.columns.items():
             column = [otherwise] * n
             for row, value in zip(rows, values_of_rows, strict=True):
@@ -221,7 +221,7 @@ class _Gathered:
 
 
 def _number(row: DataRow, name: str) -> float:
-    """Return a number, or a level's word."""
+    """Return a number, or the number of a level's word."""
     value = row.fields.get(name)
     if isinstance(value, str):
         if value.casefold() not in LEVELS:
@@ -231,7 +231,7 @@ def _number(row: DataRow, name: str) -> float:
 
 
 def _scores(row: DataRow) -> Iterator[tuple[str, float | str | None, DataRow]]:
-    """Yield the metrics of a row, with a score or the word of a verdict, and where they stand."""
+    """Yield the metrics of a row, with a score or a verdict's word, and the row to name in errors."""
     if row.fields.get("scores") is None:
         return
     scores = row.row("scores")
@@ -357,7 +357,7 @@ def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]
 
 
 def _merged(table: TypedTable, read: _Read, heading: str) -> _Read:
-    """Return the rows of each id as one, whose gold are the votes of its annotators, of a table with one to a row."""
+    """Merge the rows with the same id into one, whose votes are those of their annotators."""
     votes: dict[str, dict[str, float]] = {}
     first: list[int] = []
     gold = np.column_stack([np.zeros((len(read.rows), 0)), *read.gold.values()])
@@ -384,7 +384,7 @@ def _merged(table: TypedTable, read: _Read, heading: str) -> _Read:
 
 
 def _listed(table: TypedTable, chosen: Mapping[str, str], name: str) -> list[str]:
-    """Return the columns that an option lists, with commas."""
+    """Return the columns that an option lists, separated by commas."""
     headings = [heading.strip() for heading in chosen.get(name, "").split(",") if heading.strip()]
     for heading in headings:
         if heading not in table.headings:
@@ -393,7 +393,7 @@ def _listed(table: TypedTable, chosen: Mapping[str, str], name: str) -> list[str
 
 
 def _all_numbers(table: TypedTable, heading: str) -> bool:
-    """Return whether a column has a number or a verdict in each cell that is not blank, and in one at least."""
+    """Return whether each cell of a column is blank, a number or a verdict, and at least one is not blank."""
     cells = table.column(heading)
     return not cells.blank.all() and not np.isinf(cells.numbers(_verdict)).any()
 
@@ -407,7 +407,7 @@ def _is_graded(value: Any) -> bool:
 
 
 def _verdict(value: Any, graded: bool = False) -> float | None:
-    """Return a number, or a verdict's word; None for anything else. graded: yes is full support."""
+    """Return the number of a cell or of a verdict's word; None for anything else. graded: yes is full support."""
     if isinstance(value, str) and (word := value.strip().casefold()) in VERDICTS:
         return LEVELS["full"] if graded and word in YES else VERDICTS[word]
     try:

@@ -146,7 +146,7 @@ _SHAPE = {
 
 
 def load_encoder(folder: Path | None, max_tokens: int, batch_tokens: int, device: str) -> TextEncoder:
-    """Load the encoder in fp32; `UserError` if the files are not available or are not the published ones."""
+    """Load the encoder in fp32; raises `UserError` if the files are not available or are not the published ones."""
     chosen = pick_device(device)
     return TextEncoder(*_load(folder, chosen), max_tokens, batch_tokens, chosen)
 

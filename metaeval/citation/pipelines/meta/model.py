@@ -64,13 +64,13 @@ class MetaCommand(pipeline.JudgedByMetrics, pipeline.AsksChat):
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """The metrics that give verdicts; none where no pipeline needs one."""
+        """The metrics that give verdicts; none if no pipeline needs one."""
         return (super().judges or (DEFAULT_BACKEND,)) if set(self.names) & set(BY_METRIC) else ()
 
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """The values of one measure of one pipeline with one judge; its name is pipeline:measure:judge.
+    """The values of one measure of one pipeline with one judge, named pipeline:measure:judge.
 
     fields: fields of its signature. assumed: what the bounds of its values assume.
     """

@@ -114,7 +114,7 @@ def _read(run: Run) -> ToMeasure:
 
 
 def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking | None, ChatOptions | None]:
-    """Return the options for asking; `UserError` for a model that no pipeline asks, and where none is named."""
+    """Return the options for asking; raises `UserError` for a model that no pipeline asks, and where none is named."""
     if "citeeval" not in names and not ("scifi" in names and scifi.facts == "model"):
         if run.chat is not None or run.choice.idle:
             raise UserError(

@@ -40,7 +40,7 @@ _LACKS = ("no_value", "missing", "valued_in_part", "sentences_outside_statements
 
 
 def provenance(meta: MetaEvaluation) -> Provenance:
-    """Return what the tables share: data, rules, notes, and a signature for each measure."""
+    """Return the provenance that all tables share: data, rules, notes, and a signature for each measure."""
     read, answers = meta.read, meta.read.answers
     ratings = [
         [[statement.start, statement.end, *statement.ratings] for statement in answer.statements]
