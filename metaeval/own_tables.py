@@ -33,7 +33,7 @@ TABLES = (".csv", ".tsv", ".xlsx")
 
 
 def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
-    """ROLE=COLUMN texts as headings by role; `UserError` for another text, and for a role that is none of these."""
+    """Parse ROLE=COLUMN texts into headings by role; raises `UserError` for another text or an unknown role."""
     headings, known = {}, list(roles)
     for pair in pairs:
         role, equals, heading = (part.strip() for part in pair.partition("="))
@@ -47,9 +47,9 @@ def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
 
 
 def run_columns(columns: Any) -> Any:
-    """The headings by role of a run, from ROLE=COLUMN texts or a mapping; raises `UserError` for a role that is none.
+    """Return a run's headings by role, from ROLE=COLUMN texts or a mapping; raises `UserError` for an unknown role.
 
-    What is neither comes back as it is: it is not a value of the setting.
+    Any other value is returned unchanged, so that validation refuses it.
     """
     pairs = [f"{role}={heading}" for role, heading in columns.items()] if isinstance(columns, Mapping) else columns
     if not isinstance(pairs, list | tuple) or not all(isinstance(pair, str) for pair in pairs):
@@ -58,12 +58,12 @@ def run_columns(columns: Any) -> Any:
 
 
 def any_table(table: Any, name: str) -> TypedTable:
-    """The table of a file, a data frame, or mappings with one field a column. name: of what has none, for messages."""
+    """Return a file, a data frame, or mappings with one field per column as a table. name: for messages."""
     return read_table(Path(table)) if isinstance(table, str | Path) else table_of(name, table)
 
 
 def read_table(path: Path) -> TypedTable:
-    """The table of a file. Raises `UserError` for a file that is not a table of one header row and rows."""
+    """Read a file as a table; raises `UserError` if it is not a table of one header row and rows."""
     if not path.exists():
         raise UserError(f"Cannot read {path}: No such file; allowed: a table as CSV, TSV, XLSX, Parquet or JSON lines.")
     ending = path.suffix.lower()
@@ -80,9 +80,9 @@ def read_table(path: Path) -> TypedTable:
 
 
 def table_of(name: str, records: Any, places: Sequence[str] = ()) -> TypedTable:
-    """The table of records: mappings, or a data frame of pandas, polars, pyarrow or narwhals. places: words for each.
+    """Return records as a table: mappings, or a data frame of pandas, polars, pyarrow or narwhals.
 
-    Raises `UserError` for what holds no rows of fields.
+    places: description of each row's location. Raises `UserError` for records without rows of fields.
     """
     if hasattr(records, "to_native"):
         records = records.to_native()
@@ -113,7 +113,7 @@ def _cells(values: Sequence[Any]) -> Cells:
 
 
 def _cell_of(value: Any) -> Any:
-    """A value of a record as a cell: None where it is blank, and a list for every kind of list, as an array."""
+    """Convert a record's value to a cell: None for blank values, a list for any kind of list or array."""
     if getattr(value, "ndim", 0) == 1:
         value = value.tolist()
     return None if _is_blank(value) else list(value) if isinstance(value, tuple) else value
@@ -158,7 +158,7 @@ def _parquet(path: Path) -> TypedTable:
 
 
 def _arrow_cells(column: Any) -> Cells:
-    """The cells of a column of Arrow: numbers without a Python object each."""
+    """Convert an Arrow column to cells; numbers are not turned into Python objects."""
     types = parquet_library().types
     if types.is_floating(column.type) or (types.is_integer(column.type) and not column.null_count):
         numbers = column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
@@ -221,7 +221,7 @@ _Line = tuple[int, list[Any], list[str]]
 
 
 def _from_lines(path: Path, unit: str, lines: Iterable[_Line]) -> TypedTable:
-    """The table whose first line with text is the header. unit: what a line is called."""
+    """Return a table from lines, of which the first with text is the header. unit: name of a line in messages."""
     filled = (line for line in lines if line[1].count(None) < len(line[1]))
     (top, header, places), first = next(filled, (0, [], [])), next(filled, None)
     if first is None:
@@ -256,7 +256,7 @@ def _from_lines(path: Path, unit: str, lines: Iterable[_Line]) -> TypedTable:
 
 
 def _padded(where: str, headings: Sequence[str], cells: list[Any], places: Sequence[str]) -> list[Any]:
-    """The cells of a line, as many as there are headings; raises `UserError` for one under no heading."""
+    """Return the cells of a line, padded to the number of headings; raises `UserError` for one without a heading."""
     if len(cells) > len(headings) or "" in headings:
         for number, cell in enumerate(cells):
             if cell is not None and (number >= len(headings) or not headings[number]):
@@ -277,10 +277,9 @@ _LONGEST_CELL = 32_767
 def write_table(
     path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
 ) -> None:
-    """Write a table for people to fill in, whole or not at all; its ending says how. No text in it is a formula.
+    """Write a table for people to fill in, atomically, in the format of the path's ending; no text acts as a formula.
 
-    choices: what a column's cells are chosen from, where the format can say so. Raises `UserError` where openpyxl is
-    missing.
+    choices: allowed cells of a column, for formats that can enforce them. Raises `UserError` where openpyxl is missing.
     """
     ending = path.suffix.lower()
     if ending == ".jsonl":

@@ -39,7 +39,7 @@ DRIFT = 0.01
 
 
 def read_gate(path: Path) -> Gate:
-    """Read a gate; raises `UserError` for another file, and for a gate that was changed since it was fitted."""
+    """Read a gate file; raises `UserError` if it is not a gate, or was changed after the gate was fitted."""
     then = "give the file that 'metaeval gate fit -o' wrote"
     fields = read_object(path, then)
     if fields.get("schema") != SCHEMA:
@@ -54,7 +54,7 @@ def read_gate(path: Path) -> Gate:
 
 
 def filled_below(column: AlignedColumn) -> Floats:
-    """Return the scores, -inf where one is missing: an unscored citation is flagged."""
+    """Return the scores with -inf for missing ones, so that an unscored citation is flagged."""
     return np.where(np.isnan(column.score), -np.inf, column.score)
 
 
@@ -66,13 +66,13 @@ def metric_fields(column: AlignedColumn) -> dict[str, str]:
 
 
 def drift_values(items: CitationItems, column: AlignedColumn) -> dict[str, Floats]:
-    """Return the values in which drift is looked for, by name."""
+    """Return the values whose distribution is compared between release and fitting set, by name."""
     return {"score": np.where(np.isnan(column.score), np.nanmin(column.score), column.score), **items.lengths}
 
 
 @dataclass(frozen=True)
 class Drift:
-    """A comparison of a release with the fitting set: medians of one value, and the p-value of a two-sample test."""
+    """A comparison of one value between release and fitting set: medians, and the p-value of a two-sample test."""
 
     what: str
     fitted: float
@@ -86,7 +86,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class GateCheck:
-    """The check of a release.
+    """The result of checking a release with a gate.
 
     flagged: share of citations below the threshold, (value, low, high). unsupported: the share corrected for the
     metric's errors, with one-sided bounds. passed: whether the lower bound is at most the gate's `max_unsupported`.
@@ -104,13 +104,13 @@ class GateCheck:
 
     @property
     def signature(self) -> str:
-        """Everything on which the outcome depends."""
+        """Return the signature, which holds everything on which the outcome depends."""
         fields = {"gate": self.gate.hash[:12], "max-unsupported": self.gate.max_unsupported}
         return signature({"data": self.items.signed, **fields, **versions("metaeval", "numpy", "scipy")})
 
     @property
     def drifted(self) -> bool:
-        """Whether any value differs significantly from the fitting set."""
+        """Return whether any value differs significantly from the fitting set."""
         return any(drift.drifted for drift in self.drift)
 
 
@@ -211,7 +211,7 @@ def score_one(gate: Gate, statement: str, source: str, config: RunConfig | None 
 
 
 def average(gate: Gate) -> str:
-    """Return " on average" for a promise on the mean."""
+    """Return " on average" if the gate bounds the mean of the missed share; otherwise an empty text."""
     return " on average" if gate.promise == "mean" else ""
 
 

@@ -121,7 +121,7 @@ PAGE = ".html"
 
 
 def _panel(drawn: Drawn) -> dict[str, Any]:
-    """Return the page's data: texts without scores and systems, and the design for the file that the page saves."""
+    """Return the data of the labelling page: texts without scores and systems, and the design to save with labels."""
     items = [
         {
             "id": record["id"],
@@ -138,7 +138,7 @@ def _panel(drawn: Drawn) -> dict[str, Any]:
 
 
 def check_output(path: Path) -> None:
-    """Refuse a file of another type, and an existing file, which may hold labels."""
+    """Raise `UserError` for a file of an unknown type, and for an existing file, which may hold labels."""
     if path.suffix.lower() not in (*WRITTEN, PAGE):
         raise UserError(f"-o is {path}; allowed: a file that ends in {', '.join((*WRITTEN, PAGE))}.")
     if path.exists():
@@ -146,7 +146,7 @@ def check_output(path: Path) -> None:
 
 
 def write_questions(drawn: Drawn, path: Path, existing: ItemLabels | None = None) -> None:
-    """Write the questions atomically as CSV, TSV, XLSX, JSON lines or a page (.html); never overwrite a file.
+    """Write the items to label as CSV, TSV, XLSX, JSON lines or a page (.html), atomically; never overwrite a file.
 
     existing: labels that are written first, with the probabilities of both draws.
     """

@@ -57,7 +57,7 @@ _CURE = "write full, partial or none (or 2, 1, 0; or yes, no), or leave it blank
 
 @dataclass(frozen=True)
 class ItemLabels:
-    """Levels by item id, one for each annotator, and the design that the file states.
+    """Human labels of items: levels by item id and annotator, and the sampling design that the file states.
 
     blank: ids of rows without a level. notes: how the file was read. unit: sampling unit, if the file names it.
     """
@@ -72,14 +72,14 @@ class ItemLabels:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the levels and the design."""
+        """Return the SHA-256 of the levels and the design."""
         return sha256_json(
             [sorted(self.levels.items()), sorted(self.probability.items()), sorted(self.stratum.items())]
         )
 
     @property
     def three(self) -> bool:
-        """Whether the labels use three levels, for some item is partial."""
+        """Return whether the labels use three levels, that is, whether any item is partial."""
         return any(level == SupportLevel.PARTIAL for levels in self.levels.values() for level in levels)
 
 
@@ -232,7 +232,9 @@ def _probability(row: Row, heading: str) -> float:
 
 
 def _scale(table: TypedTable, heading: str) -> dict[str, SupportLevel]:
-    """Return the level of each text in the column of levels; words and numbers may not be mixed, for 1 is ambiguous."""
+    """Return the level of each text in the column of levels; words and numbers may not be mixed, because 1 is
+    ambiguous.
+    """
     texts = {row.text(heading): row for row in reversed(table.rows) if row.text(heading)}
     words: dict[str, SupportLevel] = {}
     numbers: dict[str, float] = {}
@@ -296,7 +298,7 @@ class LabelledItems:
 
     @property
     def level(self) -> Floats:
-        """(n,) the mean level of each item, 0 to 2."""
+        """Return the mean level of each item, (n,), from 0 to 2."""
         return np.asarray(self.shares @ np.array([0.0, 1.0, 2.0]))
 
 
@@ -396,9 +398,9 @@ FIELDS = ("id", "answer", "statement", "passage", "level", "probability", "strat
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Drawn items, in the order in which they are to be judged.
+    """Items drawn for labelling, in the order in which they are to be labelled.
 
-    rows: (n,) places among the items. probability, stratum: (n,) of each, empty for no stratum. known: probability of
+    rows: (n,) indices of the items. probability, stratum: (n,) of each, empty for no stratum. known: probability of
     each item with an existing label, of this and the earlier draw together.
     """
 
@@ -411,7 +413,7 @@ class Drawn:
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """The questions, one mapping per item, with a blank level."""
+        """Return one record per drawn item, with a blank level."""
         rows = (self.items.rows[place] for place in self.rows)
         return [
             self._record(row, "", float(chance), stratum)

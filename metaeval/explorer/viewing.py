@@ -45,7 +45,7 @@ from metaeval.scoring.plan import longest_first
 
 
 def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of these rows of a job; texts, statements, documents, groups and systems stand once.
+    """Return the columns of these rows of a job; each distinct text, statement, document, group and system once.
 
     kept: what the pair file keeps of each row, by its id.
     """
@@ -96,7 +96,7 @@ _WORDS = 12
 
 
 def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], int]]:
-    """Return the names of levels 0, 1 and 2, and which ratings are of which, in words; and the level of a rating.
+    """Return the names of levels 0, 1 and 2, with the ratings of each in words, and a function from rating to level.
 
     Ratings on the three-level scale keep it. Of two values each is a level, and the middle one has no name; of more,
     each third of the scale from the lowest rating to the highest.
@@ -114,9 +114,9 @@ def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], i
 
 
 def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
-    """Return the columns of these ratings, but for their levels; texts, groups and systems stand once.
+    """Return the columns of these ratings without their levels; each distinct text, group and system once.
 
-    The source and the rated text are in the fields that are named for them, as those of a pair are.
+    The source and the rated text are in the fields named `source` and `text`, as for pairs.
     """
     headings = list(dict.fromkeys(name for row in rows for name in row.fields))
     mapped = {role: name for role, name in rated.config.columns.items() if role in TEXT_ROLES and name in headings}
@@ -164,8 +164,8 @@ class View:
     """The settings of a page: what to show of a job, and where its data are.
 
     data: in place of the folder that the job's manifest names. most: pairs of a page, above which statements are drawn.
-    explain: metrics that explain their scores though it takes a model. trust: the manifest may name code and programs.
-    progress: is told how far they are.
+    explain: metrics that explain their scores even if this takes a model. trust: the manifest may name code and
+    programs. progress: callback that reports their progress.
     """
 
     data: Path | None = None
@@ -284,10 +284,10 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Shown:
-    """The rows of a job that are on the page. of: how many there are; columns: theirs.
+    """The rows of a job that are on the page. of: number of rows of the job; columns: those of the shown rows.
 
-    rows: what metrics explain their scores of; empty of a rated set, whose scores were made elsewhere. ratings: of a
-    rated set, what the human said.
+    rows: the rows that metrics explain; empty for a rated set, whose scores were computed elsewhere. ratings: human
+    ratings of a rated set.
     """
 
     source: Job | RatedSet
@@ -336,7 +336,7 @@ def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
 
 
 def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> Source:
-    """Return the job as it was judged, its data read again."""
+    """Return the job with its data read again, after a check that they are those of the job."""
     settings = shown_settings(folder / NAME, settings_of(folder), view.trust)
     if view.data:
         settings["data"] = str(view.data)
@@ -364,7 +364,7 @@ def _loaded(name: str, config: RunConfig, view: View) -> Metric | None:
 
 
 def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]:
-    """Say that the data differ from what was judged: other files, or read by another version; "" if not."""
+    """Return sentences about how the data differ from what was judged: other files, or another reader version."""
     judged, here = str(head["job"].get("data")), str(fields["data"])
     if judged.rpartition("@")[2] == here.rpartition("@")[2]:  # a file may have another name now
         return []
@@ -374,7 +374,7 @@ def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]
 
 
 def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any]:
-    """Return a column's name, scale and threshold. Scores are turned so that higher is more support; so are these."""
+    """Return a column's name, scale and threshold, with scores and threshold turned so that higher is more support."""
     about: dict[str, Any] = {"name": name, "control": control, "low": None, "high": None}
     about |= {"threshold": None, "from": "", "summary": ""}
     if metric is None:
@@ -394,7 +394,9 @@ def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any
 def _explained(
     metric: Metric | None, name: str, job: Job | None, rows: Sequence[UnitRow], view: View
 ) -> list[list[list[int]]] | None:
-    """Return spans of each row's chunks: side (0 statement, 1 source), start, length, weight in %, link."""
+    """Return the explanation of each row's chunks as spans: side (0 statement, 1 source), start, length, weight in %,
+    link.
+    """
     if job is None or metric is None or not metric.explains():
         if name in view.explain:
             raise UserError(
@@ -426,7 +428,7 @@ def _explained(
 
 
 def _replied(metric: Metric | None, job: Job | None, rows: Sequence[UnitRow]) -> list[list[str]] | None:
-    """Return what a model replied about each row's chunks; None where no reply is kept."""
+    """Return the stored replies of a model about each row's chunks; None if no reply is stored."""
     if job is None or metric is None or type(metric).replies is Metric.replies:
         return None
     texts = [[job.texts[number] for number in row.members] for row in rows]

@@ -269,7 +269,7 @@ Alignment = Mapping[str, Mapping[str, Aligned]]
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The rated rows of one level (statements or responses) and each measure's values. values: by measure, row by row."""
+    """The rated rows of one level (statements or responses), with values: by measure, one for each row."""
 
     unit: RatedUnit
     ratings: Ratings

@@ -87,7 +87,7 @@ def _whisker(plot: Axes, value: Value | SystemBar, column: Column, place: float)
 
 @dataclass(frozen=True)
 class SystemBar:
-    """A system's raw value and interval under one measure, by a pipeline with a backend (`judged`)."""
+    """A system's raw value and interval under one measure, judged by a pipeline with a backend (`judged`)."""
 
     system: str
     judged: str
