@@ -336,7 +336,7 @@ def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
 
 
 def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> Source:
-    """Return the job with its data read again, after a check that they are those of the job."""
+    """Return the job of a folder with its data read again, from `view.data` if it is set."""
     settings = shown_settings(folder / NAME, settings_of(folder), view.trust)
     if view.data:
         settings["data"] = str(view.data)

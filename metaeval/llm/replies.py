@@ -142,5 +142,5 @@ class ReplyStore(Database):
 
 
 def _plain(text: str) -> str:
-    """Return text that SQLite can store: lone surrogates, which UTF-8 cannot encode, are escaped."""
+    """Return text that SQLite can store: lone surrogates, which UTF-8 cannot encode, become question marks."""
     return text.encode("utf-8", "replace").decode()

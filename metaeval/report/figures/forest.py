@@ -114,7 +114,7 @@ def differences_forest(
     column: Column,
     title: str,
 ) -> Figure:
-    """Draw the difference of two metrics on each data set, and below them the mean and the prediction interval.
+    """Draw the difference of two metrics on each data set, and below them the summaries over data sets.
 
     studies, summary: name, raw difference and its interval.
     """
