@@ -89,7 +89,7 @@ def broken(name: str, width: int) -> list[str]:
 
 
 def shapes_of(grid: Table, folded: bool = False, apart: bool = True) -> tuple[Shape, ...]:
-    """Return the width of each column, with headings broken at spaces (`folded`) and bracketed values below (`apart`)."""
+    """Return the width of each column, with headings broken at spaces (`folded`), bracketed values below (`apart`)."""
     shapes = []
     for position, heading in enumerate(grid.headings):
         cells = [line.cells[position] for line in grid.lines]

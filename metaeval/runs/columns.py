@@ -44,7 +44,7 @@ FITTED = "fitted on the labels of {} {}: its values here do not say how well it 
 
 @dataclass(frozen=True, eq=False)
 class AlignedColumn:
-    """Scores aligned with the job's rows: higher is more support, NaN is unscored, and `statuses` says why.
+    """A column of scores aligned with the job's rows: higher is more support, NaN is unscored; `statuses` says why.
 
     cut: by row, the number of tokens that the metric's input limit cut off. is_control: the metric is also a control,
     with which the others are compared.
@@ -62,7 +62,7 @@ class AlignedColumn:
 
     @property
     def is_random(self) -> bool:
-        """Whether this is the control of random scores, for which expected values are reported."""
+        """Return whether this is the control of random scores, for which expected values are reported."""
         return self.kind == "control" and self.name == "random"
 
 
@@ -132,13 +132,13 @@ def file_columns(source: Job | RatedSet, name: str, files: Sequence[ScoreFile]) 
 
 
 def named_apart(column: AlignedColumn, others: Sequence[AlignedColumn], name: str) -> AlignedColumn:
-    """Return the column; where another column has its name, the score file's path is added to it."""
+    """Return the column; if another column has its name, the score file's path is added to the name."""
     taken = column.name in {other.name for other in others}
     return replace(column, name=f"{column.name} ({score_path(name)})") if taken else column
 
 
 def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> list[AlignedColumn]:
-    """Return the columns and one per control; a control that is a metric of the run is its column, marked."""
+    """Return the columns and one for each control; a control that is a metric of the run is that column, marked."""
     if isinstance(source, RatedSet):
         rows = source.ratings.columns
         scored = Coded.all_of(Status.OK, len(rows))
@@ -162,7 +162,7 @@ def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> l
 
 
 def trivial_columns(job: Job, overlap: bool = True) -> Iterator[AlignedColumn]:
-    """Yield one column per control that learns nothing from other data. overlap: with the share of shared words."""
+    """Yield one column per control that is not fitted to data. overlap: whether to include word overlap."""
     for name, control in CONTROLS.items():
         if job.config.unit == "chunk" or name != "chunk position":
             yield _control_column(name, control(job.rows))

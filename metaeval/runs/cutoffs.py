@@ -23,8 +23,8 @@ SHEET = "calibration"
 
 @dataclass(frozen=True, slots=True)
 class Cutoff:
-    """A cut-off of a metric. value: the raw score from which claims are supported, in the direction of the metric's
-    card; None: soft. source: where the value is from, in words.
+    """A threshold of a metric, above which claims count as supported. value: the raw score from which claims are
+    supported, in the direction of the metric's card; None: soft. source: where the value is from, in words.
     """
 
     value: float | None
@@ -113,7 +113,7 @@ def _as_default(metric: Metric) -> bool:
 
 
 def refuse_files(names: Iterable[str]) -> None:
-    """Refuse score files where a metric has to give verdicts."""
+    """Raise `UserError` for score files where a metric has to give verdicts."""
     for name in names:
         if name.startswith(FILE_PREFIX):
             raise UserError(

@@ -58,7 +58,7 @@ def named_protocols(config: RunConfig) -> dict[str, Protocol]:
 
 
 def readings_of(protocols: Iterable[Protocol]) -> Readings:
-    """Return how findings read the results of these protocols, from the protocols' declarations."""
+    """Return the protocols' declarations about their measures, which the findings use."""
     readings = {}
     for protocol in protocols:
         abouts = {measure.key: measure.about for measure in protocol.measures}
@@ -86,19 +86,19 @@ def find_protocols(config: RunConfig) -> list[Asked]:
 
 
 class Readable(NamedTuple):
-    """A run's protocols that distinguish metrics on its data, each with its rows; and why the others do not."""
+    """The protocols of a run that can distinguish metrics on its data, each with its rows; and why others cannot."""
 
     framed: list[tuple[Asked, Frame]]
     left_out: dict[str, str]
 
     @property
     def protocols(self) -> list[Asked]:
-        """The protocols without their rows."""
+        """Return the protocols without their rows."""
         return [protocol for protocol, _ in self.framed]
 
 
 def readable_protocols(protocols: Iterable[Asked], source: Job | RatedSet) -> Readable:
-    """Find the protocols that distinguish metrics on the data; raises `UserError` where none does."""
+    """Find the protocols that can distinguish metrics on the data; raises `UserError` if none can."""
     config = source.config
     framed: list[tuple[Asked, Frame]] = []
     left_out: dict[str, str] = {}

@@ -36,17 +36,17 @@ class Panel:
 
     @property
     def resampling(self) -> Resampling:
-        """The resampling of the run's intervals."""
+        """Return the resampling of the run's intervals."""
         return resampling_of(self.config)
 
     @cached_property
     def readable(self) -> Readable:
-        """The run's protocols that distinguish metrics on the data; raises `UserError` where none does."""
+        """Return the run's protocols that can distinguish metrics on the data; raises `UserError` if none can."""
         return readable_protocols(self.protocols, self.source)
 
 
 def as_metrics(names: Sequence[str]) -> list[str]:
-    """Prefix the paths of score files as a run names them; leave names of metrics as they are."""
+    """Prefix the paths of score files as in a run's metrics; leave names of metrics unchanged."""
     ends = (*SUFFIXES, *TABLES)
     return [f"{FILE_PREFIX}{name}" if name.endswith(ends) and ":" not in name else name for name in names]
 
@@ -119,9 +119,9 @@ def make_sheet(
 ) -> Table:
     """Make a table about a panel's metrics, with the standard notes and one signature per metric.
 
-    chosen: the analysis's own settings, which enter the signatures. table: the heading of the names, the headings of
-    the columns, and the rows. groups: headings above these. notes: empty ones are left out. data: summary of the data
-    (None: of the frame). intervals: whether the numbers depend on resampling. method: of the intervals (None: the
+    chosen: the analysis's own settings, which are part of the signatures. table: the heading of the names, the headings
+    of the columns, and the rows. groups: headings above these. notes: empty ones are left out. data: summary of the
+    data (None: of the frame). intervals: whether the numbers depend on resampling. method: of the intervals (None: the
     run's).
     """
     data, method = data or frame.summary, method or panel.config.interval.method

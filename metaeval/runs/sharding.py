@@ -56,7 +56,7 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class _Sharded:
-    """A job of one or more metrics: their identities, unique pairs by key, and the plan. window: of a large table."""
+    """The shards of one or more metrics: identities, unique pairs by key, and plan. window: block of a large table."""
 
     identities: Sequence[Mapping[str, Any]]
     unique: Mapping[bytes, TextPair]
@@ -69,7 +69,7 @@ class _Sharded:
 
 @dataclass(frozen=True)
 class ShardWritten:
-    """A written shard of one metric's plan: its folder, its number of blocks, and that of the plan."""
+    """A written shard of one metric: its folder, its number of blocks of pairs, and the plan's number."""
 
     metric: str
     path: Path
@@ -107,7 +107,7 @@ def export_shard(
 
 @dataclass(frozen=True)
 class _Part:
-    """The data that are planned as one job: those of a run, or (texts) a table of pairs or one of its windows."""
+    """The data that are planned as one job: those of a run, a table of pairs (texts), or one of its blocks."""
 
     whole: Job | None
     texts: Sequence[TextPair] = ()
@@ -115,7 +115,7 @@ class _Part:
     progress: MetricProgress | None = None
 
     def job(self, group: Sequence[str], loaded: LoadedMetrics, metrics: Sequence[Metric]) -> _Sharded:
-        """Return the job of the metrics of a group. group: their names among the loaded ones."""
+        """Return the sharded job of a group of metrics. group: their names among the loaded ones."""
         read = reading(self.whole, group[0], loaded).texts if self.whole else self.texts
         unique = {pair_key(*pair): pair for pair in read}
         identities = [job_identity(metric, unique.values()) for metric in metrics]
@@ -221,7 +221,7 @@ def _export_group(
 
 @dataclass(frozen=True)
 class VerifiedShards:
-    """Blocks of a plan that were scored again here.
+    """The result of scoring blocks of a plan again on this machine.
 
     differing: number of pairs whose scores differ; largest: largest difference. same_device: whether the parts were
     computed on the same device model; then scores must be equal.
@@ -236,7 +236,7 @@ class VerifiedShards:
 
     @property
     def agrees(self) -> bool:
-        """Whether the scores agree within the tolerance of the device."""
+        """Return whether the scores agree within the tolerance of the device."""
         return not self.differing if self.same_device else self.largest <= TOLERANCE
 
 
@@ -370,7 +370,7 @@ def batch_file(
 
 
 def _on_ray(command: str, nodes: int, cpus: int, gpus: int) -> list[str]:
-    """Return lines that start Ray on every node and run the command on the first, which alone gets the signal.
+    """Return shell lines that start Ray on every node and run the command on the first, which alone gets the signal.
 
     The file of the command's process id is on the first node, where the batch file runs.
     """

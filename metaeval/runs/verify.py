@@ -67,10 +67,10 @@ def compare(checked: CanaryReport, official: Metric) -> OfficialComparison:
 
 @dataclass(frozen=True)
 class Environment:
-    """A package and its requirements, pinned exactly.
+    """A virtual environment of an official package, with requirements pinned exactly.
 
-    The package is installed without its declared requirements, for summac requires a huggingface-hub (<= 0.17) that no
-    recent transformers supports.
+    The package is installed without its declared requirements, because summac requires a huggingface-hub (<= 0.17) that
+    no recent transformers supports.
     """
 
     package: str
@@ -78,13 +78,13 @@ class Environment:
 
     @property
     def folder(self) -> Path:
-        """The folder, named after the package, with a hash of all pins and of the Python version."""
+        """Return the folder, named after the package, with a hash of all pins and of the Python version."""
         pins = sha256_json([self.package, self.needs, sys.version_info[:2]])[:12]
         return cache_folder() / "official" / f"{self.package.replace('==', '-')}-{pins}"
 
     @property
     def python(self) -> Path:
-        """The interpreter."""
+        """Return the path of the interpreter."""
         return _python(self.folder)
 
     def build(self, say: Say) -> None:
@@ -157,7 +157,7 @@ class OfficialRecipe(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The package, and its transformers version."""
+        """Return the name of the package, and its transformers version."""
         return f"{self.environment.package} on {self.environment.needs[1]}"
 
 

@@ -26,7 +26,7 @@ from metaeval.scoring.executors.contract import BlockTask, Context, Work, Worker
 
 
 def main() -> None:
-    """Answer one line after the other; an error is an answer too."""
+    """Answer one line of input after the other; an error is answered as a message."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to a whole job: the calling process decides what to finish
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of a model's packages must not mix with answers

@@ -44,7 +44,10 @@ _FIRST = 1000
 
 @dataclass
 class TableWindow:
-    """Rows of a table that are one job: their ids and (source, statement) texts. number: of the window, from 0."""
+    """A block of rows of a large table that is scored as one job: ids and (source, statement) texts.
+
+    number: of the block, from 0.
+    """
 
     number: int
     ids: list[str] = field(default_factory=list)
@@ -53,9 +56,10 @@ class TableWindow:
 
 @dataclass(frozen=True)
 class PairFile:
-    """A table of pairs. columns: the heading of each role that has one. starts: the first row of each window, from 0.
+    """A large table of pairs that is scored in blocks of rows. columns: the heading of each role that has one.
 
-    fingerprint: SHA-256 of the file. marks: of the file when it was first read.
+    starts: the first row of each block, from 0. fingerprint: SHA-256 of the file. marks: of the file when it was first
+    read.
     """
 
     path: Path
@@ -66,7 +70,7 @@ class PairFile:
     starts: tuple[int, ...]
 
     def windows(self) -> Iterator[TableWindow]:
-        """Yield the windows; only one is in memory if the caller keeps none.
+        """Yield the blocks of rows; only one is in memory unless the caller keeps others.
 
         Raises `UserError` where the file has changed since it was first read.
         """
@@ -84,7 +88,7 @@ class PairFile:
         yield window
 
     def shifted(self, progress: _Progress | None, number: int) -> _Progress | None:
-        """Return a callback that turns the progress of a window's unique pairs into that of the whole table."""
+        """Return a callback that turns the progress of one block's unique pairs into that of the whole table."""
         if progress is None or len(self.starts) == 1:
             return progress
         start, end = (*self.starts, self.rows)[number : number + 2]
@@ -121,7 +125,9 @@ def read_pair_file(path: Path, headings: Mapping[str, str]) -> PairFile:
 
 
 def _check_ids(path: Path, columns: Mapping[str, str], hashes: array[int]) -> None:
-    """Refuse an id that two rows have. hashes: of the ids, which may not fit into memory; they are sorted in place."""
+    """Raise `UserError` for an id that two rows have. hashes: of the ids, which may not fit into memory; sorted in
+    place.
+    """
     ordered = np.frombuffer(hashes, dtype=np.int64)
     ordered.sort()
     twice = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
@@ -134,7 +140,7 @@ def _check_ids(path: Path, columns: Mapping[str, str], hashes: array[int]) -> No
 
 
 def _placed(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[bool, str, str, str]]:
-    """Yield for each row whether it begins a window, its id, source and statement. A window holds each source once."""
+    """Yield for each row whether it begins a block, its id, source and statement. Each source is in one block only."""
     sources: dict[str, str] = {}
     rows = load = 0
     for number, (row_id, source, statement) in enumerate(_rows(path, columns), start=1):

@@ -47,7 +47,7 @@ _LARGEST = sys.float_info.max
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """Scores by pair id, and the manifest ({} without a manifest file). column: the scores' heading, unless generic."""
+    """The content of a score file: scores by pair id, and the manifest ({} if none). column: heading of the scores."""
 
     path: Path
     answers: Mapping[str, PairScore]
@@ -56,12 +56,15 @@ class ScoreFile:
 
     @property
     def metric(self) -> str:
-        """The metric's name: the column's heading, else from the manifest, else the file's own."""
+        """Return the metric's name: the column's heading, else from the manifest, else the file's own."""
         return self.column or str(self.manifest.get("metric") or self.path.stem)
 
     @property
     def direction(self) -> Literal[1, -1]:
-        """1 where a higher score is more support, as the manifest says; `UserError` for anything but 1 and -1."""
+        """Return 1 if higher scores are more support, -1 if lower ones are, as the manifest says.
+
+        Raises `UserError` for other values.
+        """
         direction = self.manifest.get("direction", 1)
         if direction not in (1, -1):
             where = manifest_path(self.path)
@@ -75,12 +78,12 @@ class ScoreFile:
 
 
 def manifest_path(path: Path) -> Path:
-    """The path of a score file's manifest."""
+    """Return the path of a score file's manifest."""
     return path.with_name(path.name + ".manifest.json")
 
 
 def write_scores(path: Path, ids: Sequence[str], answers: Sequence[PairScore], manifest: Mapping[str, Any]) -> None:
-    """Write a score file and its manifest, each whole or not at all. The suffix chooses the format."""
+    """Write a score file and its manifest, each atomically. The suffix chooses the format."""
     with score_writer(path) as add:
         add(ids, answers)
     write_manifest(path, manifest)
@@ -204,7 +207,7 @@ def _lacking(path: Path, role: str, table: data_tables.TypedTable) -> UserError:
 
 
 def _fields(table: data_tables.TypedTable, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows of a table as fields of a score file, each after the words for its place."""
+    """Yield the rows of a table as fields of a score file, each with the description of its location."""
     for row in table.rows:
         fields: dict[str, Any] = {
             field: data_tables.number_of(row.value(heading))
@@ -232,7 +235,7 @@ def _answers(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, PairSco
 def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairScore]:
     """Return the file's answers in the order of `ids`; a pair without a row is ABSENT, and counts as unscored.
 
-    ratings: the words for what the ids are of, if not of pairs. Raises `UserError` when the file scores other ids.
+    ratings: what the ids identify, in words, if not pairs. Raises `UserError` when the file scores other ids.
     """
     strangers = file.answers.keys() - set(ids)
     if strangers and ratings:
@@ -290,7 +293,7 @@ def _count(row: Mapping[str, Any], name: str, where: str) -> int:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of the score file at `path`; {} where none lies beside it."""
+    """Read the manifest of the score file at `path`; {} if there is none."""
     beside = manifest_path(path)
     if not beside.is_file():
         return {}

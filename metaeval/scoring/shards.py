@@ -43,7 +43,7 @@ class _File(BaseModel):
 
 
 class WindowNote(_File):
-    """The windows of a table that a plan covers, from 0, of `of` windows; several where they hold the same pairs.
+    """The blocks of a large table that a plan covers, from 0, of `of` blocks; several if they hold the same pairs.
 
     table: SHA-256 of the file.
     """
@@ -74,7 +74,7 @@ class PlanNote(_File):
     windows: list[WindowNote] = []
 
     def holds(self, window: WindowNote | None) -> bool:
-        """Return whether the plan covers this window; True where the job or the note has no windows."""
+        """Return whether the plan covers this block of a table; True where the job or the note has no blocks."""
         if window is None or not self.windows:
             return True
         return any(note.table == window.table and set(window.numbers) <= set(note.numbers) for note in self.windows)
@@ -90,7 +90,7 @@ class PartBlock(_File):
 
 
 class PartNote(_File):
-    """The description in a part. device: the model of the device that computed it."""
+    """The description in a part file of a shard. device: the model of the device that computed it."""
 
     format: Literal["metaeval-shard/1"] = "metaeval-shard/1"
     identity: str
@@ -101,7 +101,7 @@ class PartNote(_File):
 
 
 def plan_folder(folder: Path, identity: Mapping[str, Any], plan: Plan) -> Path:
-    """Return the folder of the parts of a metric's plan."""
+    """Return the folder of the part files of a metric's plan."""
     return folder / sha256_json(dict(identity))[:16] / plan.id[:16]
 
 
@@ -138,7 +138,7 @@ def plans(folder: Path) -> list[Path]:
 
 
 class PartWriter:
-    """Collects scored blocks of one metric, and writes them in parts; `close` writes the rest.
+    """Collects scored blocks of one metric, and writes them as part files; `close` writes the rest.
 
     place: folder of the plan. note: the description of every part, without its blocks.
     """
@@ -244,18 +244,18 @@ def _broken(path: Path) -> UserError:
 
 @dataclass(frozen=True)
 class Shard:
-    """Task `index` of `count`, the first being 0."""
+    """Task `index` of `count` tasks that score the shards of a plan, counted from 0."""
 
     index: int
     count: int
 
     def blocks(self, plan: Plan) -> Sequence[TextBlock]:
-        """Every count-th block: the longest come first, so that the tasks take about the same time."""
+        """Return every count-th block: the longest come first, so that the tasks take about the same time."""
         return plan.blocks[self.index :: self.count]
 
 
 def read_shard(text: str) -> Shard:
-    """Read I/N, as in 3/64."""
+    """Parse I/N, as in 3/64, into task and number of tasks."""
     index, slash, count = text.partition("/")
     if not (slash and index.isdecimal() and count.isdecimal() and int(index) < int(count)):
         raise UserError(f"--shard is {text!r}; allowed: I/N, task I of N tasks, counted from 0 (0/8 to 7/8).")
@@ -280,12 +280,12 @@ class PlanState:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to score, neither blocks nor windows."""
+        """Return whether nothing is left to score, neither blocks of pairs nor blocks of the table."""
         return not (self.missing or self.unbegun)
 
     @property
     def progress(self) -> str:
-        """Scored blocks and pairs, of how many, and how many failed, in words."""
+        """Return as text the numbers of scored blocks and pairs, of all, and of failed ones."""
         done = self.note.blocks - len(self.missing)
         failed = f", {self.failed:,} failed" if self.failed else ""
         return f"{done:,} of {self.note.blocks:,} blocks, {self.rows:,} of {self.note.pairs:,} pairs{failed}"
@@ -297,7 +297,7 @@ class PlanState:
 
     @property
     def array(self) -> str:
-        """The unfinished tasks in the form of Slurm's option --array; empty where there is none."""
+        """Return the unfinished tasks in the form of Slurm's option --array; empty if there are none."""
         left = sorted({number % self.note.shards for number in self.missing})
         spans: list[list[int]] = []
         for task in left:
@@ -392,7 +392,7 @@ def _merge_rows(place: Path, identity: Mapping[str, Any], rows: Sequence[PartRow
 
 
 def _check_overlaps(places: Sequence[Path]) -> None:
-    """Refuse parts of one metric that hold a pair twice with different scores, except windows of one table.
+    """Raise `UserError` if parts of one metric hold a pair twice with different scores, except blocks of one table.
 
     Rows are read only where a block or a plan can have duplicates.
     """

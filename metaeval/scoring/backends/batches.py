@@ -26,7 +26,7 @@ WASTE = 0.01
 
 
 def length_batches(lengths: Sequence[int], budget: int, waste: float = WASTE) -> Iterator[list[int]]:
-    """Cut items into batches, longest first, as their numbers.
+    """Split items into batches, longest first; yields the items' numbers.
 
     A batch ends before its longest length times its size passes `budget` tokens, and before more than `waste` of it
     would be padding.
@@ -111,7 +111,7 @@ def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[li
 
 @cache
 def _say_halved() -> None:
-    """Warn once a process: where memory is short, many batches do not fit."""
+    """Warn once per process that batches are halved: where memory is short, many batches do not fit."""
     _log.warning(
         "A batch did not fit into the device's memory and was passed in two halves, as any other will be: such scores "
         "can differ in the last digits from a larger device's. A smaller batch_tokens (option of the metric) avoids it."

@@ -68,10 +68,10 @@ def first_token_only(model: Model) -> Model:
 
 
 class Encoder(Protocol):
-    """Makes model inputs from pairs: `tokens.PairTokens`, or a metric's own template."""
+    """Makes model inputs from pairs of texts: `tokens.PairTokens`, or a metric's own template."""
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
-        """One input per pair."""
+        """Return one input per pair."""
 
 
 class LogitTable(NamedTuple):

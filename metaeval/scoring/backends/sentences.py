@@ -30,7 +30,7 @@ _DATA = "tokenizers/punkt_tab/english/"
 
 
 def find_splitter(wish: Wish = "auto") -> SentenceSplitter:
-    """Return NLTK's English punkt_tab, or the rules. `auto` is NLTK if package and data are installed; no download.
+    """Return NLTK's English punkt_tab, or the rules. `auto` is NLTK if package and data are installed.
 
     Raises `UserError` when `nltk` is chosen and its data are neither installed nor can be downloaded.
     """
@@ -99,7 +99,7 @@ def _download() -> Path:
 
 
 def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """Return start and end of each piece of a text, in characters, whatever the white space between its words.
+    """Return start and end of each piece of a text, in characters, ignoring white space between words.
 
     Each begins after the start of the one before; (0, 0) for a piece that the text does not hold.
     """

@@ -18,7 +18,7 @@ _PROBES = ("The cat sat.", "It did not, a dog said 3 times.")
 
 
 class PairIds(NamedTuple):
-    """A model's input for a pair: ids, segment ids (same length), tokens before the cut, and how many were cut."""
+    """A model's input for a pair: token ids, segment ids, number of tokens, and how many of them were cut off."""
 
     ids: list[int]
     segments: list[int]
@@ -51,7 +51,7 @@ class TextTokens:
 
 
 class PairTokens:
-    """Pairs as `tokenizer(first, second)` of transformers would encode them, segment ids always included.
+    """An encoder of pairs: ids as `tokenizer(first, second)` of transformers gives them, always with segment ids.
 
     tokenizer: a fast tokenizer of transformers. max_tokens: the limit, special tokens included. cut: see `Cut`.
 
@@ -79,7 +79,7 @@ class PairTokens:
 
 
 class _Joints(NamedTuple):
-    """The special tokens before, between and after the two texts, their segment ids, and those of the two texts."""
+    """The special tokens before, between and after the two texts of a pair, and all segment ids."""
 
     ids: list[list[int]]
     segments: list[list[int]]
@@ -91,7 +91,7 @@ class _Joints(NamedTuple):
 
     @classmethod
     def learn(cls, tokenizer: Any, texts: TextTokens) -> _Joints:
-        """Find the joints in an encoded pair."""
+        """Find the special tokens by encoding a pair."""
         first, second = texts.ids(_PROBES).values()
         whole = tokenizer([_PROBES[0]], [_PROBES[1]], return_token_type_ids=True)
         ids, segments = list(whole["input_ids"][0]), list(whole["token_type_ids"][0])
@@ -172,7 +172,7 @@ _FIELD = re.compile(r"\{(source|statement)\}")
 
 
 class PromptIds(NamedTuple):
-    """A model's input for a prompt: ids, tokens before the cut, and how many were cut.
+    """A model's input for a prompt: token ids, number of tokens, and how many of them were cut off.
 
     There are no ids where the limit leaves no room for the template and the statement.
     """
@@ -183,7 +183,7 @@ class PromptIds(NamedTuple):
 
 
 class PromptTokens:
-    """Prompts as `tokenizer(text)` of transformers would encode the filled template.
+    """An encoder of prompts: ids as `tokenizer(text)` of transformers gives them for the filled template.
 
     tokenizer: a fast tokenizer of transformers. template: a text with `{source}` and `{statement}` in it, once each,
     the second of them last. max_tokens: the limit, special tokens included (None: no limit); cut: see `PromptCut`.
