@@ -29,7 +29,8 @@ _LIBRARY = "sentence_transformers."
 
 
 class Recipe(NamedTuple):
-    """How texts are encoded. pooling: of the last hidden states. limit: of tokens (None: the model's).
+    """The settings by which a model encodes texts. pooling: of the last hidden states. limit: in tokens (None: the
+    model's).
 
     lower: whether texts are lower-cased.
     """
@@ -73,7 +74,7 @@ def read_recipe(model: ModelFolder, pooling: Pooling | None, prompted: bool) -> 
 def load_sentence_model(
     files: ModelFolder, recipe: Recipe, dtype: models.DType, batch_tokens: int, device: str, trust_remote_code: bool
 ) -> TextEncoder:
-    """Load the encoder; raises `UserError` for a model that is not one."""
+    """Load a sentence encoder; raises `UserError` for a model that is not an encoder."""
     from tokenizers.normalizers import Lowercase
     from tokenizers.normalizers import Sequence as Normalizers
     from transformers import AutoModel
@@ -154,9 +155,10 @@ class CosineOptions(ModelOptions):
 
 
 class Cosine(ModelMetric):
-    """The cosine that sentence-transformers computes, with pooling, input limit and lower-casing of the model's folder.
+    """Cosine of the two texts' embeddings as sentence-transformers computes it, with the settings of the model's
+    folder.
 
-    A model that needs more (dense layers, other poolings, default prompts) is refused.
+    A model that needs more (dense layers, other poolings, default prompts) raises `UserError`.
     """
 
     checkpoint = Checkpoint(
@@ -180,19 +182,19 @@ class Cosine(ModelMetric):
 
     @cached_property
     def wanted(self) -> Checkpoint:
-        """The checkpoint that the options name, with its Python files if they are trusted."""
+        """Return the checkpoint that the options name, with its Python files if they are trusted."""
         wanted = super().wanted
         return replace(wanted, also=(*wanted.also, "*.py")) if self.options.trust_remote_code else wanted
 
     @cached_property
     def recipe(self) -> Recipe:
-        """Pooling, input limit and lower-casing."""
+        """Return pooling, input limit and lower-casing."""
         options = self.options
         return read_recipe(self.model_folder, options.pooling, bool(options.source_prompt or options.statement_prompt))
 
     @cached_property
     def texts(self) -> JobTexts:
-        """The job's texts as one unit vector each; the model is loaded when first used."""
+        """Return the store of the job's encoded texts, one unit vector each; the model is loaded when first used."""
         options = self.options
         encoder = load_sentence_model(
             self.model_folder, self.recipe, options.dtype, self.batch_tokens, self.device, options.trust_remote_code
@@ -201,7 +203,7 @@ class Cosine(ModelMetric):
 
     @cached_property
     def special(self) -> int:
-        """The number of special tokens, those of an empty text."""
+        """Return the number of special tokens that the tokenizer adds to a text."""
         return len(self.texts.encoder.tokenise([""])[0][0])
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:

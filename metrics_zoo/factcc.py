@@ -15,7 +15,7 @@ from metaeval.scoring.contract import MetricCard, PairScore
 
 
 class FactCC(LoadedModelMetric):
-    """P(CORRECT), the softmax over the two labels; the official script prints the larger label alone."""
+    """FactCC: P(CORRECT), the softmax over the two labels; the official script prints only the more likely label."""
 
     checkpoint = Checkpoint(
         "manueldeprada/FactCC", "438 MB, BSD-3-Clause-Clear", "c7b3148015d4ddc263f6e2acb2689e90ac061669"

@@ -30,7 +30,7 @@ class MiniCheckOptions(SplitterOptions):
 
 
 class MiniCheck(BestChunkMetric, YesNoMetric):
-    """P(1) / (P(0) + P(1)) of the answer's first piece, the largest over the source's chunks.
+    """MiniCheck: largest P(1) / (P(0) + P(1)) of the answer's first piece over the source's chunks.
 
     A chunk is whole sentences of at most 500 words together, newlines kept; the statement is not split (the authors
     advise single sentences). Beyond 2,048 tokens of chunk and statement the official code lets the tokenizer cut the

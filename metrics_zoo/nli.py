@@ -49,7 +49,9 @@ class NLIOptions(ModelOptions):
 
 
 class NLI(LoadedModelMetric):
-    """Source as premise, statement as hypothesis, one pass; a source too long for the model loses its end."""
+    """P(entailment) of an NLI cross-encoder, source as premise and statement as hypothesis; long sources are cut at the
+    end.
+    """
 
     checkpoint = Checkpoint(
         "cross-encoder/nli-deberta-v3-small", "568 MB, Apache-2.0", "fa2804872c3b4bd748f38c0185cc85775361e735"
@@ -73,7 +75,7 @@ class NLI(LoadedModelMetric):
 
     @cached_property
     def model(self) -> PairClassifier:
-        """The classifier, loaded when first used; raises `UserError` for a model that is not an NLI classifier."""
+        """Return the classifier, loaded when first used; raises `UserError` if it is not an NLI classifier."""
         from transformers import AutoModelForSequenceClassification
 
         options = self.options
@@ -100,7 +102,7 @@ class NLI(LoadedModelMetric):
         return answers_of(statements, scores.tolist(), table)
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """The three classes; raises `UserError` for a model with two."""
+        """Return the log-probabilities of the three classes; raises `UserError` for a model with two."""
         _ = self.model
         if len(self.labels) != 3:
             raise UserError(

@@ -270,7 +270,7 @@ def wilson(value: float, variance: float, n: float, df: float, level: float, dra
 
 
 def _lambdas(label: Floats, predictor: Floats, weight: Floats, unit: Ints, n_units: int) -> Floats:
-    """Return lambda of each unit, (U,), from the labels of all others: slope on a standardised score, shrunk by its F."""
+    """Return lambda of each unit, (U,), from the other units' labels: slope on standardised scores, shrunk by its F."""
 
     def others(values: Floats) -> Floats:
         return np.asarray(values.sum() - np.bincount(unit, values, n_units))
