@@ -189,9 +189,8 @@ class Database(ABC):
             )
         if (version := int(self._ask("PRAGMA user_version"))) > len(self.steps):
             raise UserError(
-                f"{self.kind} {self.path} was written by a later version of metaeval (schema {version}; this "
-                f"version reads up to {len(self.steps)}): update metaeval, or give another file with "
-                f"{self.option}."
+                f"{self.kind} {self.path} was written by a later version of metaeval (schema {version}; this version "
+                f"reads up to {len(self.steps)}): update metaeval, or give another file with {self.option}."
             )
 
     def _choose_journal(self) -> None:

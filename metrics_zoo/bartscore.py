@@ -306,9 +306,8 @@ def _check(config: Any, tokenizer: Any) -> None:
         )
     if not config.tie_word_embeddings:
         raise UserError(
-            "This BART has an output layer that is separate from its embeddings (tie_word_embeddings is "
-            "off), which this metric does not support: choose another model, such as "
-            "model=facebook/bart-large-cnn."
+            "This BART has an output layer that is separate from its embeddings (tie_word_embeddings is off), which "
+            "this metric does not support: choose another model, such as model=facebook/bart-large-cnn."
         )
 
 

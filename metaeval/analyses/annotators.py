@@ -54,10 +54,9 @@ def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
     names = tuple(sorted(set(votes.annotators)))
     if len(names) < 2:
         raise UserError(
-            f"{frame.name} holds the votes of {len(names) or 'no'} "
-            f"annotator{('' if len(names) == 1 else 's')}, but at least two are needed: give each "
-            "annotator's votes in a column whose name begins with 'vote', or give one row per vote and a "
-            "column 'annotator'."
+            f"{frame.name} holds the votes of {len(names) or 'no'} annotator{('' if len(names) == 1 else 's')}, but at "
+            "least two are needed: give each annotator's votes in a column whose name begins with 'vote', or give one "
+            "row per vote and a column 'annotator'."
         )
     values = np.full((frame.numbers.size, len(names)), np.nan)
     values[np.repeat(np.arange(frame.numbers.size), votes.counts), votes.annotators.ranks] = votes.values

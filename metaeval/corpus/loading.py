@@ -135,9 +135,8 @@ def _in_mirror(dataset: Dataset, file: SourceFile, data: Path) -> Path:
     path = next((path for path in places if path.is_file()), None)
     if path is None:
         raise UserError(
-            f"The folder of data={data} has neither the file {places[0].relative_to(data)} nor "
-            f"{file.name}. Put {_origin(file)} into that folder, or leave data=FOLDER out to have the "
-            "file downloaded."
+            f"The folder of data={data} has neither the file {places[0].relative_to(data)} nor {file.name}. Put "
+            f"{_origin(file)} into that folder, or leave data=FOLDER out to have the file downloaded."
         )
     if _status(file, path) == "differs":
         raise UserError(

@@ -384,11 +384,10 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
             p = float(2 * stdtr(guess.df, -error / np.sqrt(guess.variance)))
         if p < ODDS / len(known):
             raise UserError(
-                f"The {drawn.size:,} labelled {items.what} are not a random sample of the {values.size:,}: "
-                f"their mean {name} is {guess.value:.3g}, and that of all {items.what} {values.mean():.3g} (p "
-                f"{p:.1g}; design: {labelled.design}). Draw items with 'metaeval label', give each its "
-                "probability in a column 'probability', or set assume_sample=true if you know that they are "
-                "a random sample."
+                f"The {drawn.size:,} labelled {items.what} are not a random sample of the {values.size:,}: their mean "
+                f"{name} is {guess.value:.3g}, and that of all {items.what} {values.mean():.3g} (p {p:.1g}; design: "
+                f"{labelled.design}). Draw items with 'metaeval label', give each its probability in a column "
+                "'probability', or set assume_sample=true if you know that they are a random sample."
             )
 
 

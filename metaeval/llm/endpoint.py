@@ -165,10 +165,9 @@ class ModelOptions(EndpointOptions):
         name, key = self.api_key_env, os.environ.get(self.api_key_env, "").strip()
         if not key and (OPENAI in addresses_in(self.base_url) or name != KEY_NAME):
             raise UserError(
-                f"{self.base_url} needs a key, and the environment variable {name} is not set: type export "
-                f"{name}=... and run the same command again, or give a server of your own (--base-url "
-                "http://HOST:PORT/v1, in Python base_url=...; for a metric -s "
-                "metric_options.NAME.base_url=...)."
+                f"{self.base_url} needs a key, and the environment variable {name} is not set: type export {name}=... "
+                "and run the same command again, or give a server of your own (--base-url http://HOST:PORT/v1, in "
+                "Python base_url=...; for a metric -s metric_options.NAME.base_url=...)."
             )
         if not key.isascii() or not key.isprintable():
             raise UserError(f"The key in {name} holds characters that no key has: type export {name}=... again.")

@@ -249,9 +249,8 @@ def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Align
         answers = align(file, [pair.pair_id for pair in source.pairs])
         if joins(source, how):
             raise UserError(
-                f"aggregate={source.config.aggregate} scores several chunks joined into one text, and "
-                f"{file.path} has only scores of single chunks: give a score for each citation_id, or set "
-                "aggregate=mean:K."
+                f"aggregate={source.config.aggregate} scores several chunks joined into one text, and {file.path} has "
+                "only scores of single chunks: give a score for each citation_id, or set aggregate=mean:K."
             )
         per_row = aggregate(answers, source.rows, how, sign)
     return column_of(file.metric, per_row, file.signed(content))

@@ -130,8 +130,7 @@ def judge_of(name: str, metrics: LoadedMetrics) -> Metric:
     metric = metrics.fresh(name)
     if isinstance(metric, Combination) or metric.corpus_dependent:
         raise UserError(
-            f"The score that {name!r} gives a pair depends on the other pairs of the run, so it cannot "
-            "judge single claims: choose a metric that scores each pair by itself (overlap, "
-            "minilm-cosine, autoais ...)."
+            f"The score that {name!r} gives a pair depends on the other pairs of the run, so it cannot judge single "
+            "claims: choose a metric that scores each pair by itself (overlap, minilm-cosine, autoais ...)."
         )
     return metric

@@ -280,9 +280,8 @@ def check_modules(name: str, card: MetricCard) -> None:
     if missing := _missing(card):
         install = install_extra(card.extra) if card.extra else f'"pip install {" ".join(missing)}"'
         raise UserError(
-            f"Metric {name!r} needs the packages {', '.join(missing)}, which are not installed here: type "
-            f"{install}, or choose other metrics (those without a model: overlap, rouge, bm25, "
-            "support-mini)."
+            f"Metric {name!r} needs the packages {', '.join(missing)}, which are not installed here: type {install}, "
+            "or choose other metrics (those without a model: overlap, rouge, bm25, support-mini)."
         )
 
 

@@ -105,9 +105,8 @@ def job_metrics(recipe: WorkerRecipe) -> list[Metric]:
         with plug_in(name):
             if sha256_json(metric.identity()) != expected:
                 raise UserError(
-                    f"A worker process has another version of {name!r} than the main process: its code, its "
-                    "options or its model's files were changed meanwhile, or differ on its machine. Run the same "
-                    "command again."
+                    f"A worker process has another version of {name!r} than the main process: its code, its options or "
+                    "its model's files were changed meanwhile, or differ on its machine. Run the same command again."
                 )
     return metrics
 

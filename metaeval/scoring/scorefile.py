@@ -251,10 +251,9 @@ def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairSc
             else ""
         )
         raise UserError(
-            f"{len(strangers)} of the {len(file.answers)} pair ids in {file.path} are not pairs of this "
-            f"job, for example {min(strangers)!r} (a pair of the job: {ids[0]!r}). Use the same dataset, "
-            "split, chunk size, unit and pool: write the job's pairs with 'metaeval pairs', and score "
-            f"those.{rated}"
+            f"{len(strangers)} of the {len(file.answers)} pair ids in {file.path} are not pairs of this job, for "
+            f"example {min(strangers)!r} (a pair of the job: {ids[0]!r}). Use the same dataset, split, chunk size, "
+            f"unit and pool: write the job's pairs with 'metaeval pairs', and score those.{rated}"
         )
     return [file.answers.get(pair_id, PairScore(None, Status.ABSENT)) for pair_id in ids]
 

@@ -177,7 +177,7 @@ def pair_signs(values: Floats) -> Floats:
 def rank_agreement(first: Floats, other: Floats) -> tuple[Floats, Floats]:
     """Return Kendall's tau-b of the two rankings, and the number of pairs that they order in opposite ways; (R,) each.
 
-    first, other: (m, R) values of m systems under each weighting, higher is better. A tie in either is no flip. Both
+    first, other: (m, R) values of m systems under each weighting, higher is better. A tie in either is not a flip. Both
     results are NaN where a value is; tau is NaN also where either ranking ties all systems.
     Agrees with scipy's `kendalltau`.
     Raises ValueError if the shapes differ or are not (m, R).

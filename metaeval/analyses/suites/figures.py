@@ -250,7 +250,7 @@ def distributions_of(scored: JudgedScores) -> dict[str, list[Histogram]]:
 
 
 def reliability_of(scored: JudgedScores) -> dict[str, list[Bins]]:
-    """Return reliability bins of each metric whose scores all lie between 0 and 1: mean outcome by bin of scores."""
+    """Return reliability bins of each metric whose scores all lie between 0 and 1: mean outcome in each bin of scores."""
     from metaeval.report.figures.scores import Bins
 
     bins: dict[str, list[Bins]] = {}

@@ -283,9 +283,8 @@ def judged_as(
     """
     if len(statements) != len(people):
         raise UserError(
-            f"Sample {sample!r} has {len(statements)} statements {where} and {len(people)} in the "
-            "judgements: give the file of statements that people judged, or split the responses as that "
-            "file does."
+            f"Sample {sample!r} has {len(statements)} statements {where} and {len(people)} in the judgements: give the "
+            "file of statements that people judged, or split the responses as that file does."
         )
     by_id = {judgement.id: judgement for judgement in people}
     ordered = []

@@ -111,9 +111,8 @@ def fit(
     groups, codes = np.unique([statement.group for statement in statements], return_inverse=True)
     if len(groups) < 2 or len({statement.rating for statement in statements}) < 2:
         raise UserError(
-            f"Coefficients cannot be fitted to {len(statements):,} statements with citations, edits and a "
-            f"rating in {len(groups):,} groups: give answers to two questions or more, with ratings that "
-            "differ."
+            f"Coefficients cannot be fitted to {len(statements):,} statements with citations, edits and a rating in "
+            f"{len(groups):,} groups: give answers to two questions or more, with ratings that differ."
         )
     n_folds = min(FOLDS, len(groups))
     fold_of_group = np.empty(len(groups), dtype=np.int64)

@@ -123,9 +123,8 @@ def _ask(read: _Written, chat: Chat) -> _Written:
     if not written.answers:
         first, unread = results[0], [result.unread for result in results if result.unread is not None]
         raise UserError(
-            f"No answer was generated to any of {len(results):,} questions, so nothing was written. The "
-            f"first question is {first.trouble} at the stage {first.stage!r}. Replies: "
-            f"{why_unread(unread, read.run.chat.max_tokens)}."
+            f"No answer was generated to any of {len(results):,} questions, so nothing was written. The first question "
+            f"is {first.trouble} at the stage {first.stage!r}. Replies: {why_unread(unread, read.run.chat.max_tokens)}."
         )
     return written
 

@@ -269,9 +269,8 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
     for heading in named_scores:
         if heading in roles.values() or list(dimensions) == [heading]:
             raise UserError(
-                f"{table.name}: the column {shown(heading)} is listed in dataset_options.metrics, but is "
-                "already read as the "
-                f"{next((role for role, named in roles.items() if named == heading), 'gold')}: give another "
+                f"{table.name}: the column {shown(heading)} is listed in dataset_options.metrics, but is already read "
+                f"as the {next((role for role, named in roles.items() if named == heading), 'gold')}: give another "
                 "column for one of them."
             )
     for heading in (*dimensions, *votes, *(named_scores or rest)):

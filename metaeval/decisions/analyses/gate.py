@@ -154,9 +154,8 @@ def _check(options: CheckOptions, progress: Progress) -> Done:
 
     if not isinstance(options.gate, Gate | Path):
         raise UserError(
-            f"{type(options.gate).__name__!r} is not a gate: give the attribute .gate of the value that "
-            "fit_gate returned (it is None if no metric qualified), or the file that 'metaeval gate fit "
-            "-o' wrote."
+            f"{type(options.gate).__name__!r} is not a gate: give the attribute .gate of the value that fit_gate "
+            "returned (it is None if no metric qualified), or the file that 'metaeval gate fit -o' wrote."
         )
     gate = gates.read_gate(options.gate) if isinstance(options.gate, Path) else options.gate
     run = options.run(metrics=(gate.metric,))

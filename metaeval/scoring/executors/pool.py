@@ -192,9 +192,8 @@ class Pool(ABC):
             self._deaths += 1
             if self._deaths >= KILLS:
                 raise UserError(
-                    f"A worker process {how} before it scored anything, {self._deaths} times in a row. Every "
-                    "finished block is stored. If memory is short, ask for fewer processes with --set "
-                    "executor.workers=NUMBER."
+                    f"A worker process {how} before it scored anything, {self._deaths} times in a row. Every finished "
+                    "block is stored. If memory is short, ask for fewer processes with --set executor.workers=NUMBER."
                 )
         elif child.pieces:
             child.pieces[0].kills += 1
