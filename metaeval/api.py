@@ -58,7 +58,7 @@ def score(metric: str, sources: Sequence[str], statements: Sequence[str], **opti
     """Score texts of your own with a metric by name, one answer per (source, statement). Nothing is stored."""
     if len(sources) != len(statements):
         raise UserError(
-            f"There are {len(sources)} sources and {len(statements)} statements: give one source for each statement."
+            f"{len(sources)} sources and {len(statements)} statements are given: give equal numbers of both."
         )
     config = load_run(None, {"metrics": (metric,), "metric_options": {metric: options} if options else {}})
     ((_, _, scored),) = score_metrics(list(zip(sources, statements, strict=True)), [metric], config)
@@ -77,8 +77,7 @@ def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) ->
         return ratings
     if dataset != "ratings":
         raise UserError(
-            f"The data frame is the data set of ratings, so dataset={dataset!r} cannot be given too: "
-            "leave one of the two out."
+            f"A data frame is the data set itself, so it cannot be given with dataset={dataset!r}: leave one out."
         )
     return prepared_run.ratings_in(data, load_run(None, settings))
 
@@ -132,9 +131,7 @@ def told(evaluated: runs.EvaluatedRun) -> Results:
 def _answers(name: str, values: Mapping[str, float | None]) -> dict[str, PairScore]:
     for pair_id, value in values.items():
         if value is not None and not isfinite(value):
-            raise UserError(
-                f"Metric {name!r}: the score of pair {pair_id!r} is {value}; give None for a missing score."
-            )
+            raise UserError(f"Metric {name!r}: pair {pair_id!r} has the score {value}; give None for a missing score.")
     return {
         pair_id: PairScore(None, Status.ABSENT) if value is None else PairScore(float(value))
         for pair_id, value in values.items()

@@ -119,9 +119,7 @@ def config_file(kind: str, name: str) -> Path | None:
 
 def _one_file(name: str, files: Sequence[Path]) -> Path | None:
     if len({read_bytes(path) for path in files}) > 1:
-        raise UserError(
-            f"{name!r} could be {files[0]} or {files[1]}: rename the first, or give the path of the file that you mean."
-        )
+        raise UserError(f"{name!r} could be {files[0]} or {files[1]}: rename the first, or give a path.")
     return files[0] if files else None
 
 

@@ -136,9 +136,7 @@ def _delimited(path: Path, ending: str) -> TypedTable:
             for cells in reader:
                 yield reader.line_num, [cell if cell.strip() else None for cell in cells], []
         except csv.Error as error:
-            raise UserError(
-                f"{path} line {reader.line_num} is not CSV ({error}): save it again from the spreadsheet."
-            ) from error
+            raise UserError(f"{path} line {reader.line_num} is not CSV ({error}): save it again.") from error
 
     return _from_lines(path, "line", lines())
 
@@ -171,8 +169,7 @@ def _openpyxl(otherwise: str) -> Any:
         import openpyxl
     except ImportError as error:
         raise UserError(
-            "A .xlsx file needs the package openpyxl, which is not installed here: type "
-            f"{install_extra('xlsx')}, or {otherwise}."
+            f"A .xlsx file needs openpyxl, which is not installed here: type {install_extra('xlsx')}, or {otherwise}."
         ) from error
     return openpyxl
 
@@ -235,8 +232,7 @@ def _from_lines(path: Path, unit: str, lines: Iterable[_Line]) -> TypedTable:
     named = [heading for heading in headings if heading]
     if len(named) == 1 and len(headings) > 1 and sum(cell is not None for cell in first[1]) > 1:
         raise UserError(
-            f"{where} holds a title instead of the column headings ({shown(named[0])}): delete the rows "
-            "above the headings."
+            f"{where} holds a title instead of headings ({shown(named[0])}): delete the rows above the headings."
         )
     if twice := next((heading for heading in named if named.count(heading) > 1), None):
         raise UserError(f"{where}: column {shown(twice)} appears twice: rename one of the two.")

@@ -362,8 +362,7 @@ def parquet_library() -> Any:
         import pyarrow.parquet
     except ImportError as error:
         raise UserError(
-            "Parquet needs the package pyarrow, which is not installed here: type "
-            f"{install_extra('parquet')}, or use .jsonl."
+            f"Parquet needs pyarrow, which is not installed here: type {install_extra('parquet')}, or use .jsonl."
         ) from error
     return pyarrow
 

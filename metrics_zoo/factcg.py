@@ -59,7 +59,7 @@ class FactCG(BestChunkMetric):
         model = self.load(AutoModelForSequenceClassification)
         if model.config.num_labels != 2:
             raise UserError(
-                f"{self.wanted.hub_id} has {model.config.num_labels} labels, and FactCG needs 2: check the model id."
+                f"{self.wanted.hub_id} has {model.config.num_labels} labels, FactCG needs 2: check the model id."
             )
         return PairClassifier(model, QuestionTokens(load_tokenizer(self.model_folder)), self.batch_tokens, self.device)
 
@@ -102,8 +102,7 @@ class QuestionTokens:
         self._before, self._behind = whole[:1], whole[-1:]
         if whole != [*self._before, *known[probe], *known[question], *self._behind]:
             raise UserError(
-                "This tokenizer splits FactCG's template differently from the tokenizer of DeBERTa-v3: check "
-                "the model id."
+                "This tokenizer splits FactCG's template differently from DeBERTa-v3's: check the model id."
             )
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:

@@ -276,8 +276,7 @@ def find_convolution(file: Path | None, bins: str, nli_labels: str) -> Convoluti
     path = file or fetch_file(URL, SHA256, _SIZE, by_hand)
     if not path.is_file():
         raise UserError(
-            f"File {path} does not exist: give another file as conv_weights, or leave the option out to "
-            "use the published file."
+            f"File {path} does not exist: give another as conv_weights, or leave the option out for the published one."
         )
     layers = _load(path)
     edges = _edges(bins)

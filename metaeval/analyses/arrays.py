@@ -36,10 +36,7 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
     names = np.arange(gold.size).astype(str) if groups is None else np.asarray(groups).astype(str)
     for name, column in {"groups": names, **columns}.items():
         if column.shape != gold.shape:
-            raise UserError(
-                f"{name} has shape {column.shape}, and labels has shape {gold.shape}: give one value of each "
-                "for every row."
-            )
+            raise UserError(f"{name} has shape {column.shape} and labels {gold.shape}: both need one value per row.")
     ids = [f"{number:0{len(str(gold.size))}}" for number in range(gold.size)]
     rows = [
         Rating(id=row, group=group, gold=value)
@@ -78,7 +75,6 @@ def _gold(labels: Any) -> tuple[NDArray[np.float64], bool]:
     gold = _numbers("labels", listed)
     if not gold.size or not np.isfinite(gold).all():
         raise UserError(
-            "labels should be finite numbers, or the texts full, partial and none, with at least one "
-            "label and no missing label."
+            "labels should be finite numbers, or the texts full, partial and none, at least one and none missing."
         )
     return gold, set(gold.tolist()) <= set(_LEVELS.values()) and float(SupportLevel.FULL) in gold

@@ -120,7 +120,7 @@ def read_claim(text: str) -> PublishedClaim:
     match = _CLAIM.fullmatch(text)
     if match is None:
         raise UserError(
-            f'The claim {text!r} cannot be read; allowed: NUMBER MEASURE on DATA SET, for example "0.71 AUC on WiCE".'
+            f'Cannot read the claim {text!r}; write NUMBER MEASURE on DATA SET, for example "0.71 AUC on WiCE".'
         )
     word = re.sub(r"[\W_]+", "", match["measure"].casefold())
     if word not in NAMES:
@@ -158,8 +158,7 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Chec
     dataset, _, _ = find_dataset(claim.dataset, config)
     if dataset.kind == "ratings":
         raise UserError(
-            f"{claim.dataset} holds ratings, and claims can only be checked on data sets of citations: "
-            "use 'metaeval evaluate'."
+            f"Claims are checked on data sets of citations, and {claim.dataset} holds ratings: use 'metaeval evaluate'."
         )
     variants: list[Variant] = []
     data = None

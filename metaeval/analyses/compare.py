@@ -72,8 +72,7 @@ def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
         raise UserError("--by dataset needs two data sets or more: give --dataset NAME,NAME.")
     if options.by != "dataset" and len(datasets) > 1:
         raise UserError(
-            f"Several data sets ({', '.join(datasets)}) are allowed with --by dataset only: add that "
-            "option, or give one data set."
+            f"Several data sets ({', '.join(datasets)}) need --by dataset: add that option, or give one data set."
         )
     configs = [able_defaults(options.run(dataset=name)) for name in datasets]
     for config in configs:

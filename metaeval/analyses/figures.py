@@ -52,10 +52,7 @@ def _run(options: FiguresOptions, progress: Progress) -> Done:
     if not results:
         return _of_jobs(options, [_find(options.results, name) for name in names or ["latest"]])
     if names or options.cost:
-        raise UserError(
-            "Result objects cannot be drawn together with jobs or costs: leave out the names of jobs and "
-            "the option cost."
-        )
+        raise UserError("Result objects cannot be drawn together with jobs or costs: leave out jobs and cost.")
     from metaeval.analyses.suites.figures import figures_of
 
     return Done(value=figures_of(results))

@@ -123,8 +123,7 @@ def scored_rows(frame: Frame, column: AlignedColumn, folds: int) -> Judgements:
     absent = [LEVELS[level] for level in levels_of(frame) if not (rows.gold == level).any()]
     if absent:
         raise UserError(
-            f"Metric {column.name!r} scored no row of {frame.name} with the level {' or '.join(absent)}: "
-            "choose another metric."
+            f"Metric {column.name!r} scored no row of {frame.name} with level {' or '.join(absent)}: choose another."
         )
     groups = np.unique(rows.group).size
     if groups < folds:

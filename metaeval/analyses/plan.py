@@ -75,9 +75,7 @@ def _certified(options: PlanOptions, progress: Progress) -> Done:
     check_certificate(run, options.runs)
     protocol = protocol_of(run, options.measure, options.protocol)
     if options.groups is not None and not options.value:
-        raise UserError(
-            "A plan without scores needs the value that a metric is expected to have: give it, for example --value 75."
-        )
+        raise UserError("A plan without scores needs the expected value of a metric, for example --value 75.")
     if options.value and options.names_metrics:
         raise UserError("--value is for a plan without scores: leave out the metrics, or --value.")
     if options.value:

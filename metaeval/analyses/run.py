@@ -63,9 +63,7 @@ class RunOptions(ProtocolSettings, JobOptions):
         """Return the run on the named data set; raises `UserError` where several are named."""
         if not self.suite and (len(self.dataset) > 1 or self.datasets):
             named = self.dataset if self.names_datasets else [str(entry["dataset"]) for entry in self.datasets]
-            raise UserError(
-                f"Several data sets ({', '.join(named)}) need the option --suite: add it, or give one data set."
-            )
+            raise UserError(f"Several data sets ({', '.join(named)}) need --suite: add it, or give one data set.")
         return super().run(**{"dataset": ",".join(self.dataset), **fixed})
 
 

@@ -103,10 +103,7 @@ def _elsewhere(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
     from metaeval.runs.prepared_run import find_dataset
 
     if any(name.startswith(FILE_PREFIX) for name in run.metrics):
-        raise UserError(
-            "--to scores a second data set, and a score file has the scores of one only: give metrics by "
-            "name, or leave --to out."
-        )
+        raise UserError("--to scores a second data set, which a score file cannot do: give metrics by name.")
     named_settings = {"dataset": options.to} if isinstance(options.to, str) else {"dataset": run.dataset, **options.to}
     there = {
         "split": options.to_split,

@@ -236,10 +236,7 @@ class Ratings:
         if len(rows) < 2:
             raise UserError(f"{where} holds {len(rows)} ratings; metrics cannot be evaluated with fewer than two.")
         if np.ptp(rows.gold) == 0:
-            raise UserError(
-                f"{where}: all {len(rows)} ratings are {rows.gold[0]:g}; metrics can only be evaluated where "
-                "ratings differ."
-            )
+            raise UserError(f"{where}: all {len(rows)} ratings are {rows.gold[0]:g}; metrics need ratings that differ.")
         object.__setattr__(self, "scores", self.score_columns)
 
     @property
@@ -320,6 +317,5 @@ def _check_rows(rows: RatingColumns, where: str) -> None:
         raise UserError(f"{where}: rating {rating_id!r} has a vote that is not a finite number.")
     other = rows.group.names[first[pairs[row]]]
     raise UserError(
-        f"{where}: pair {rows.pair[row]!r} has texts in the groups {other!r} and {group!r}; give all "
-        "texts of a pair the same group."
+        f"{where}: pair {rows.pair[row]!r} is in the groups {other!r} and {group!r}; a pair must be in one group."
     )

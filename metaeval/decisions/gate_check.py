@@ -46,10 +46,7 @@ def read_gate(path: Path) -> Gate:
         raise UserError(f"{path}: schema is {fields.get('schema')!r}; this version reads {SCHEMA!r}: {then}.")
     gate = checked(Gate, fields, path)
     if gate.hash != gate.content:
-        raise UserError(
-            f"The gate {path} was changed after it was fitted (its hash does not match): fit it again "
-            "with 'metaeval gate fit'."
-        )
+        raise UserError(f"The gate {path} was changed after fitting (its hash does not match): fit it again.")
     return gate
 
 

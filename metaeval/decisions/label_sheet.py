@@ -52,20 +52,14 @@ def draw(
     if unit not in get_args(DrawnUnit):
         raise unknown("unit", unit, get_args(DrawnUnit))
     if unit == "answer" and (design != "random" or existing):
-        raise UserError(
-            "Whole answers can only be drawn at random and all at once: use --design random, or --unit item."
-        )
+        raise UserError("Whole answers are drawn at random and all at once: use --design random, or --unit item.")
     if items.claims and (design != "random" or existing):
         raise UserError("Claims can only be drawn at random and all at once: use --design random.")
     free = np.array([number for number, row in enumerate(items.rows) if not existing or row.id not in existing.levels])
     if not 2 <= n <= free.size:
-        raise UserError(
-            f"-n is {n}; allowed: 2 to {free.size:,}, the number of citations in {items.name} without a label."
-        )
+        raise UserError(f"-n is {n}; allowed: 2 to {free.size:,}, the citations of {items.name} without a label.")
     if existing and existing.probability and len(set(existing.probability.values())) > 1:
-        raise UserError(
-            f"{existing.name} was drawn with unequal probabilities: more items can only be added to a random draw."
-        )
+        raise UserError(f"{existing.name} was drawn with unequal probabilities: only a random draw can be extended.")
     strata, score = [""] * free.size, np.zeros(len(items.rows))
     if unit == "answer" or items.claims:
         rows, chance = _whole(items.groups if unit == "answer" else items.singles, n, seed)

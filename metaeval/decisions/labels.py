@@ -93,8 +93,8 @@ def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | No
         levels = {row.id: (row.level,) for row in items.rows if row.level is not None}
         if not levels:
             raise UserError(
-                f"{items.name} holds no human labels: give them with --labels FILE ('metaeval label' draws "
-                "the items to label)."
+                f"{items.name} holds no human labels: give them with --labels FILE ('metaeval label' draws items to "
+                "label)."
             )
         return ItemLabels(items.name, levels, {}, {}, notes=("labels: the levels in the file of items",))
     if isinstance(labels, ItemLabels):
@@ -204,8 +204,7 @@ def _check_header(table: TypedTable) -> None:
     ]
     if len(cells) > 1 and sum(cell in usual for cell in cells) > 1 and not any(cell in WORDS for cell in cells):
         raise UserError(
-            f"{table.rows[0].where} looks like a second header row ({', '.join(map(shown, cells[:3]))}): "
-            "delete one of the two."
+            f"{table.rows[0].where} looks like a second header row ({', '.join(map(shown, cells[:3]))}): delete one."
         )
 
 
@@ -340,8 +339,7 @@ def judged(items: CitationItems, labels: ItemLabels) -> LabelledItems:
     codes = groups[rows] if unit == "answer" else singles[rows]
     if np.unique(codes).size < 2:
         raise UserError(
-            f"{labels.name} has a label for only one {what}: an interval needs at least two, and is "
-            "informative from about 20."
+            f"{labels.name} labels only one {what}: an interval needs two, and is informative from about 20."
         )
     return LabelledItems(Sample(rows, chance, codes, stratum), shares, unit, design, lost.total())
 

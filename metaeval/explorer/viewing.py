@@ -302,9 +302,7 @@ def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mappin
     job = _prepared(folder, view, prepare)
     for key in ("unit", "chunks", "pool"):
         if (judged := head["job"].get(key)) != str(job.fields[key]):
-            raise UserError(
-                f"{folder} was computed with {key} {judged}, and it is {job.fields[key]} now: run the job again."
-            )
+            raise UserError(f"{folder} was made with {key} {judged}, now {job.fields[key]}: run the job again.")
     rows = {row.id: row for row in job.rows if row.id in kept}
     ids = drawn([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
     chosen = [rows[name] for name in ids]
@@ -326,9 +324,7 @@ def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
     """Return the first line of a job's pair file, and its rows by id."""
     path = folder / PAIRS
     if not path.is_file():
-        raise UserError(
-            f"{folder} holds no {PAIRS}: give a job of 'metaeval run' or 'metaeval evaluate', which write it."
-        )
+        raise UserError(f"{folder} holds no {PAIRS}: give a job of 'metaeval run' or 'metaeval evaluate'.")
     if check(path) is not Kept.SAME:
         _log.warning("%s: %s.", path, check(path))
     head, lines = read_pairs(path)
@@ -400,8 +396,7 @@ def _explained(
     if job is None or metric is None or not metric.explains():
         if name in view.explain:
             raise UserError(
-                f"The metric {name} cannot explain its scores ('metaeval metrics show {name}' describes it): "
-                "choose another metric."
+                f"{name} cannot explain its scores (see 'metaeval metrics show {name}'): choose another metric."
             )
         return None
     if metric.card.modules and name not in view.explain:  # it takes a model

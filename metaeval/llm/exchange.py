@@ -47,9 +47,7 @@ def read_prompt(path: Path, places: tuple[str, ...]) -> Prompt:
     missing = [place for place in places if f"{{{place}}}" not in prompt.text]
     if missing:
         needed = " and ".join(f"{{{place}}}" for place in missing)
-        raise UserError(
-            f"{path}: the prompt lacks the placeholder {needed}: write {needed} where its text should be inserted."
-        )
+        raise UserError(f"{path}: the prompt lacks {needed}: write {needed} where its text should be inserted.")
     return prompt
 
 

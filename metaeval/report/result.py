@@ -369,8 +369,7 @@ def load_result(path: Path) -> Result:
         )
     if str(version).startswith("metaeval-table/"):
         raise UserError(
-            f"{path} is a table of an analysis, not the result of a protocol: type 'metaeval results show "
-            f"{path}' to print it."
+            f"{path} is a table, not the result of a protocol: print it with 'metaeval results show {path}'."
         )
     if str(version).startswith("metaeval-gate/"):
         raise UserError(

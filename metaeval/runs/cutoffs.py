@@ -47,9 +47,7 @@ def read_thresholds(text: str | None, names: Sequence[str]) -> dict[str, float |
         except ValueError:
             value = math.nan
         if value is not None and not math.isfinite(value):
-            raise UserError(
-                f"--threshold is {number!r}; allowed: a number, soft, or NAME=X for one of several metrics."
-            )
+            raise UserError(f"--threshold is {number!r}; allowed: a number, soft, or NAME=X for one metric of several.")
         thresholds |= dict.fromkeys([name] if equals else names, value)
     return thresholds
 
@@ -88,8 +86,7 @@ def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
     sheet = load_table(path)
     if sheet.name != SHEET:
         raise UserError(
-            f"{path} is a table of {sheet.name!r}, not of learnt thresholds: write one with 'metaeval "
-            "thresholds --learn'."
+            f"{path} is a table of {sheet.name!r}, not of learnt thresholds: use 'metaeval thresholds --learn'."
         )
     for record in sheet.records:
         if record.get("metric") != name:
@@ -116,9 +113,7 @@ def refuse_files(names: Iterable[str]) -> None:
     """Raise `UserError` for score files where a metric has to give verdicts."""
     for name in names:
         if name.startswith(FILE_PREFIX):
-            raise UserError(
-                f"{name} is a file of scores, and the verdicts need scores of new pairs: give a metric by its name."
-            )
+            raise UserError(f"{name} is a file of scores and cannot score new pairs: give a metric by its name.")
 
 
 def judge_of(name: str, metrics: LoadedMetrics) -> Metric:

@@ -407,9 +407,7 @@ def find_job(results: Path, name: str) -> DoneJob:
     fitting = fitting or [job for job in jobs if is_hash(name) and job.hash.startswith(name)]
     if len(fitting) > 1:
         listed = ", ".join(job.name for job in fitting)
-        raise UserError(
-            f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Give more characters of the hash."
-        )
+        raise UserError(f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Give more of the hash.")
     if not jobs:
         raise UserError(
             f"{results} has no job yet: type 'metaeval run', or name its folder with --results (in Python: results=)."

@@ -269,9 +269,7 @@ def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
         metric = load(name)
         for member in metric.members if isinstance(metric, Combination) else ():
             if isinstance(load(member), Combination):
-                raise UserError(
-                    f"{name!r} combines {member!r}, which is itself a combination: combine single metrics instead."
-                )
+                raise UserError(f"{name!r} combines {member!r}, itself a combination: combine single metrics.")
     return LoadedMetrics(config, names, by_name)
 
 

@@ -280,8 +280,7 @@ def pair_file(config: RunConfig) -> PairFile | None:
         )
     if path.suffix.lower() not in (*TABLES, ".parquet"):
         raise UserError(
-            f"{path}: pairs to score have to be in a table (.parquet, .csv, .tsv or .xlsx) with the columns source and "
-            "statement."
+            f"{path}: pairs to score need a table (.parquet, .csv, .tsv, .xlsx) with the columns source and statement."
         )
     dataset, _, _ = find_dataset(config.dataset, config)
     check_split(dataset, config.split or dataset.default_split)

@@ -174,9 +174,7 @@ def evaluate_columns(
     config = source.config
     if isinstance(source, RatedSet) and not columns:
         hint = ", or the table a column of numbers for each metric" if config.dataset == "ratings" else ""
-        raise UserError(
-            f"{source.name} comes without published scores: give a score file with the ids of its ratings{hint}."
-        )
+        raise UserError(f"{source.name} comes without published scores: give a score file with its rating ids{hint}.")
     protocols = protocols or _checked_protocols(config)
     whole = with_controls(source, columns) if config.controls else columns
     readable, left_out = readable_protocols(protocols, source)

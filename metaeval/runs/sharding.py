@@ -295,15 +295,11 @@ def _verify_plan(
     ids = {block.number: block.id for block in job.plan.blocks}
     known = {}
     if not (parts := part_notes(place)):
-        raise UserError(
-            f"{place} ({note.metric}) has no scores yet, so there is nothing to compare: score a shard first."
-        )
+        raise UserError(f"{place} ({note.metric}) has no scores to compare yet: score a shard first.")
     for path, scored in parts.items():
         for block, rows in read_part(path, scored):
             if ids.get(block.number) != block.id:
-                raise UserError(
-                    f"{path} holds a block of pairs that does not belong to its plan: delete it, and score it again."
-                )
+                raise UserError(f"{path} holds a block that is not in its plan: delete it, and score it again.")
             known[block.number] = scored.device, rows
     chosen = sorted(random.Random(seed).sample(sorted(known), min(count, len(known))))
     differing, largest, pairs = 0, 0.0, 0

@@ -96,8 +96,7 @@ def job_metrics(recipe: WorkerRecipe) -> list[Metric]:
             f"{key} {number}, here {here[key]}" for key, number in recipe.versions.items() if here[key] != number
         )
         raise UserError(
-            f"A worker process has other versions of packages than the main process ({other}): install "
-            "the same versions for both."
+            f"A worker process has other package versions than the main process ({other}): install the same."
         )
     config = RunConfig.model_validate(recipe.settings)
     metrics = [load_metric(name, config) for name in recipe.names]

@@ -134,9 +134,7 @@ def _check_ids(path: Path, columns: Mapping[str, str], hashes: array[int]) -> No
     seen: dict[str, int] = {}
     for row, (_, row_id, *_) in enumerate(_placed(path, columns) if twice else (), start=1):
         if hash(row_id) in twice and (first := seen.setdefault(row_id, row)) != row:
-            raise UserError(
-                f"{path} row {row}: id {shown(row_id)} is also the id of row {first}; keep one row for each pair."
-            )
+            raise UserError(f"{path} row {row}: id {shown(row_id)} is also that of row {first}; keep one row per pair.")
 
 
 def _placed(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[bool, str, str, str]]:

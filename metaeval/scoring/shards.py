@@ -121,9 +121,7 @@ def read_note(place: Path) -> PlanNote:
     path = place / NOTE
     note = _checked(PlanNote, reading.read_object(path), path)
     if (sha256_json(note.identity)[:16], note.plan[:16]) != (place.parent.name, place.name):
-        raise UserError(
-            f"{path} belongs to another metric or plan than the rest of its folder: move it to another folder."
-        )
+        raise UserError(f"{path} is of another metric or plan than its folder: move it elsewhere.")
     return note
 
 
@@ -207,9 +205,7 @@ def part_notes(place: Path) -> dict[Path, PartNote]:
             raise _broken(path) from error
         note_by_path[path] = note = _checked(PartNote, values, path)
         if (note.identity[:16], note.plan[:16]) != (place.parent.name, place.name):
-            raise UserError(
-                f"{path} belongs to another metric or plan than the rest of its folder: move it to another folder."
-            )
+            raise UserError(f"{path} is of another metric or plan than its folder: move it elsewhere.")
     return note_by_path
 
 

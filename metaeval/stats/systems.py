@@ -131,7 +131,7 @@ def exchange_differences(
 ) -> Floats:
     """Return system-level and input-level coefficients of one metric minus another's under R exchanges, (6, 1 + R).
 
-        first, other, y: cells (S, N), values in the same places, the metrics on one scale; group: (N,) of the inputs. The
+    first, other, y: cells (S, N), values in the same places, the metrics on one scale; group: (N,) of the inputs. The
     first column exchanges nothing. The R permutations give all cells of a system the other metric's scores with
     probability 1/2, and with "both" then all cells of a group of inputs: Deutsch et al. (2021), section 5.
     """

@@ -50,8 +50,7 @@ def compare(first: str, second: str, row: str | None = None) -> dict[str, list[C
         )
     if first_source.kind != second_source.kind:
         raise UserError(
-            f"{first} holds {first_source.kind} and {second} {second_source.kind}: only tables of the "
-            "same kind can be compared."
+            f"{first} holds {first_source.kind} and {second} {second_source.kind}: give two tables of the same kind."
         )
     changes = _rows(first_source, second_source)
     if first_source.sheet is not None and second_source.sheet is not None:
@@ -215,9 +214,7 @@ def differences(
     if len(others) == 2:
         return {"": compare(first, second, metric)}, [[], []]
     if others:
-        raise UserError(
-            f"{others[0]!r} is not a job, and a job can only be compared with another job: give the hashes of two jobs."
-        )
+        raise UserError(f"{others[0]!r} is not a job: to compare jobs, give the hashes of two.")
     files = []
     for job in (first, second):
         paths = [Path(path) for path in sources_of(job, results)]
@@ -227,9 +224,7 @@ def differences(
         files.append({f"{folder}{path.name}": str(path) for folder, path in zip(folders, paths, strict=True)})
     shared = [name for name in files[0] if name in files[1]]
     if not shared:
-        raise UserError(
-            f"The jobs {first} and {second} have no result file with the same name: there is nothing to compare."
-        )
+        raise UserError(f"The jobs {first} and {second} have no result file of the same name to compare.")
     changes = {name.removesuffix(".json"): compare(files[0][name], files[1][name], metric) for name in shared}
     return changes, [[name for name in names if name not in shared] for names in files]
 

@@ -101,10 +101,7 @@ def _draw(jobs: Sequence[DoneJob], trust: bool, cost: bool, job_figures: JobFigu
             results.setdefault(path.parent, []).append(load_result(path))
     every = [result for folder_results in results.values() for result in folder_results]
     if not every:
-        raise UserError(
-            f"{jobs[0].folder} holds no result file: give a job of 'metaeval run' or 'metaeval evaluate', "
-            "which write result files."
-        )
+        raise UserError(f"{jobs[0].folder} holds no result file: give a job of 'metaeval run' or 'metaeval evaluate'.")
     configs = {}
     for folder in results:
         settings = shown_settings(folder / NAME, settings_of(folder), trust)
@@ -250,7 +247,7 @@ def distributions_of(scored: JudgedScores) -> dict[str, list[Histogram]]:
 
 
 def reliability_of(scored: JudgedScores) -> dict[str, list[Bins]]:
-    """Return reliability bins of each metric whose scores all lie between 0 and 1: mean outcome in each bin of scores."""
+    """Return reliability bins of each metric whose scores all lie between 0 and 1: mean outcome in bins of scores."""
     from metaeval.report.figures.scores import Bins
 
     bins: dict[str, list[Bins]] = {}

@@ -53,8 +53,7 @@ def extractive_reader(model: Any, tokenizer: Any) -> QaReader:
     """
     if not tokenizer.is_fast or tokenizer.padding_side != "right":
         raise UserError(
-            f"{type(tokenizer).__name__} cannot be used to read answers: allowed are fast tokenizers that pad on the "
-            "right."
+            f"{type(tokenizer).__name__} cannot read answers; allowed: fast tokenizers that pad on the right."
         )
 
     def read(pairs: Sequence[tuple[str, str]]) -> list[str]:

@@ -172,8 +172,8 @@ def _edit_in_tags(match: re.Match[str], stops: bool) -> Edit | None:
     if number not in (1, 2, 3):
         if stops:
             raise UserError(
-                f"An edit has the reason {reason[1]}, on which the released code stops with an error: set "
-                "stops=false to count it and continue."
+                f"An edit has the reason {reason[1]}, on which the released code fails: set stops=false to count it "
+                "and continue."
             )
         return None
     return Edit("delete" if match["action"] == "DELETE" else "add", number, citation)

@@ -145,8 +145,7 @@ def _lines(reading: LocatedText, answer: Answer, options: CiteEvalOptions) -> It
         breaks += 1
         if options.stops and reading.text and (breaks > 1 or line.text):
             raise UserError(
-                f"Answer {answer.id} has an empty line, on which the released code stops with an error: set "
-                "stops=false to skip it."
+                f"Answer {answer.id} has an empty line, on which the released code fails: set stops=false to skip it."
             )
 
 

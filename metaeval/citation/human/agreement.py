@@ -230,9 +230,7 @@ def agreement_on_contexts(
 def _human(result: ResponseValues, people: People) -> Sequence[HumanStatement]:
     judgements = people.get(result.answer)
     if judgements is None:
-        raise UserError(
-            f"The human judgements have no sample {result.answer!r}: give the judgements of the same responses."
-        )
+        raise UserError(f"The human judgements have no sample {result.answer!r}: give those of the same responses.")
     return judged_as(result.answer, [value.statement for value in result.statements], judgements)
 
 

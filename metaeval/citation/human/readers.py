@@ -65,9 +65,7 @@ def read_human_set(files: Sequence[Path], form: str = "auto", human: Path | None
                 raise UserError(f"{path} holds no answers: give a file with at least one.")
         forms = {form_of(file_rows[0], _TELLING, "rated answers") for file_rows in rows.values()}
     if len(forms) > 1:
-        raise UserError(
-            f"All files must have the same format, and these have the formats {' and '.join(sorted(forms))}."
-        )
+        raise UserError(f"All files must have the same format, and these have {' and '.join(sorted(forms))}.")
     (format_name,) = forms
     if (format_name == "citebench") != (human is not None):
         raise UserError(
@@ -192,9 +190,7 @@ def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, Answ
         answer_id, value = row.identifier("answer"), _value(row)
         if answer_id not in answers:
             example = next(iter(answers), "none")
-            raise UserError(
-                f"{row.where}: no rated answer has the id {answer_id!r} (an id of the answers: {example!r})."
-            )
+            raise UserError(f"{row.where}: no rated answer has the id {answer_id!r} (a known id: {example!r}).")
         measure = row.optional_text("measure") or path.name.split(".")[0]
         measure_spans, measure_wholes = spans.setdefault(measure, {}), wholes.setdefault(measure, {})
         if "start" not in row.fields and "end" not in row.fields:

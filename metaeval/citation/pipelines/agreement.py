@@ -46,9 +46,7 @@ def _judge(read: tuple[Run, list[LabelledAnswer]], backends: pipeline.MakeBacken
     judges = list(backends())
     labels = gather_labels(labelled, {judge.name: judge.entails for judge in judges}, run.splitter)
     if not labels["sentence"].raters:
-        raise UserError(
-            f"{run.options.file} has no automatic verdicts: give the metric to compare with people as --nli NAME."
-        )
+        raise UserError(f"{run.options.file} has no automatic verdicts: give a metric with --nli NAME.")
     table, all_raters = TableLines(), []
     n_groups = group_codes([row.answer for row in labelled])[1]
     for unit, title in UNITS.items():

@@ -126,9 +126,7 @@ def tree_of(sentence: str, parser: str = "small", profile: str = "paper") -> Cla
     ready = draft(sentence, chosen)
     if ready.text is None:
         why = "has no citation such as [1]" if not has_mark(sentence) else "is too long for the profile's rules"
-        raise UserError(
-            f"The sentence {sentence!r} {why}: ALiiCE does not parse such a sentence, so there is no tree to draw."
-        )
+        raise UserError(f"The sentence {sentence!r} {why}: ALiiCE does not parse it, so there is no tree.")
     parse = parsing.parse([ready.text])[0]
     cut = read(ready, parse, chosen)
     claims = tuple(

@@ -161,9 +161,7 @@ def prepare(
     if choice is judged and (option := next(iter(choice.idle), None)):
         loaded.check_asking(option)
     if choice.record is not None and choice.replay is not None:
-        raise UserError(
-            "Replies can be recorded or replayed, but not both at once: give only one of --record and --replay."
-        )
+        raise UserError("Replies are recorded or replayed, not both: give only one of --record and --replay.")
     if choice.replay is not None and (choice.requests or choice.batch):
         raise UserError(
             "Replies can come from --replay or from a batch, but not from both: give only --replay, or "
@@ -187,10 +185,7 @@ def prepare(
     if isinstance(options, ReadsAnswers):
         answers = gather(options.files, options.format)
         if not any(answer.passages for answer in answers):
-            raise UserError(
-                f"No answer in {name} has passages, so its citations cannot be judged: give answers with "
-                "their passages."
-            )
+            raise UserError(f"No answer in {name} has passages to judge its citations by: give answers with passages.")
     folder = config.results / "cite" / pipeline.name / safe_name(name)
     return Run(
         pipeline, name, folder, options, set_options, config, loaded, cutoffs, choice, chat, splitter, answers, progress
@@ -212,10 +207,7 @@ def find_cutoffs(
     thresholds = read_thresholds(None if threshold is None else str(threshold), names)
     cutoffs = {name: find(name, judge_of(name, metrics), thresholds, calibrations) for name in names}
     if soft := [name for name, cutoff in cutoffs.items() if decides and cutoff.value is None]:
-        raise UserError(
-            f"{decides}, and {soft[0]!r} has no threshold that turns its scores into decisions: give one "
-            "with --threshold."
-        )
+        raise UserError(f"{decides}, and {soft[0]!r} has no threshold for decisions: give one with --threshold.")
     return cutoffs
 
 

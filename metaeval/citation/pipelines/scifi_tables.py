@@ -126,8 +126,7 @@ def asks_model(choice: AsksChat, set_options: pipeline.SetOptions) -> bool:
     idle += choice.idle
     if idle:
         raise UserError(
-            f"{idle[0]} is an option of chat models, and a parser makes the facts: give a model with "
-            f"--model, or leave {idle[0]} out."
+            f"{idle[0]} is for chat models, and a parser makes the facts: give --model, or leave {idle[0]} out."
         )
     return False
 

@@ -216,8 +216,7 @@ def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint:
     fields = ", ".join(row.fields) or "none"
     if near and hint:
         raise UserError(
-            f"{row.where}: {'; or '.join(near)} (it has {fields}): add this field, or rename the field "
-            f"that holds it, or {hint}."
+            f"{row.where}: {'; or '.join(near)} (it has {fields}): add this field, or rename another to it, or {hint}."
         )
     known = "; ".join(f"{form}: {', '.join(fields)}" for form, fields in telling.items())
     raise UserError(f"{row.where}: no known format of {what} has the fields {fields}. Known formats: {known}.")

@@ -96,8 +96,8 @@ def _numbers(row: DataRow) -> Mapping[str, int]:
     without = [document for document in documents if "id" not in document.fields]
     if without and len(without) < len(documents):
         raise UserError(
-            f"{without[0].where}: field 'id' is missing, and other documents have one: give an id to all "
-            "documents, or to none."
+            f"{without[0].where}: field 'id' is missing, but other documents have one; give all documents an id, or "
+            "none."
         )
     names = [
         str(number) if without else document.identifier("id") for number, document in enumerate(documents, start=1)

@@ -124,7 +124,7 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
     elif not dimension and len(names) > 1:
         listed = ", ".join(map(shown, names))
         raise UserError(
-            f"{where} has human ratings of {len(names)} dimensions ({listed}): choose one with --set "
+            f"{where} has ratings of {len(names)} dimensions ({listed}): choose one with --set "
             "dataset_options.gold=NAME."
         )
     elif dimension and dimension != ALL:
@@ -362,9 +362,7 @@ def _merged(table: TypedTable, read: _Read, heading: str) -> _Read:
     gold = np.column_stack([np.zeros((len(read.rows), 0)), *read.gold.values()])
     for row, (rating_id, annotator) in enumerate(zip(values_of(read.rows.id), table.texts(heading), strict=True)):
         if not annotator:
-            raise UserError(
-                f"{table.name}: a row of rating {rating_id!r} has no annotator: fill in the column {heading!r}."
-            )
+            raise UserError(f"{table.name}: a row of {rating_id!r} has no annotator: fill in the column {heading!r}.")
         filled = gold[row][~np.isnan(gold[row])].tolist()
         if len(filled) > 1:
             raise UserError(

@@ -116,9 +116,7 @@ def rank_stability(ranks: Mapping[str, Sequence[float]], title: str = "") -> Fig
 
     lengths = {len(values) for values in ranks.values()}
     if len(lengths) != 1 or 0 in lengths:
-        raise UserError(
-            f"Each metric needs a rank under every specification; the metrics have {sorted(lengths)} ranks."
-        )
+        raise UserError(f"Each metric needs a rank under every specification; numbers of ranks: {sorted(lengths)}.")
     count = lengths.pop()
     order = sorted(ranks, key=lambda name: (median(ranks[name]), sum(ranks[name]), name))
     last = max(max(values) for values in ranks.values())

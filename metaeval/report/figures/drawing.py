@@ -137,9 +137,7 @@ def styled() -> Iterator[None]:
     try:
         matplotlib = importlib.import_module("matplotlib")
     except ImportError as error:
-        raise UserError(
-            f"Figures need the package matplotlib, which is not installed here: type {install_extra('report')}."
-        ) from error
+        raise UserError(f"Figures need matplotlib, which is not installed: type {install_extra('report')}.") from error
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)

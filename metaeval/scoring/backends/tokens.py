@@ -116,9 +116,7 @@ def backend(tokenizer: Any) -> Any:
     """Return the `tokenizers.Tokenizer` of a fast tokenizer of transformers, with truncation and padding off."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is None:
-        raise UserError(
-            f"{type(tokenizer).__name__} is not a fast tokenizer, which this metric needs: choose another model."
-        )
+        raise UserError(f"{type(tokenizer).__name__} is not a fast tokenizer: choose a model that has one.")
     fast.no_truncation()
     fast.no_padding()
     return fast

@@ -80,10 +80,7 @@ def _read(run: Run) -> ToMeasure:
     human = human_model.cited_alone(human) if command.scenario == "cited" else human
     answers = [rated.answer for rated in human.answers]
     if names and not any(answer.passages for answer in answers):
-        raise UserError(
-            f"No answer in {run.name} has passages, so its citations cannot be judged: give answers with "
-            "their passages."
-        )
+        raise UserError(f"No answer in {run.name} has passages to judge its citations by: give answers with passages.")
     citeeval = citeeval_options(profile, **run.set_options["citeeval"])
     splitter = find_sentence_splitter(options.splitter)
     splits = [human.splits[answer.id] for answer in answers] if human.splits else []
