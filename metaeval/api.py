@@ -57,9 +57,7 @@ class Answers(list[PairScore]):
 def score(metric: str, sources: Sequence[str], statements: Sequence[str], **options: Any) -> Answers:
     """Score texts of your own with a metric by name, one answer per (source, statement). Nothing is stored."""
     if len(sources) != len(statements):
-        raise UserError(
-            f"{len(sources)} sources and {len(statements)} statements are given: give equal numbers of both."
-        )
+        raise UserError(f"{len(sources)} sources and {len(statements)} statements given: give equal numbers of both.")
     config = load_run(None, {"metrics": (metric,), "metric_options": {metric: options} if options else {}})
     ((_, _, scored),) = score_metrics(list(zip(sources, statements, strict=True)), [metric], config)
     return Answers(scored.answers)
@@ -76,9 +74,7 @@ def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) ->
         ratings, _, _ = prepared_run.load_ratings(load_run(None, {"dataset": dataset, "data": data, **settings}))
         return ratings
     if dataset != "ratings":
-        raise UserError(
-            f"A data frame is the data set itself, so it cannot be given with dataset={dataset!r}: leave one out."
-        )
+        raise UserError(f"A data frame is itself the data set: leave it or dataset={dataset!r} out.")
     return prepared_run.ratings_in(data, load_run(None, settings))
 
 

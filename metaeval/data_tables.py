@@ -158,9 +158,7 @@ class TypedTable:
         return bool(cells) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells)
 
     def odd_cell(self, heading: str, is_usual: Callable[[Any], bool]) -> Row | None:
-        """Return the first row whose cell is unlike most cells of the column; None if all are alike, or most are not
-        usual.
-        """
+        """Return the first row whose cell is unlike most cells of the column; None unless most cells are usual."""
         filled = ~self.cells[heading].blank
         odd = np.flatnonzero(filled & ~self.cells[heading].which(is_usual))
         return self.row(int(odd[0])) if odd.size and 2 * odd.size < np.count_nonzero(filled) else None
@@ -174,7 +172,7 @@ class TypedTable:
         return self.row(int(odd[0]))
 
     def check_numbers(self, heading: str) -> None:
-        """Raise `UserError` for a column of numbers in which some cells say that there is none, such as NaN, NA or
+        """Raise `UserError` for a column of numbers with cells that stand for a missing number, such as NaN, NA or
         None.
 
         One such cell would turn the whole column into text, although "none" is also the word of a level. Other columns

@@ -185,7 +185,7 @@ class Database(ABC):
         tables = {row[0] for row in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if tables and self.table not in tables:
             raise UserError(
-                f"{self.path} is a database, but not a {self.kind.lower()}: give another file with {self.option}."
+                f"{self.path} is a database, but not a {self.kind.lower()}: give another with {self.option}."
             )
         if (version := int(self._ask("PRAGMA user_version"))) > len(self.steps):
             raise UserError(

@@ -26,10 +26,7 @@ class RequestsWritten(UserError):  # noqa: N818 (what was asked for is done)
 
 
 def install_extra(extra: str) -> str:
-    """Return the command that installs the packages of an extra from metaeval's folder.
-
-    No package index has metaeval: a package of that name there could be anybody's.
-    """
+    """Return the install command of an extra in metaeval's folder; no package index has metaeval."""
     return f"\"pip install -e '.[{extra}]'\" in metaeval's folder"
 
 

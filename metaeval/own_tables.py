@@ -231,9 +231,7 @@ def _from_lines(path: Path, unit: str, lines: Iterable[_Line]) -> TypedTable:
         headings.append("" if cell is None else str(cell).strip())
     named = [heading for heading in headings if heading]
     if len(named) == 1 and len(headings) > 1 and sum(cell is not None for cell in first[1]) > 1:
-        raise UserError(
-            f"{where} holds a title instead of headings ({shown(named[0])}): delete the rows above the headings."
-        )
+        raise UserError(f"{where} holds a title, not headings ({shown(named[0])}): delete the rows above the headings.")
     if twice := next((heading for heading in named if named.count(heading) > 1), None):
         raise UserError(f"{where}: column {shown(twice)} appears twice: rename one of the two.")
     numbers, parts = array("q"), {heading: list[Cells]() for heading in named}

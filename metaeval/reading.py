@@ -37,10 +37,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class MalformedError(ValueError):
-    """Raised for a text that does not have its format, or exceeds a limit. `line` counts from 1, if known.
-
-    The message is a clause, for use inside a sentence.
-    """
+    """Raised for a text of a wrong format or over a size limit, with a clause as message; `line` counts from 1."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -178,10 +175,7 @@ def read_text(path: Path, then: str = "") -> str:
 
 
 def read_json(path: Path, then: str = "") -> Any:
-    """Read a JSON file, which may be gzipped.
-
-    Raises `UserError` that names the line, with `then` as advice.
-    """
+    """Read a JSON file, which may be gzipped; raises `UserError` that names the line, with `then` as advice."""
     text = read_text(path, then)
     try:
         return parse_json(text)
@@ -395,10 +389,7 @@ def parquet_metadata(path: Path) -> Mapping[bytes, bytes]:
 
 
 def parquet_schema(path: Path) -> dict[str, str]:
-    """Return the type of each column of a Parquet file: "number", or Arrow's name of the type.
-
-    Raises `UserError` for another file.
-    """
+    """Return each Parquet column's type, "number" or Arrow's name; raises `UserError` for another file."""
     types = parquet_library().types
     with _parquet(path) as parquet:
         fields = [(field.name, field.type) for field in parquet.schema_arrow]
@@ -406,10 +397,7 @@ def parquet_schema(path: Path) -> dict[str, str]:
 
 
 def parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any]:
-    """Yield columns of a Parquet file of any size, at most `rows` rows at a time.
-
-    Raises `UserError` for another file.
-    """
+    """Yield columns of a Parquet file, at most `rows` rows at a time; raises `UserError` for another file."""
     with _parquet(path) as parquet:
         yield from parquet.iter_batches(batch_size=rows, columns=list(names), use_threads=False)
 

@@ -78,9 +78,7 @@ class AttrScore(T5Metric):
         ]
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """Return log-probabilities: attributable as entailment, extrapolatory as neutral, contradictory as
-        contradiction.
-        """
+        """Return log-probabilities: attributable is entailment, extrapolatory neutral, contradictory contradiction."""
         return [ways for _, _, ways in self._judge(sources, statements)]
 
     def _judge(

@@ -59,8 +59,7 @@ class Likelihood(NamedTuple):
 
 
 class BARTScore(TwoStepMetric, LoadedModelMetric):
-    """BARTScore: mean log-probability of the statement's tokens, <s> and </s> included, given the source; higher is
-    more support.
+    """BARTScore: mean log-probability of the statement's tokens, <s> and </s> included, given the source.
 
     These two nearly certain tokens pull short statements towards 0, as in the official code. Statements need no
     generation and no prompt: their own tokens are fed to the decoder.
@@ -131,9 +130,7 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
         return seen
 
     def judge(self, observations: Sequence[Likelihood]) -> list[PairScore]:
-        """Return the transformed scores; EMPTY if a text whose probability is needed has no words, unless `fallback` is
-        on.
-        """
+        """Return the transformed scores; EMPTY if a needed text has no words, unless `fallback` is on."""
         return [self._answer(seen) for seen in observations]
 
     def _answer(self, seen: Likelihood) -> PairScore:

@@ -122,9 +122,7 @@ def load_backbone(files: ModelFolder, layer: int, dtype: models.DType, batch_tok
     with models.broken_files(files):
         config = AutoConfig.from_pretrained(files.folder, **models.LOCAL)
     if config.model_type not in _FAMILIES:
-        raise UserError(
-            f"BERTScore does not run on the family {config.model_type!r}: allowed are {', '.join(_FAMILIES)}."
-        )
+        raise UserError(f"BERTScore does not run on the family {config.model_type!r}; allowed: {', '.join(_FAMILIES)}.")
     if layer > config.num_hidden_layers:
         raise UserError(
             f"The model in {files.folder} has {config.num_hidden_layers} layers, not {layer}: set 'layer' lower."

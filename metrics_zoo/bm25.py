@@ -65,9 +65,7 @@ class BM25(Metric):
         return PairScore(total, tokens=length + len(statement))
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return each matched word, weighted by its term of the sum over the largest term that a statement word could
-        have.
-        """
+        """Return each matched word, weighted by its term of the sum over the largest term that a word could have."""
         counts, words = Counter(_words(source)), dict.fromkeys(_words(statement))
         norm, most = self._norm(counts.total()), max(map(self._rarity, words), default=1.0)
         weights = {word: self._rarity(word) * counts[word] / (counts[word] + norm) / most for word in words}

@@ -29,8 +29,7 @@ _LIBRARY = "sentence_transformers."
 
 
 class Recipe(NamedTuple):
-    """The settings by which a model encodes texts. pooling: of the last hidden states. limit: in tokens (None: the
-    model's).
+    """The settings by which a model encodes texts. pooling: of hidden states. limit: in tokens (None: the model's).
 
     lower: whether texts are lower-cased.
     """
@@ -155,8 +154,7 @@ class CosineOptions(ModelOptions):
 
 
 class Cosine(ModelMetric):
-    """Cosine of the two texts' embeddings as sentence-transformers computes it, with the settings of the model's
-    folder.
+    """Cosine of the two texts' embeddings as sentence-transformers computes it, with its folder's settings.
 
     A model that needs more (dense layers, other poolings, default prompts) raises `UserError`.
     """

@@ -101,9 +101,7 @@ class QuestionTokens:
         known = self.texts.ids([probe, question])
         self._before, self._behind = whole[:1], whole[-1:]
         if whole != [*self._before, *known[probe], *known[question], *self._behind]:
-            raise UserError(
-                "This tokenizer splits FactCG's template differently from DeBERTa-v3's: check the model id."
-            )
+            raise UserError("This tokenizer splits FactCG's template unlike DeBERTa-v3's: check the model id.")
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
         """Encode chunks and statements, in order; beyond the limit the end of the chunk is cut."""

@@ -138,9 +138,7 @@ _CARD: dict[str, Any] = {
 
 
 class _LLMJudge(Metric):
-    """A chat model as a metric: asks about each pair, stores each reply, and parses the score strictly.
-
-    A reply without a score is UNPARSED.
+    """A chat model as a metric: stores each reply and parses it strictly; a reply without a score is UNPARSED.
 
     A pair with a text without words is EMPTY, without a request. A request that fails after all its tries makes its
     pair FAILED, and is sent again by the next run; one that the model refuses as too long makes it TOO_LONG.
@@ -301,9 +299,7 @@ def _has_words(pair: tuple[str, str]) -> bool:
 
 
 class LLMDiscrete(_LLMJudge):
-    """A chat model's grade: 2 for full support, 1 for partial, 0 for none; means for mode `logprob` and several
-    samples.
-    """
+    """A chat model's grade: 2 for full support, 1 for partial, 0 for none, or a mean (`logprob`, several samples)."""
 
     card = MetricCard(
         name="llm-discrete",

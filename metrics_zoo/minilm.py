@@ -52,9 +52,7 @@ class MiniLMOptions(MetricOptions):
 
 
 class Compared(NamedTuple):
-    """The model output for both metrics: cosine of mean vectors, precision of token vectors; empty: a text has no
-    words.
-    """
+    """The model output for both metrics: cosine of mean vectors, precision of token vectors; empty: no words."""
 
     cosine: float
     precision: float
@@ -64,9 +62,7 @@ class Compared(NamedTuple):
 
 
 class MiniLMMetric(TwoStepMetric):
-    """Base of metrics on MiniLM, which encodes each text once: statements before the first block, sources in each
-    block.
-    """
+    """Base of metrics on MiniLM, which encodes each text once: statements first, sources block by block."""
 
     Options: ClassVar[type[MetricOptions]] = MiniLMOptions
 

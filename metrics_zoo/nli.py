@@ -49,9 +49,7 @@ class NLIOptions(ModelOptions):
 
 
 class NLI(LoadedModelMetric):
-    """P(entailment) of an NLI cross-encoder, source as premise and statement as hypothesis; long sources are cut at the
-    end.
-    """
+    """P(entailment) of an NLI cross-encoder, source as premise and statement as hypothesis; long sources are cut."""
 
     checkpoint = Checkpoint(
         "cross-encoder/nli-deberta-v3-small", "568 MB, Apache-2.0", "fa2804872c3b4bd748f38c0185cc85775361e735"

@@ -47,9 +47,7 @@ class BestChunkMetric(SplittingMetric):
 
     @abstractmethod
     def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:
-        """Score (chunk, statement) pairs, a row of pairs for each source and statement; a row has scores for all or
-        none.
-        """
+        """Score (chunk, statement) pairs, one row of pairs per source and statement; a row has all scores or none."""
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; one with a text without words is EMPTY (official code stops at such a source)."""

@@ -55,9 +55,7 @@ class SummaC(TwoStepMetric, SplittingMetric):
 
     @property
     def block_tokens(self) -> int:
-        """Return a quarter of other metrics' tokens: a source is read once for every sentence of each of its
-        statements.
-        """
+        """Return a quarter of other metrics' tokens, since a source is read once per sentence of each statement."""
         return super().block_tokens // 4
 
     @cached_property

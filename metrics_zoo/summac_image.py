@@ -221,8 +221,7 @@ _PLACES = {"e": 0, "c": 1, "n": 2}  # of the labels in an image
 
 @dataclass(frozen=True)
 class Convolution:
-    """The trained layers of SummaC-Conv: from bins to a number for each statement unit, and from three numbers to two
-    logits.
+    """SummaC-Conv's layers: from bins to a number for each statement unit, then from three numbers to two logits.
 
     edges: of the bins, (bins + 1,). labels: indices of the probabilities that are counted. mlp: (labels * bins,) and
     a bias; final: (2, 3) and (2,). sha256: of the file.

@@ -204,9 +204,7 @@ class SupportModel:
         return spans
 
     def _match(self, source: SourceWords, statement: StatementWords) -> tuple[FloatArray, Cover, dict[str, float]]:
-        """Return the coverage of each word by each sentence, (words, sentences), the selected sentences, and the
-        features.
-        """
+        """Return the coverage of words by sentences, (words, sentences), the selected sentences, and the features."""
         cosines = np.zeros((len(statement.words), len(source.sentences)))
         if source.filled.size:
             by_word = statement.vectors @ source.vectors.T
@@ -305,8 +303,7 @@ class SupportMiniOptions(MetricOptions):
 
 
 class SupportMini(Metric):
-    """The expected support level of the statement, predicted from how well a few sentences of the source cover its
-    words.
+    """The expected support level of the statement, predicted from how well a few source sentences cover its words.
 
     For English. The parameters (3 MB) are in the package.
     """

@@ -67,8 +67,7 @@ class Judgements:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimate of one measure: value, interval and bounds. `value` None is undefined (`note` says why), never 0 or
-    NaN.
+    """The estimate of one measure: value, interval and bounds. `value` is None if undefined, and `note` says why.
 
     low, high: the interval's ends (None without resampling, or when most resamples are undefined).
     ties: (worst, best) value over all orders of tied scores, for rank measures that depend on them.

@@ -144,10 +144,7 @@ def contrasts(
 
 
 def closed_forms(measure: Measure, first: Judgements, other: Judgements) -> dict[str, float | None]:
-    """Return the p-values of DeLong's, Williams' and Steiger's test under a measure, on the rows that both scored.
-
-    A test that the measure does not have is left out; None where undefined.
-    """
+    """Return p-values of DeLong's, Williams' and Steiger's test on the rows that both scored; None if undefined."""
     both = both_scored(first, other)
     p_values = (
         measure.closed_forms(first.gold[both], first.score[both], other.score[both]) if measure.closed_forms else {}

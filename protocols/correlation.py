@@ -146,10 +146,7 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
 
 
 def _williams_steiger(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """Return p-values of Williams' and Steiger's test of two correlations with one shared variable.
-
-    Empty where one of the three columns is constant.
-    """
+    """Return p-values of Williams' and Steiger's tests of correlations with the gold; empty for a constant column."""
     if not gold.size or min(np.ptp(gold), np.ptp(first), np.ptp(other)) == 0:
         return {}
     table = np.clip(np.corrcoef([gold, first, other]), -1, 1)

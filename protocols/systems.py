@@ -33,8 +33,7 @@ FEWEST = 3
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """Return Pearson, Spearman and Kendall of the systems' means, and of the systems on each input, averaged over
-    inputs.
+    """Return Pearson, Spearman and Kendall of the systems' means, and of the systems on each input, averaged.
 
     Also returns soft pairwise accuracy. Several rows of a system on one input count with their mean. Inputs whose
     coefficient is undefined (one row, or a constant) are left out of the average. By default systems are fixed, and

@@ -93,10 +93,7 @@ class CheckedClaim(Recorded):
 
     @property
     def records(self) -> list[Record]:
-        """Return every variant as a record that says whether it gives the claimed number.
-
-        In files the field `is_protocol` is called "own".
-        """
+        """Return every variant as a record with whether it gives the number ("own" in files: `is_protocol`)."""
         records: list[Record] = []
         for variant in self.variants:
             fields = asdict(variant)
@@ -119,9 +116,7 @@ def read_claim(text: str) -> PublishedClaim:
     """Read a claim such as "0.71 AUC on WiCE"; raises `UserError` that names the part that is not understood."""
     match = _CLAIM.fullmatch(text)
     if match is None:
-        raise UserError(
-            f'Cannot read the claim {text!r}; write NUMBER MEASURE on DATA SET, for example "0.71 AUC on WiCE".'
-        )
+        raise UserError(f'Cannot read the claim {text!r}; write NUMBER MEASURE on DATA SET, as in "0.71 AUC on WiCE".')
     word = re.sub(r"[\W_]+", "", match["measure"].casefold())
     if word not in NAMES:
         raise unknown("measure of a claim", match["measure"].casefold(), [*BINARY, *GRADED])

@@ -71,9 +71,7 @@ def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
     if options.by == "dataset" and len(set(datasets)) < 2:
         raise UserError("--by dataset needs two data sets or more: give --dataset NAME,NAME.")
     if options.by != "dataset" and len(datasets) > 1:
-        raise UserError(
-            f"Several data sets ({', '.join(datasets)}) need --by dataset: add that option, or give one data set."
-        )
+        raise UserError(f"Several data sets ({', '.join(datasets)}) need --by dataset: add it, or give one data set.")
     configs = [able_defaults(options.run(dataset=name)) for name in datasets]
     for config in configs:
         if options.by:

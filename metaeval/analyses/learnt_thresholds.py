@@ -114,7 +114,7 @@ def _threshold_of(
     groups = np.unique(scored.group).size
     if np.unique(gold).size < 2:
         raise UserError(
-            f"{frame.name}: all rows that {column.name!r} scored have the same label, so no threshold can be learnt."
+            f"{frame.name}: all rows that {column.name!r} scored have one label: no threshold can be learnt."
         )
     if folds > groups:
         raise UserError(f"folds is {folds}; allowed: 2 to {groups}, the groups of {frame.name}.")

@@ -98,8 +98,7 @@ def decision_table(panel: Panel, frame: Frame, protocol_setup: Asked) -> Result:
 
 
 def cross_validated_decisions(frame: Frame, column: AlignedColumn, options: Mapping[str, str]) -> MetricDecisions:
-    """Compute a metric's decisions and calibrated probabilities, with the folds and thresholds of the decision
-    protocol.
+    """Compute a metric's decisions and calibrated probabilities, with the decision protocol's folds and thresholds.
 
     Raises `UserError` where a level has no scored row, and for fewer groups than folds.
     """
@@ -122,9 +121,7 @@ def scored_rows(frame: Frame, column: AlignedColumn, folds: int) -> Judgements:
     rows = rows.rows(~np.isnan(rows.score))
     absent = [LEVELS[level] for level in levels_of(frame) if not (rows.gold == level).any()]
     if absent:
-        raise UserError(
-            f"Metric {column.name!r} scored no row of {frame.name} with level {' or '.join(absent)}: choose another."
-        )
+        raise UserError(f"Metric {column.name!r} scored no row of {frame.name} of level {' or '.join(absent)}.")
     groups = np.unique(rows.group).size
     if groups < folds:
         raise UserError(

@@ -52,8 +52,7 @@ Whole = Callable[[Sequence[Answer]], float | None]
 
 @dataclass(frozen=True, eq=False)
 class PipelineJudgement:
-    """The verdicts of one backend (a metric) on all answers. lines: the citation table. recall, precision: of each
-    answer.
+    """The verdicts of one backend (a metric) on all answers. lines: the citation table. recall, precision: by answer.
 
     degrees: the lines with degrees of support, for a soft backend. claim_recalls: the share of the reference's claims
     that each answer entails; None where they were not computed.

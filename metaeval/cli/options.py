@@ -26,10 +26,7 @@ _REGISTERED: Mapping[str, Literal["metric", "dataset", "protocol"]] = {
 def _completion(
     kind: Literal["metric", "dataset", "protocol"] | None, values: Sequence[str]
 ) -> Callable[[str], list[str]]:
-    """Return a completion function for an option: it completes the word, or its part after the last comma.
-
-    kind: registered names to offer. values: further values to offer.
-    """
+    """Return a completion function for an option, from these values and the registered names of a kind."""
 
     def complete(incomplete: str) -> list[str]:
         from metaeval import registry

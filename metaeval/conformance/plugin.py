@@ -9,9 +9,7 @@ KINDS = ("metric", "dataset", "protocol", "pipeline", "analysis")
 
 @pytest.hookimpl
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
-    """Add the command-line options if the conformance tests are requested; elsewhere `--metric` may mean something
-    else.
-    """
+    """Add the command-line options if conformance tests are requested; `--metric` may mean something else elsewhere."""
     if not any(arg.startswith("metaeval.conformance") for arg in args):
         return
     group = parser.getgroup("metaeval", "metaeval: contract checks of your own")

@@ -329,10 +329,7 @@ _BM25 = re.compile(r"bm25:([1-9]\d*)")
 
 
 def check_pool(pool: str) -> int:
-    """Return the number of BM25 chunks that a pool rule adds: 0 for `own`, k for `bm25:k`.
-
-    Raises `UserError` for anything else.
-    """
+    """Return the number of BM25 chunks that a pool rule adds (`own`: 0, `bm25:k`: k); raises `UserError` otherwise."""
     if pool == "own":
         return 0
     match = _BM25.fullmatch(pool)

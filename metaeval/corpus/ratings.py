@@ -316,6 +316,4 @@ def _check_rows(rows: RatingColumns, where: str) -> None:
     if row in endless:
         raise UserError(f"{where}: rating {rating_id!r} has a vote that is not a finite number.")
     other = rows.group.names[first[pairs[row]]]
-    raise UserError(
-        f"{where}: pair {rows.pair[row]!r} is in the groups {other!r} and {group!r}; a pair must be in one group."
-    )
+    raise UserError(f"{where}: pair {rows.pair[row]!r} is in groups {other!r} and {group!r}; a pair must be in one.")

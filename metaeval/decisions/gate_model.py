@@ -97,9 +97,7 @@ class Gate(_GateData):
 
     @property
     def content(self) -> str:
-        """Return the SHA-256 of all fields except the hash, and except the promise "confidence" (absent in earlier
-        gates).
-        """
+        """Return the SHA-256 of all fields except the hash and the promise "confidence" (absent in old gates)."""
         left_out = {"hash", *(("promise",) if self.promise == "confidence" else ())}
         return sha256_json({key: value for key, value in self.model_dump(by_alias=True).items() if key not in left_out})
 

@@ -231,9 +231,7 @@ def _probability(row: Row, heading: str) -> float:
 
 
 def _scale(table: TypedTable, heading: str) -> dict[str, SupportLevel]:
-    """Return the level of each text in the column of levels; words and numbers may not be mixed, because 1 is
-    ambiguous.
-    """
+    """Return the level of each text in the column of levels; words and numbers may not be mixed: 1 is ambiguous."""
     texts = {row.text(heading): row for row in reversed(table.rows) if row.text(heading)}
     words: dict[str, SupportLevel] = {}
     numbers: dict[str, float] = {}
@@ -338,9 +336,7 @@ def judged(items: CitationItems, labels: ItemLabels) -> LabelledItems:
             design += ": whole answers, since every labelled answer is labelled whole"
     codes = groups[rows] if unit == "answer" else singles[rows]
     if np.unique(codes).size < 2:
-        raise UserError(
-            f"{labels.name} labels only one {what}: an interval needs two, and is informative from about 20."
-        )
+        raise UserError(f"{labels.name} labels only one {what}: an interval needs two, and is useful from about 20.")
     return LabelledItems(Sample(rows, chance, codes, stratum), shares, unit, design, lost.total())
 
 

@@ -205,10 +205,7 @@ def claim_rows(side: LabelSide) -> dict[str, LabelRows]:
 
 
 def estimated(rows: LabelRows, estimand: Estimand, level: float) -> tuple[Share, Share]:
-    """Return the estimate of a measure from labels and scores, and the one from labels alone.
-
-    Raises `UserError` for too few labels.
-    """
+    """Return estimates of a measure from labels and scores, and from labels alone; `UserError` for too few labels."""
     of_rows = partial(share, rows.label, rows.score, rows.sample, rows.cluster, estimand, level, size=rows.size)
     try:
         shares = of_rows(), of_rows(use_scores=False)

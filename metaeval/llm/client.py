@@ -159,9 +159,7 @@ class ChatClient:
             self.stop(error)
 
     async def _asked(self, key: bytes, request: ChatRequest) -> Answer:
-        """Send a request until it is answered or has failed for good; after a failure it goes to another server at
-        once.
-        """
+        """Send a request until it is answered or has failed for good; failed attempts are repeated at other servers."""
         failed_at: list[_Server] = []
         tries = 1
         while True:

@@ -123,10 +123,7 @@ class EndpointOptions(BaseModel):
 
     @property
     def prices(self) -> Prices | None:
-        """Return the prices, or None if none are given.
-
-        Raises `UserError` for one price without the other, and for a budget without both.
-        """
+        """Return the prices, None without any; raises `UserError` for one of the two, or for a budget without both."""
         if self.price_in is not None and self.price_out is not None:
             return Prices(self.price_in, self.price_out)
         if (self.budget, self.price_in, self.price_out) != (None, None, None):

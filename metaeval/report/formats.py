@@ -34,10 +34,7 @@ _LAYOUT = TypeAdapter(Table)
 
 
 def write_table(table: Table, folder: Path) -> list[Path]:
-    """Write a table as NAME.json, from which every other format can be made, and return the path in a list.
-
-    The same table gives the same bytes.
-    """
+    """Write a table as NAME.json, the source of all other formats, and return the path in a list."""
     data = {
         **_LAYOUT.dump_python(table, mode="json", exclude_defaults=True, exclude={"records"}),
         "schema": SCHEMA,

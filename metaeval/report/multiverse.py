@@ -93,8 +93,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class RankInfluence:
-    """The share of the variance of ranks that one choice explains on its own, over the specifications that have the
-    choice.
+    """The share of the variance of ranks that one choice explains on its own, over specifications that have it.
 
     None where no rank ever changes. Shares of two choices may overlap where not every combination was run.
     """

@@ -170,10 +170,7 @@ def in_notebook() -> bool:
 
 @contextlib.contextmanager
 def notebook_progress() -> Iterator[Callable[[str, int, int], None] | None]:
-    """Yield a callback that shows progress bars in a notebook: (metric, pairs done, pairs in all).
-
-    Yields None outside notebooks, and without tqdm.
-    """
+    """Yield a progress callback for notebooks: (metric, pairs done, pairs in all); None elsewhere or without tqdm."""
     if not in_notebook():
         yield None
         return

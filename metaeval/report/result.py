@@ -368,9 +368,7 @@ def load_result(path: Path) -> Result:
             f"or .csv in the same folder, or type 'metaeval results explain {path}' to see how it was computed."
         )
     if str(version).startswith("metaeval-table/"):
-        raise UserError(
-            f"{path} is a table, not the result of a protocol: print it with 'metaeval results show {path}'."
-        )
+        raise UserError(f"{path} is a table, not a protocol's result: print it with 'metaeval results show {path}'.")
     if str(version).startswith("metaeval-gate/"):
         raise UserError(
             f"{path} is a gate and not a result: type 'metaeval gate check FILE {path}' to check answers with it, or "

@@ -85,9 +85,7 @@ def identity_of(name: str, metric: Metric) -> str:
 def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
     sheet = load_table(path)
     if sheet.name != SHEET:
-        raise UserError(
-            f"{path} is a table of {sheet.name!r}, not of learnt thresholds: use 'metaeval thresholds --learn'."
-        )
+        raise UserError(f"{path} is a table of {sheet.name!r}, not of thresholds: use 'metaeval thresholds --learn'.")
     for record in sheet.records:
         if record.get("metric") != name:
             continue

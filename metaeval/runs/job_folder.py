@@ -344,9 +344,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 @dataclass(frozen=True)
 class DoneJob:
-    """A completed job, read from its folder. name: path below the results folder. files: state of each file of the
-    manifest.
-    """
+    """A completed job, read from its folder. name: path below the results folder. files: state of each file."""
 
     name: str
     folder: Path

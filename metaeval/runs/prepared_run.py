@@ -194,9 +194,7 @@ def unplaced_labels(config: RunConfig) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class RatedSet:
-    """A rated set: texts with human ratings, the data of a run that compares scores with ratings. name, split: those of
-    the data set.
-    """
+    """A rated set as the data of a run: texts with human ratings. name, split: those of the data set."""
 
     config: RunConfig
     name: str

@@ -170,9 +170,7 @@ def _summac(metric: ModelMetric, kind: str, names: tuple[str, ...]) -> dict[str,
             "'python -m nltk.downloader punkt_tab', or set NLTK_DATA to a folder that holds punkt_tab."
         )
     if options.model is not None and "/" in options.model:
-        raise UserError(
-            f"The official package knows no model {options.model!r}: choose one that it knows, such as vitc."
-        )
+        raise UserError(f"The official package knows no model {options.model!r}: choose one it knows, such as vitc.")
     import nltk
 
     return {

@@ -95,9 +95,7 @@ def job_metrics(recipe: WorkerRecipe) -> list[Metric]:
         other = ", ".join(
             f"{key} {number}, here {here[key]}" for key, number in recipe.versions.items() if here[key] != number
         )
-        raise UserError(
-            f"A worker process has other package versions than the main process ({other}): install the same."
-        )
+        raise UserError(f"A worker has other package versions than the main process ({other}): install the same.")
     config = RunConfig.model_validate(recipe.settings)
     metrics = [load_metric(name, config) for name in recipe.names]
     for name, metric, expected in zip(recipe.names, metrics, recipe.identities, strict=True):

@@ -118,9 +118,7 @@ class CanaryReport:
 
     @property
     def batch_difference(self) -> float | None:
-        """Return the largest difference of a pair in a batch from the same pair alone; infinite if only one has a
-        score.
-        """
+        """Return the largest difference between a pair in a batch and alone; infinite if only one has a score."""
         if self.single is None:
             return None
         return max((difference(*both) for both in zip(self.batched, self.single, strict=True)), default=0.0)

@@ -44,10 +44,7 @@ _FIRST = 1000
 
 @dataclass
 class TableWindow:
-    """A block of rows of a large table that is scored as one job: ids and (source, statement) texts.
-
-    number: of the block, from 0.
-    """
+    """A block of rows of a large table that is scored as one job: ids and texts. number: of the block, from 0."""
 
     number: int
     ids: list[str] = field(default_factory=list)
@@ -125,9 +122,7 @@ def read_pair_file(path: Path, headings: Mapping[str, str]) -> PairFile:
 
 
 def _check_ids(path: Path, columns: Mapping[str, str], hashes: array[int]) -> None:
-    """Raise `UserError` for an id that two rows have. hashes: of the ids, which may not fit into memory; sorted in
-    place.
-    """
+    """Raise `UserError` for an id that two rows have. hashes: of the ids (less memory than ids); sorted in place."""
     ordered = np.frombuffer(hashes, dtype=np.int64)
     ordered.sort()
     twice = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())

@@ -61,9 +61,8 @@ class ScoreFile:
 
     @property
     def direction(self) -> Literal[1, -1]:
-        """Return 1 if higher scores are more support, -1 if lower ones are, as the manifest says.
-
-        Raises `UserError` for other values.
+        """Return 1 if higher scores are more support, -1 if lower, by the manifest; raises `UserError` for other
+        values.
         """
         direction = self.manifest.get("direction", 1)
         if direction not in (1, -1):

@@ -129,9 +129,7 @@ def plans(folder: Path) -> list[Path]:
     """Return the folders of plans, sorted by name; raises `UserError` where there is none."""
     folders = sorted(path.parent for path in folder.glob(f"*/*/{NOTE}"))
     if not folders:
-        raise UserError(
-            f"{folder} holds no shards: 'metaeval score --shard 0/8 -o {folder}' writes the first of eight."
-        )
+        raise UserError(f"{folder} holds no shards: 'metaeval score --shard 0/8 -o {folder}' writes the first of 8.")
     return folders
 
 

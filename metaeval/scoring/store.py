@@ -66,8 +66,8 @@ def _with_checksums(connection: sqlite3.Connection) -> None:
 
 
 class ScoreStore(Database):
-    """The store of scores on disk. Every `put` is one transaction: after a kill, the store has a whole block or none of
-    it.
+    """The store of scores on disk. Every `put` is one transaction: after a kill, a block is there as a whole or not at
+    all.
 
     Several runs may share the file. A metric's scores are found only under the identity that they were computed with,
     and only while they match the checksum that was written with them.

@@ -180,10 +180,7 @@ def group_ends(values: Floats, group: Ints, n_groups: int) -> tuple[Floats, Floa
 
 
 def varies(ends: tuple[Floats, Floats], drawn: Bools) -> Bools:
-    """Return whether the drawn groups hold at least two distinct values, (R,).
-
-    ends: the `group_ends` of the values. drawn: (n_groups, R), which groups have a positive weight.
-    """
+    """Return whether drawn groups hold two distinct values, (R,); ends: `group_ends`, drawn: (n_groups, R)."""
     lowest = np.where(drawn, ends[0][:, None], np.inf).min(axis=0, initial=np.inf)
     highest = np.where(drawn, ends[1][:, None], -np.inf).max(axis=0, initial=-np.inf)
     return np.asarray(lowest < highest)

@@ -171,8 +171,7 @@ def within_strata(values: Floats, stratum: Ints) -> Floats:
 def partial_correlation(
     score: Floats, gold: Floats, stratum: Ints, group: Ints, n_groups: int, ranks: bool
 ) -> Prepared:
-    """Return the correlation of score and gold, (n,) each, controlling for the stratum (n,), as a function of group
-    weights.
+    """Return the correlation of score and gold, (n,) each, controlling for stratum (n,), under group weights.
 
     Without `ranks` it is `partial_pearson`, with them `partial_spearman`, the midranks recomputed in every resample.
     Undefined where the score or the gold varies in no stratum. Raises ValueError on NaN, infinity or columns of

@@ -43,9 +43,7 @@ class Orders:
         return np.clip(ratio(2 * (self.upward - self.copies[0] - pairs), spread), -1, 1)
 
     def concordance(self) -> Floats:
-        """Return the share of the pairs with different gold in which the higher gold has the higher score, ties one
-        half.
-        """
+        """Return the share of pairs with different gold in which the higher gold scores higher, ties one half."""
         return ratio(self.upward - self.copies[0], 2 * self._pairs())
 
     def spearman(self) -> Floats:

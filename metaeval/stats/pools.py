@@ -185,10 +185,7 @@ def precision_at_1(ranked: RankedPools) -> Floats:
 
 
 def recall_at(ranked: RankedPools, k: int) -> Floats:
-    """Return the expected share of each pool's relevant rows on ranks 1 .. k, (n_pools,); NaN without one.
-
-    Raises ValueError if k < 1.
-    """
+    """Return the expected share of each pool's relevant rows on ranks 1 .. k; NaN without one. ValueError if k < 1."""
     if k < 1:
         raise ValueError(f"the cut-off k must be at least 1, got {k}")
     rows, hits, _ = ranked.blocks
@@ -243,20 +240,14 @@ def level_gains(gold: Floats, gains: Gains) -> Floats:
 
 
 def discounts_up_to(k: int) -> Floats:
-    """Return the sums of the discounts 1 / log2(rank + 1) over ranks 1 .. r, for r = 0 .. k; (k + 1,).
-
-    Raises ValueError if k < 1.
-    """
+    """Return the sums of discounts 1 / log2(rank + 1) over ranks 1 .. r, r = 0 .. k; (k + 1,). ValueError if k < 1."""
     if k < 1:
         raise ValueError(f"the cut-off k must be at least 1, got {k}")
     return np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(2, k + 2)))))
 
 
 def ideal_dcg(best_first: Floats, pool: SmallInts, rank: SmallInts, n_pools: int, k: int) -> Floats:
-    """Return the ideal DCG@k of each pool; (n_pools,). Rows (n,) are sorted by pool, then by falling gain.
-
-    rank: position in the pool, from 1.
-    """
+    """Return the ideal DCG@k of each pool, (n_pools,), for rows sorted by pool, then falling gain; rank: from 1."""
     up_to = discounts_up_to(k)
     discount = up_to[np.minimum(rank, k)] - up_to[np.minimum(rank - 1, k)]
     return np.asarray(np.bincount(pool, weights=best_first * discount, minlength=n_pools), dtype=np.float64)

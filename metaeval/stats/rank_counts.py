@@ -63,10 +63,7 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
 
 
 def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
-    """Return the number of pairs between copies of one group, (counts, R): (w**2 - w) x pairs inside the group.
-
-    tile: weights w, (n_groups, R). inside: returns the pairs inside each group, (n_groups, counts).
-    """
+    """Return the number of pairs between copies of a group, (counts, R): (w**2 - w) x `inside()`, w the weights."""
     if tile.max(initial=0) <= 1:
         return np.zeros((counts, tile.shape[1]), dtype=np.int64)
     pairs, totals = inside(), np.zeros((counts, tile.shape[1]), dtype=np.int64)
@@ -106,10 +103,7 @@ def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bo
 
 
 def _in_strips(strip: Callable[[Ints], tuple[Any, ...]], height: int, weights: Ints) -> list[Any]:
-    """Return the counts of all weightings, by calling `strip` on a few of them at a time.
-
-    height: number of rows of the arrays that `strip` makes.
-    """
+    """Return the counts of all weightings, by calling `strip` on a few at a time; height: rows of its arrays."""
     counted = [strip(weights[:, columns]) for columns in arrays.strips(weights.shape[1], height)]
     return [np.concatenate(part, axis=-1) for part in zip(*counted, strict=True)]
 

@@ -68,10 +68,7 @@ class _Residuals:
         return residual_blocks(value, float(np.abs(value).max(initial=0)))
 
     def slope(self, stratum: int, error: float, other: Floats) -> float:
-        """Return the derivative of the coefficient by a stratum's mean, as a difference over `error` to either side.
-
-        other: (n,) ranks of the other column.
-        """
+        """Return the coefficient's derivative by a stratum's mean, as a difference over `error`; other: (n,) ranks."""
         product = np.bincount(self.cell, weights=other)
         shifted = []
         for shift in (error, -error):
@@ -86,10 +83,7 @@ def _ranks(block: Ints, count: Ints | None = None) -> Floats:
 
 
 def _contributions(x: tuple[Ints, Floats], y: tuple[Ints, Floats]) -> tuple[float, Floats]:
-    """Return the correlation of two columns of centred ranks, and its derivative by each row's weight.
-
-    x, y: tie blocks and ranks, (n,) each.
-    """
+    """Return the correlation of two columns of centred ranks (blocks and ranks), and its derivative by row weight."""
     (x_block, x_rank), (y_block, y_rank) = x, y
     xx, yy, xy = (x_rank * x_rank).sum(), (y_rank * y_rank).sum(), (x_rank * y_rank).sum()
     spread = np.sqrt(xx) * np.sqrt(yy)
@@ -103,9 +97,6 @@ def _contributions(x: tuple[Ints, Floats], y: tuple[Ints, Floats]) -> tuple[floa
 
 
 def _above(block: Ints, values: Floats) -> Floats:
-    """Return the sum of `values` over the rows above each row, plus half of those tied with it; (n,).
-
-    These are the rows whose ranks the row raises.
-    """
+    """Return the sum of `values` over the rows above each row (those it pushes up), plus half of those tied; (n,)."""
     total = np.bincount(block, weights=values)
     return np.asarray((total.sum() - np.cumsum(total) + total / 2)[block])

@@ -107,10 +107,7 @@ def bootstrap(n_groups: int, resamples: int, seed: int) -> Draws:
 
 
 def jackknife(n_groups: int) -> Draws:
-    """Return the weightings of the jackknife: the input, then the input without each group in turn.
-
-    Raises ValueError on a negative number.
-    """
+    """Return the jackknife's weightings: the input, then without each group in turn; ValueError if negative."""
     _check(n_groups, 0, 0, "resamples")
 
     def make(number: int) -> Tile:

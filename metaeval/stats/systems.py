@@ -228,8 +228,7 @@ def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> 
 
 
 def _apart_by_pair(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
-    """Return a function from input weights (N,) to the difference of p-values by x and y for each pair of systems,
-    (P,).
+    """Return a function from input weights (N,) to differences of p-values by x and y for pairs of systems, (P,).
 
     NaN for two systems that share no input.
     """

@@ -16,9 +16,7 @@ _NOISE = 1e-12
 
 
 class TextPairs(NamedTuple):
-    """All pairs of rows that share a pool, as columns. one, other: (P,) row numbers; pool: (P,) number of the pool,
-    from 0.
-    """
+    """All pairs of rows that share a pool, as columns. one, other: (P,) row numbers; pool: (P,) pool number, from 0."""
 
     one: Ints
     other: Ints

@@ -49,9 +49,7 @@ def compare(first: str, second: str, row: str | None = None) -> dict[str, list[C
             "('metaeval results explain RESULT' prints the signatures of a file)."
         )
     if first_source.kind != second_source.kind:
-        raise UserError(
-            f"{first} holds {first_source.kind} and {second} {second_source.kind}: give two tables of the same kind."
-        )
+        raise UserError(f"{first} holds {first_source.kind} and {second} {second_source.kind}: give two of one kind.")
     changes = _rows(first_source, second_source)
     if first_source.sheet is not None and second_source.sheet is not None:
         changes |= _sheets(first_source.sheet, second_source.sheet, row)

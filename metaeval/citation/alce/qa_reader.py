@@ -52,9 +52,7 @@ def extractive_reader(model: Any, tokenizer: Any) -> QaReader:
     that leaves no room for its context.
     """
     if not tokenizer.is_fast or tokenizer.padding_side != "right":
-        raise UserError(
-            f"{type(tokenizer).__name__} cannot read answers; allowed: fast tokenizers that pad on the right."
-        )
+        raise UserError(f"{type(tokenizer).__name__} cannot read answers; allowed: fast tokenizers padding right.")
 
     def read(pairs: Sequence[tuple[str, str]]) -> list[str]:
         windows = [_windows(tokenizer, *pair) for pair in pairs]

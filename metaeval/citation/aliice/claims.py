@@ -240,10 +240,7 @@ def _nodes_by_offset(ready: PreparedSentence, parse: Parse) -> list[int | None]:
 
 
 def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace: list[AppliedRule]) -> tuple[int, ...]:
-    """Return the token indices of the claim at node i, without what belongs to the other citations' nodes.
-
-    nodes: of all citation groups in the sentence. trace: list to which the applied rules are appended.
-    """
+    """Return the token indices of node i's claim, without what belongs to other nodes; append rules to `trace`."""
     others = [node for node in nodes if node != i]
     if profile.rules == "expanded":
         return expanded(tree, i, others)

@@ -125,9 +125,7 @@ def asks_model(choice: AsksChat, set_options: pipeline.SetOptions) -> bool:
     idle = [f"--set {name}" for name in chat if name != "budget"]
     idle += choice.idle
     if idle:
-        raise UserError(
-            f"{idle[0]} is for chat models, and a parser makes the facts: give --model, or leave {idle[0]} out."
-        )
+        raise UserError(f"{idle[0]} is for chat models, and a parser makes the facts: give --model, or leave it out.")
     return False
 
 

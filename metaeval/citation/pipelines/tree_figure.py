@@ -20,9 +20,7 @@ _STEP, _ROW = 0.42, 0.24  # inches: between levels of the tree, and between clai
 
 @dataclass(frozen=True)
 class Highlighted:
-    """A claim to draw. cites: its citations as written; node: index of the word that carries them; places: of its
-    words.
-    """
+    """A claim to draw. cites: its citations as written; node: index of the word that has them; places: of its words."""
 
     cites: str
     node: int | None
@@ -31,9 +29,7 @@ class Highlighted:
 
 @dataclass(frozen=True)
 class ClaimTree:
-    """A parsed sentence with its claims. labels, heads: of each token; a root is its own head. made_by: parser and
-    rules.
-    """
+    """A parsed sentence with its claims. labels, heads: of each token (a root is its own head). made_by: parser."""
 
     tokens: tuple[str, ...]
     labels: tuple[str, ...]

@@ -73,7 +73,7 @@ class ModelMetric(Metric):
 
     @cached_property
     def model_folder(self) -> ModelFolder:
-        """Return the checkpoint's files on this machine, downloaded if needed; `UserError` if not available."""
+        """Return the checkpoint's files on this machine, downloaded if needed; raises `UserError` if not available."""
         return find_model(self.wanted, self.options.folder)
 
     @property

@@ -89,10 +89,7 @@ def plain_gelus(model: Model) -> Model:
 
 
 def _gelu_behind(module: Any) -> tuple[str, str, str] | None:
-    """Return the names of the linear layer and of the GELU that follows it in a feed-forward block, and GELU's form.
-
-    Returns None for other modules.
-    """
+    """Return the names of a feed-forward block's linear layer and of the GELU after it, and GELU's form; or None."""
     for linear, activation in _ACTIVATED:
         module_behind = getattr(module, activation, None)
         form = _GELU.get(type(module_behind).__name__) or getattr(module_behind, "approximate", None)

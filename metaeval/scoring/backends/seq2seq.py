@@ -78,7 +78,7 @@ class EncodedPrompts:
         return self.after(range(len(self)), [()] * len(self))[:, 0]
 
     def after(self, rows: Sequence[int], prefixes: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Return the logits after some prompts (by number) and their answers so far, for each answer token and the
+        """Return the logits after some prompts (by number) and their answers so far, one row per token and for the
         next.
 
         prefixes: token ids of each answer so far, of equal lengths. Shape: (rows, tokens + 1, vocabulary), fp32, CPU.

@@ -118,8 +118,7 @@ def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
 
 
 class RayPool(Pool):
-    """A pool of actors of a Ray cluster. address: of the cluster; empty for one on this machine, which ends with the
-    pool.
+    """A pool of actors of a Ray cluster. address: of the cluster; empty: one on this machine, ended with the pool.
 
     workers: number of actors; 0 for one per GPU of the cluster, or per node if there are no GPUs. most: largest number
     as nodes join, each with the cores of the first ones; 0 for no more than `workers`.
