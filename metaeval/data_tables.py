@@ -172,8 +172,7 @@ class TypedTable:
         return self.row(int(odd[0]))
 
     def check_numbers(self, heading: str) -> None:
-        """Raise `UserError` for a column of numbers with cells that stand for a missing number, such as NaN, NA or
-        None.
+        """Raise `UserError` for a column of numbers with cells that stand for missing numbers (NaN, NA or None).
 
         One such cell would turn the whole column into text, although "none" is also the word of a level. Other columns
         are not checked.

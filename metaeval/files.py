@@ -32,10 +32,7 @@ _JOB: ContextVar[dict[tuple[int, int], tuple[str, Path]] | None] = ContextVar("m
 
 @contextlib.contextmanager
 def inputs_protected() -> Iterator[None]:
-    """Treat the block as one job, or part of one, in which no file that was read may be overwritten.
-
-    Files that the job wrote itself may be overwritten.
-    """
+    """Treat the block as one job, in which no file that was read may be overwritten, unless the job wrote it."""
     token = _JOB.set({}) if _JOB.get() is None else None
     try:
         yield

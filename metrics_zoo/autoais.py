@@ -50,8 +50,8 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
     re-ranker, and the paper's "generated token probability of 1"; `two_way` is the softmax over 209 and 3 of later
     work. Both come from one observation (model output), of one decoder step. `binary` is the official 0 or 1: whether
     greedy decoding gives exactly the string "1". After ▁1 the end must follow, and after ▁ the piece 1 still can, so
-    pairs that the first piece does not decide are decoded further, mostly for one piece, at most for ten; this is a
-    separate observation.
+    pairs that the first piece does not decide are decoded further, at most for ten pieces; this is a separate
+    observation.
     """
 
     checkpoint = Checkpoint(

@@ -94,10 +94,7 @@ def sentence_places(text: str) -> list[tuple[int, int]]:
 
 
 def cover_of(shares: FloatArray, weights: FloatArray) -> Cover:
-    """Select up to five sentences greedily by the idf share that each adds to the cover, until none adds any.
-
-    shares: coverage of each word by each sentence, (words, sentences). weights: idf shares of the words.
-    """
+    """Select up to five sentences greedily by covered idf. shares: cover, (words, sentences), weights: idf shares."""
     picked: list[int] = []
     covered, curve = np.zeros(len(weights)), [0.0]
     for _ in range(_PICKED):

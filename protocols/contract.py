@@ -95,8 +95,7 @@ class Outcome:
     metric's values were computed. `ceilings` holds, for each measure whose maximum ties in the gold keep below 1, what
     a perfect metric of each kind reaches on this gold. `replicates` holds the values under the weightings from which
     estimates and intervals are computed (only the first if the method draws no resamples); `influence` holds each
-    measure's influence values if the method uses them, `resampled` the values of resamples that the protocol draws
-    itself.
+    measure's influence values if the method uses them, `resampled` those of the protocol's own resamples.
     """
 
     estimates: Mapping[str, Estimate]

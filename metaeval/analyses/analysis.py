@@ -280,12 +280,12 @@ class AnalysisFamily:
 
 
 GROUPS: Mapping[str, str] = {
-    "cite": "Judge the citations in answers, with any metric.",
-    "gate": "Fit a release gate, check a release, write the workflow.",
+    "cite": "Judge the citations in answers: ALCE, ALiiCE, SCiFi, CiteEval.",
+    "gate": "Fit a quality gate for answers, and check releases with it.",
     "data": "Show, fetch, verify, convert, validate and audit data sets.",
-    "metrics": "List, show, verify and serve metrics.",
+    "metrics": "List, show and check metrics; serve one to another machine.",
     "shards": "Plan, show, merge and verify the shards of a job.",
-    "results": "Show, explain, export, draw, compare, rerun or delete jobs.",
+    "results": "Show, explain, export, plot, compare, rerun or delete runs.",
     "store": "Verify and compact the stores of scores and replies.",
 }
 """Help texts of the groups of commands; data.show, data.fetch ... are the group data."""

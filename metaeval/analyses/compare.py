@@ -83,7 +83,7 @@ def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
 
 COMPARE = Analysis(
     name="compare",
-    summary="Compare metrics: differences, agreement, joint gain.",
+    summary="Compare metrics: significance, agreement, combined gain.",
     about="""By default every pair is compared under every protocol, and the headline measures are printed. --by,
 --bias, --agreement and --complementarity give these analyses alone.""",
     examples=[

@@ -83,7 +83,7 @@ def _sheets(options: EvaluateOptions, run: RunConfig, ratings: Ratings | None) -
 
 EVALUATE = Analysis(
     name="evaluate",
-    summary="Evaluate score files: no model, no store.",
+    summary="Evaluate files of scores against human labels.",
     about="Without a file, the scores that were published with a rated set are evaluated.",
     examples=[
         "pairs pairs.jsonl                (score these, pair_id and score)",

@@ -69,7 +69,7 @@ def _run(options: PairsOptions, progress: Progress) -> Done:
 
 PAIRS = Analysis(
     name="pairs",
-    summary="Write the pairs for a metric that runs elsewhere.",
+    summary="Write statement-source pairs to be scored by another program.",
     about="""The file has one row per pair: pair_id, statement, source, level, group and more. Score them there, write
 pair_id and score to a .jsonl or .parquet file, then type: metaeval evaluate FILE""",
     examples=["pairs pairs.jsonl", "pairs wice.parquet -d wice"],

@@ -209,7 +209,7 @@ def _comparison(
 
 RUN = Analysis(
     name="run",
-    summary="Score the data, evaluate the scores, write the tables.",
+    summary="Score data with metrics and compare them with human labels.",
     about="""The headline values are printed with what they mean; the folder that is written holds the rest. Scores are
 kept in the score store and served from it. With --suite there is one run for each data set, and a paper's tables over
 all of them. What cannot be run is left out and named; without a data set the exit code is 1.""",

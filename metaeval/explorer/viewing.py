@@ -390,9 +390,7 @@ def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any
 def _explained(
     metric: Metric | None, name: str, job: Job | None, rows: Sequence[UnitRow], view: View
 ) -> list[list[list[int]]] | None:
-    """Return explanations of each row's chunks as spans: side (0 statement, 1 source), start, length, weight in %,
-    link.
-    """
+    """Return each row's explanations as spans: side (0 statement, 1 source), start, length, weight in %, link."""
     if job is None or metric is None or not metric.explains():
         if name in view.explain:
             raise UserError(f"{name} cannot explain its scores (see 'metaeval metrics show {name}'): choose another.")

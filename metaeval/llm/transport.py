@@ -88,8 +88,7 @@ def _trusted() -> ssl.SSLContext:
 class Transport:
     """A pool of connections to one endpoint, created, used and closed inside one event loop.
 
-    timeout: seconds for a whole answer. reply_bytes: largest size of an answer, decompressed, without
-    log-probabilities.
+    timeout: seconds for a whole answer. reply_bytes: largest answer, decompressed, without log-probabilities.
     """
 
     def __init__(self, endpoint: Endpoint, connections: int, timeout: float, reply_bytes: int) -> None:

@@ -55,8 +55,7 @@ def superscript(marks: Sequence[str]) -> str:
 def fit(grid: Table, width: int) -> Fit:
     """Return the layout of a table for `width` characters.
 
-    Intervals are beside the numbers if there is room, else below them, else the table is split. Headings stay on one
-    line where there is room for it, and so do the values in brackets of a cell.
+    Intervals are beside the numbers if there is room, else below them, else the table is split.
     """
     longest = max((cell_len(line.name) for line in grid.lines), default=0)
     # A name may take half of the page; only a longer one is broken.

@@ -37,8 +37,7 @@ _PRINTED = (frozenset(READING) | _MISSING) - {"perfect metric", "perfect detecto
 def table_of(grid: Table, controls: bool = False) -> str:
     """Return the table with caption, label and the marks' meaning; signatures and other notes are comments.
 
-    controls: whether to include the block of controls, which few papers have room for; it stays if it is the only
-    block.
+    controls: whether to include the block of controls, which few papers have room for; a single block stays.
     """
     kept = tuple(block for block in grid.blocks if controls or block.title != CONTROLS)
     grid = replace(grid, blocks=kept or grid.blocks)

@@ -32,8 +32,7 @@ class ProtocolReading:
 class Readings:
     """The declarations of all protocols about their measures. protocols: by name. aside: the oracle controls.
 
-    Metrics are not compared with oracle controls. chance: controls whose scores carry no information; a metric has an
-    ability if it is significantly better than them.
+    chance: controls whose scores carry no information; a metric has an ability if it is significantly better.
     """
 
     protocols: Mapping[str, ProtocolReading] = field(default_factory=dict)

@@ -29,8 +29,7 @@ class Cell:
     """One value as printed.
 
     `interval` is the interval as one text, empty when there is none, and `ends` its two ends; `marks` are the number of
-    the significance cluster and the names of footnotes, in the footnotes' order; `asides` are further values in
-    brackets, below the number.
+    the significance cluster and the names of footnotes, in the footnotes' order; `asides`: values in brackets below.
     """
 
     number: Words = Words("")

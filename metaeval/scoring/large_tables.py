@@ -55,8 +55,7 @@ class TableWindow:
 class PairFile:
     """A large table of pairs that is scored in blocks of rows. columns: the heading of each role that has one.
 
-    starts: the first row of each block, from 0. fingerprint: SHA-256 of the file. marks: of the file when it was first
-    read.
+    starts: the first row of each block, from 0. fingerprint: SHA-256 of the file. marks: file state at first reading.
     """
 
     path: Path

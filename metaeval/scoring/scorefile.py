@@ -61,9 +61,7 @@ class ScoreFile:
 
     @property
     def direction(self) -> Literal[1, -1]:
-        """Return 1 if higher scores are more support, -1 if lower, by the manifest; raises `UserError` for other
-        values.
-        """
+        """Return the direction in the manifest: 1 if higher scores are more support, -1 if lower ones are."""
         direction = self.manifest.get("direction", 1)
         if direction not in (1, -1):
             where = manifest_path(self.path)

@@ -66,8 +66,7 @@ def _with_checksums(connection: sqlite3.Connection) -> None:
 
 
 class ScoreStore(Database):
-    """The store of scores on disk. Every `put` is one transaction: after a kill, a block is there as a whole or not at
-    all.
+    """The store of scores on disk. Every `put` is one transaction: a block is stored completely or not at all.
 
     Several runs may share the file. A metric's scores are found only under the identity that they were computed with,
     and only while they match the checksum that was written with them.

@@ -104,11 +104,7 @@ def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prep
 def _by_order(
     score: Floats, gold: Floats, group: Ints, n_groups: int
 ) -> tuple[Callable[[Tile], Floats], Callable[[], Floats]]:
-    """Return functions for concordance, Spearman and Kendall from one count of pairs.
-
-    The first takes group weights (n_groups, R) and returns (3, R); the second returns the leave-one-group-out values,
-    (3, n_groups).
-    """
+    """Return functions for concordance, Spearman and Kendall: of weights, (3, R), and leave-one-out, (3, n_groups)."""
     arrays.check_rows(score, gold, group, n_groups)
     rows = content_of(score, gold, group)
 
@@ -301,8 +297,7 @@ def _of_values(
 ) -> tuple[Moments, int, Without]:
     """Return the weighted moments of every stratum as a function of group weights, for correlations of values.
 
-    The moments are count, sums and sums of products, (n_strata, R) each. Also returns the number of rows of the tallest
-    array, and the leave-one-group-out moments.
+    They are count, sums and sums of products, (n_strata, R) each; with the tallest array's rows and leave-one-out.
     """
     # Shifts inside a stratum change no moment about its mean; close to 0 the sums of squares do not cancel.
     x, y = arrays.scaled(within_strata(score, code)), arrays.scaled(within_strata(gold, code))

@@ -244,7 +244,7 @@ def expected_calibration_error(probability: Floats, positive: Bools, bins: int =
     """Return the expected calibration error: mean over rows of |rate - mean probability| of the row's bin.
 
     Naeini, Cooper and Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning" (2015). NaN without
-    rows. Raises ValueError as `reliability` does.
+    rows.
     """
     stated, observed, rows = reliability(probability, positive, bins)
     held = rows > 0

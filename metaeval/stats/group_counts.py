@@ -17,8 +17,7 @@ from metaeval.stats.ties import Entries, run_starts
 class Orders:
     """Counts for rank correlations under R weightings of the groups, with L gold levels; all are whole numbers.
 
-    Each pair of a higher and a lower score counts two for the higher one, each tied pair (also of a row with itself)
-    one.
+    A pair counts two for the higher score, a tied pair (also of a row with itself) one.
     rows: (L, R) rows of each level.
     over: (L, R) counts won by the rows of each level.
     upward: (R,) the same over rows of lower levels only, summed over levels.
@@ -124,9 +123,8 @@ def by_level(values: Ints | SmallInts, level: SmallInts, group: SmallInts, shape
 def inside_groups(entries: Entries, n_levels: int, n_groups: int) -> Ints:
     """Return counts of pairs of rows within each group, (n_groups, L (L - 1) + 1).
 
-    For each two levels, level h over level l < h at h (h - 1) / 2 + l: twice the pairs in which the higher level has
-    the higher score, plus tied pairs; then the number of pairs of the two levels; then twice the pairs of different
-    scores.
+    For each two levels, level h over level l < h at h (h - 1) / 2 + l: twice the pairs in which h has the higher
+    score, plus tied pairs; then the number of pairs of the two levels; then twice the pairs of different scores.
     """
     sorted_ = entries_by_group(entries, n_groups)
     members = by_level(sorted_.count, sorted_.level, sorted_.group, (n_levels, n_groups))
@@ -199,9 +197,8 @@ class GroupTotals:
         )
 
     def pairs_inside(self) -> Ints:
-        """Return counts of pairs inside each group, (G, 3): won by the higher level, of different levels and scores.
-
-        The first and third count a pair twice and a tie once.
+        """Return counts of pairs inside each group, (G, 3): twice those won by the higher level, those of different
+        levels, and twice those of different scores; a tie counts one.
         """
         rows = self.members.sum(axis=0)
         unlike = (rows * rows - (self.members * self.members).sum(axis=0)) // 2

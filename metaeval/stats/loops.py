@@ -183,10 +183,7 @@ def ranks_left_out(counts, by_stratum, stratum, entries, start, sums):  # type: 
 
 @_compiled
 def _inserted(value, count, code, mean, patience, key, cell):  # type: ignore[no-untyped-def]
-    """Sort nearly ordered values minus their stratum's mean by insertion, with their cells; return their number.
-
-    Returns -1 if more than `patience` moves would be needed.
-    """
+    """Sort nearly ordered values minus stratum means by insertion; return their number, or -1 for too many moves."""
     size = 0
     for i in range(value.size):
         if count[i] > 0:

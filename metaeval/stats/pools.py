@@ -214,8 +214,7 @@ def ndcg(ranked: RankedPools, k: int, gains: Gains = "linear") -> Floats:
 def ndcg_at(score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], gains: Gains = "linear") -> Floats:
     """Return the NDCG of each pool at several cut-offs, (len(cutoffs), n_pools), pools in ascending order of codes.
 
-    score, gold, pool: (n,). The values are those of `ndcg` on `rank_pools`, to the digit. Raises ValueError as those
-    do.
+    score, gold, pool: (n,). The values and ValueErrors are those of `ndcg` on `rank_pools`, to the digit.
     """
     loops = arrays.compiled(score.size * len(cutoffs) * 20)
     if loops is None:

@@ -214,8 +214,8 @@ def share(
 def with_zeros(share: Share, size: Floats, zeros: Floats, estimand: Estimand, level: float = 0.95) -> Share:
     """Extend an estimated share to items whose labels are known to be 0.
 
-    size: (K,) total weight of the other items by cluster; zeros: (K,) of the items known to be 0. For a set they only
-    scale the share. For a process, their number is known from a sample of clusters too.
+    size: (K,) total weight of the other items by cluster; zeros: (K,) of the items known to be 0. A set's share is
+    only scaled; for a process, their number is known from a sample of clusters too.
     """
     total = size + zeros
     factor = float(size.sum() / total.sum())

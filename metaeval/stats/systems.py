@@ -103,8 +103,7 @@ def two_way(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: 
     """Return the system-level and input-level coefficients of resamples of systems and inputs, (3, R) each.
 
     A system that is drawn twice counts as two. draws: of groups of inputs; the first is the data set itself, for which
-    systems are not resampled either. inputs: whether inputs are resampled too, or only systems. Deutsch et al. (2021),
-    section 4.
+    systems are not resampled either. inputs: whether inputs are resampled too. Deutsch et al. (2021), section 4.
     """
     generator = np.random.default_rng([seed, 2])
     moments = _moments(x, y, group, draws.n_groups)

@@ -156,8 +156,7 @@ def lone_powers(entries: Entries, n_groups: int) -> Floats:
 def self_ties(powers: Floats, tile: Tile) -> tuple[Ints, Floats]:
     """Return the sums of t**2 and t**3 over the lone entries, (R,) each, from their `lone_powers`.
 
-    tile: group weights (n_groups, R). A lone entry is a block of t = weight x count rows: a weight of two ties a row
-    with its own copy.
+    tile: group weights (n_groups, R). A lone entry is a block of t = weight x count rows: copies of a row tie.
     """
     if tile.max(initial=0) <= 1:  # an exchange, whose weights are their own powers
         both = weighted_sums(powers, tile)

@@ -215,7 +215,7 @@ GENERATE = Pipeline(
     name="generate",
     title="Generation",
     paper="Cao and Wang 2024, SCiFi (arXiv 2406.06125), whose strategies these are",
-    help="""Write answers with citations by a chat model.
+    help="""Generate answers with citations, by a chat model.
 
     The strategy truncated shows the beginning of every document; summary has
     the model summarise each document first; two-stage asks which documents are

@@ -114,7 +114,7 @@ def _write_next(fitted: Fitted, metric: str, run: RunConfig, path: Path, warning
 
 GATE_FIT = Analysis(
     name="gate fit",
-    summary="Fit the cheapest metric and threshold as a release gate.",
+    summary="Choose the cheapest metric and threshold within error limits.",
     about="""The promise: of unsupported citations at most --max-missed are not flagged, with confidence 1 - alpha, the
 choice of metric and threshold included. Without a metric that keeps it the exit code is 1, and the citations to label
 next are drawn.""",
@@ -179,7 +179,7 @@ def _check(options: CheckOptions, progress: Progress) -> Done:
 
 GATE_CHECK = Analysis(
     name="gate check",
-    summary="Estimate how much of a release is unsupported, by a gate.",
+    summary="Check a release: estimate its share of unsupported citations.",
     about="""The share is corrected for the metric's errors. The exit code is 1 where its lower bound is above what the
 gate allows, and 2 for bad input.""",
     examples=[

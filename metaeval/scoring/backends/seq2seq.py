@@ -42,8 +42,7 @@ class AbsorbedAttention(torch.nn.Module):
     ) -> tuple[torch.Tensor, None, None]:
         """Compute attention; hidden_states (rows, queries, width), key_value_states (rows, tokens, width).
 
-        mask: true or 0 for attended tokens, (rows, 1, queries or 1, tokens). T5 does not scale scores, and has no
-        position bias here.
+        mask: true or 0 for attended tokens, (rows, 1, queries or 1, tokens). T5 does not scale scores.
         """
         rows, queries, _width = hidden_states.shape
         query = self.q(hidden_states).view(rows, queries, self._heads, -1)
@@ -78,8 +77,7 @@ class EncodedPrompts:
         return self.after(range(len(self)), [()] * len(self))[:, 0]
 
     def after(self, rows: Sequence[int], prefixes: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Return the logits after some prompts (by number) and their answers so far, one row per token and for the
-        next.
+        """Return the logits for each token of some prompts' (by number) answers so far, and for the next token.
 
         prefixes: token ids of each answer so far, of equal lengths. Shape: (rows, tokens + 1, vocabulary), fp32, CPU.
         """
