@@ -99,7 +99,7 @@ def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[li
             if len(batch) == 1:
                 raise UserError(
                     "A single text does not fit into the device's memory beside the model: set dtype=bfloat16, "
-                    "or use smaller chunks (--set chunk.size=100), or for another device."
+                    "or use smaller chunks (--set chunk.size=100), or another device."
                 ) from error
         torch.cuda.empty_cache()
         _say_halved()

@@ -57,7 +57,7 @@ def test_bars_and_lines_stand_at_the_values():
     assert [bar.get_width() for bar in plot.patches] == [50.0, 50.0, 25.0, 25.0]
     assert {tuple(line.get_xdata()) for line in plot.lines} == {(40.0, 70.0)}
     assert plot.get_xlabel() == "recall, %"
-    with pytest.raises(UserError, match="no system has a value"):
+    with pytest.raises(UserError, match="no system has one"):
         system_bars([], [column], 0.95)
 
 
