@@ -456,9 +456,7 @@ def load_settings(
     values = read_experiment(path, typed) if path else {}
     if "datasets" in values:
         if not typed.get("suite"):
-            raise UserError(
-                f"{path} holds several data sets: type 'metaeval run --suite -c {path}', which runs each of them."
-            )
+            raise UserError(f"{path} holds several data sets: run each with 'metaeval run --suite -c {path}'.")
         values["datasets"] = file_entries(path, values, typed, overrides)
     values = {
         key: value for key, value in values.items() if key in model.model_fields or key not in RunConfig.model_fields

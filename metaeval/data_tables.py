@@ -174,8 +174,7 @@ class TypedTable:
     def check_numbers(self, heading: str) -> None:
         """Raise `UserError` for a column of numbers with cells that stand for missing numbers (NaN, NA or None).
 
-        One such cell would turn the whole column into text, although "none" is also the word of a level. Other columns
-        are not checked.
+        One such cell would turn the whole column into text, although "none" is also the word of a level.
         """
         cells = self.cells[heading]
         odd = np.flatnonzero(np.isinf(cells.plain))

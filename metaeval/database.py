@@ -76,8 +76,7 @@ class Database(ABC):
     tables, the n-th from schema version n to n + 1; version 0 is an empty file, or the tables from before there were
     versions.
 
-    Raises `UserError`, one sentence, for whatever SQLite cannot do with the file, for a file that a later version wrote
-    and for a database of something else.
+    Raises `UserError` for errors of SQLite, for a file of a later version, and for a database of another kind.
     """
 
     kind: ClassVar[str]
@@ -184,9 +183,7 @@ class Database(ABC):
         """Raise `UserError` for a database of another kind, and for one that a later version wrote."""
         tables = {row[0] for row in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if tables and self.table not in tables:
-            raise UserError(
-                f"{self.path} is a database, but not a {self.kind.lower()}: give another with {self.option}."
-            )
+            raise UserError(f"{self.path} is a database, but not a {self.kind.lower()}: give another {self.option}.")
         if (version := int(self._ask("PRAGMA user_version"))) > len(self.steps):
             raise UserError(
                 f"{self.kind} {self.path} was written by a later version of metaeval (schema {version}; this version "

@@ -181,9 +181,7 @@ def _sheet(path: Path) -> TypedTable:
     except UserError:
         raise
     except Exception as error:  # openpyxl lets out whatever it stumbles over: KeyError, BadZipFile, ParseError ...
-        raise UserError(
-            f"{path} is not a readable .xlsx file ({type(error).__name__}): save it again, or as .csv."
-        ) from error
+        raise UserError(f"{path} is not a readable .xlsx file ({type(error).__name__}): save it again.") from error
     filled = [sheet for sheet in book.worksheets if sheet.max_row > 1 or sheet.max_column > 1]
     if not filled:
         raise UserError(f"{path} holds no rows; allowed: a header row, and rows.")

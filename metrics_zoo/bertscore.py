@@ -122,11 +122,9 @@ def load_backbone(files: ModelFolder, layer: int, dtype: models.DType, batch_tok
     with models.broken_files(files):
         config = AutoConfig.from_pretrained(files.folder, **models.LOCAL)
     if config.model_type not in _FAMILIES:
-        raise UserError(f"BERTScore does not run on the family {config.model_type!r}; allowed: {', '.join(_FAMILIES)}.")
+        raise UserError(f"BERTScore cannot use the family {config.model_type!r}; allowed: {', '.join(_FAMILIES)}.")
     if layer > config.num_hidden_layers:
-        raise UserError(
-            f"The model in {files.folder} has {config.num_hidden_layers} layers, not {layer}: set 'layer' lower."
-        )
+        raise UserError(f"The model in {files.folder} has only {config.num_hidden_layers} layers: set 'layer' lower.")
     config.num_hidden_layers = layer
     tokenizer = models.load_tokenizer(files)
     model = models.load_model(AutoModel, files, dtype, device, unused=models.POOLER, config=config)

@@ -274,9 +274,7 @@ def find_convolution(file: Path | None, bins: str, nli_labels: str) -> Convoluti
     by_hand = f"Or put {URL.rpartition('/')[2]} into a folder, and name it with the metric's option conv_weights."
     path = file or fetch_file(URL, SHA256, _SIZE, by_hand)
     if not path.is_file():
-        raise UserError(
-            f"File {path} does not exist: give another as conv_weights, or leave the option out for the published one."
-        )
+        raise UserError(f"No file {path}: give another as conv_weights, or leave it out for the published one.")
     layers = _load(path)
     edges = _edges(bins)
     wanted = {

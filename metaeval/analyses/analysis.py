@@ -145,8 +145,7 @@ class Done:
     """The output of an analysis, before anything is printed or written.
 
     Fields for the files of the job:
-    config: settings that the manifest lists.
-    data: data sets that the manifest lists (default: those of the tables in `sheets`).
+    config, data: settings and data sets that the manifest lists (default data: those of the tables in `sheets`).
     sheets: tables, each written as a JSON file, and all together as one HTML page.
     panels: scored rows, written to the file of pairs.
     files: functions that write further files into the job's folder and return their paths; they may raise `UserError`
@@ -161,13 +160,10 @@ class Done:
 
     Fields for the screen and the caller:
     shown: what is printed, by its type (see `metaeval.cli.output.show`), instead of the tables and the value; sentences
-    and cautions are printed below it.
-    whole: whether tables are printed with their signatures.
-    verdict: lines that are printed even with --quiet.
-    warnings: sentences about what is left out.
-    after: returns, from the job's folder, the lines that the command prints last.
-    value: return value of the Python function (None: the tables).
-    exit_code: exit code of the command.
+    and cautions are printed below it. whole: whether tables are printed with their signatures. verdict: lines that are
+    printed even with --quiet. warnings: sentences about what is left out. after: returns, from the job's folder, the
+    lines that the command prints last. value: return value of the Python function (None: the tables). exit_code: exit
+    code of the command.
     """
 
     config: RunConfig = field(default_factory=RunConfig)

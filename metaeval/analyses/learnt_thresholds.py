@@ -113,9 +113,7 @@ def _threshold_of(
     gold, sign = (scored.gold >= level).astype(np.int64), metric.card.direction
     groups = np.unique(scored.group).size
     if np.unique(gold).size < 2:
-        raise UserError(
-            f"{frame.name}: all rows that {column.name!r} scored have one label: no threshold can be learnt."
-        )
+        raise UserError(f"{frame.name}: all rows that {column.name!r} scored have one label, so no threshold fits.")
     if folds > groups:
         raise UserError(f"folds is {folds}; allowed: 2 to {groups}, the groups of {frame.name}.")
     threshold = float(best_thresholds(scored.score, gold, None, objective, 2)[0])

@@ -17,13 +17,12 @@ from metaeval.stats.ties import Entries, run_starts
 class Orders:
     """Counts for rank correlations under R weightings of the groups, with L gold levels; all are whole numbers.
 
-    A pair counts two for the higher score, a tied pair (also of a row with itself) one.
-    rows: (L, R) rows of each level.
-    over: (L, R) counts won by the rows of each level.
-    upward: (R,) the same over rows of lower levels only, summed over levels.
-    squares, cubes: (R,) sums of t**2 and t**3 over blocks of t tied rows.
-    copies: (3, R) the parts that come from pairs of copies of one group: of `upward`, of the pairs of different levels,
-    and of twice the pairs of different scores.
+    A pair counts two for the higher score, a tied pair (also of a row with itself) one. rows: (L, R) rows of each
+    level.
+    over: (L, R) counts won by the rows of each level. upward: (R,) the same over rows of lower levels only, summed over
+    levels. squares, cubes: (R,) sums of t**2 and t**3 over blocks of t tied rows. copies: (3, R) the parts that come
+    from pairs of copies of one group: of `upward`, of the pairs of different levels, and of twice the pairs of
+    different scores.
     """
 
     rows: Ints

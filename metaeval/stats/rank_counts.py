@@ -119,14 +119,13 @@ MAX_LEVELS = 8
 
 @dataclass(frozen=True, eq=False)
 class Wins:
-    """Counts of correctly ordered pairs under R weightings of the groups, with L gold levels.
+    """Counts of correctly ordered pairs under R weightings of the groups, with L gold levels. rows: (L, R) of each
+    level.
 
-    rows: (L, R) rows of each level.
     wins: (L (L - 1) / 2, R), for level h over level l < h at h (h - 1) / 2 + l, twice the pairs in which h scores above
-    l, a tie counting one.
-    squares, cubes: (R,) sums of t**2 and t**3 over blocks of t tied rows.
-    copies: (L (L - 1) + 1, R) the parts that come from pairs of copies of one group: of `wins`, of the pairs of each
-    two levels, and of twice the pairs of different scores.
+    l, a tie counting one. squares, cubes: (R,) sums of t**2 and t**3 over blocks of t tied rows. copies: (L (L - 1) +
+    1, R) the parts that come from pairs of copies of one group: of `wins`, of the pairs of each two levels, and of
+    twice the pairs of different scores.
     """
 
     rows: Ints

@@ -88,7 +88,7 @@ def test_a_model_can_see_the_marks_and_no_fact_or_segment_keeps_them():
         [Answer("a", "It rained [1]. It rained [2].", ())], ScifiOptions(marks="kept", facts="model"), CHAT
     )
     assert [asked_about(request) for request in requests] == ["It rained [1].", "It rained [2]."]
-    with pytest.raises(UserError, match="marks=kept is for chat models, but a parser makes the facts"):
+    with pytest.raises(UserError, match="marks=kept is for chat models, but a parser makes facts"):
         ScifiOptions(marks="kept")
 
 

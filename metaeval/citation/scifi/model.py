@@ -99,9 +99,7 @@ class ScifiOptions:
                 "out one of the two."
             )
         if self.marks == "kept" and self.facts == "parser":
-            raise UserError(
-                "marks=kept is for chat models, but a parser makes the facts: leave it out or give a model."
-            )
+            raise UserError("marks=kept is for chat models, but a parser makes facts: leave it out or give a model.")
         if self.window < 1:
             raise UserError(f"window is {self.window}; allowed: a whole number from 1.")
 
