@@ -18,7 +18,7 @@ from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_m
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, of_checkpoint, probability
 from metaeval.scoring.backends.sentences import best_pieces, find_splitter
-from metaeval.scoring.backends.tokens import PairTokens
+from metaeval.scoring.backends.tokenization import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, ThreeWay, TwoStepMetric
 from metrics_zoo.splitting import SplitterOptions
 

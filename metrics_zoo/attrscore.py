@@ -11,7 +11,7 @@ from pydantic import Field
 
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import ModelOptions, of_checkpoint, probability
-from metaeval.scoring.backends.tokens import PromptIds
+from metaeval.scoring.backends.tokenization import PromptIds
 from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay
 from metrics_zoo.t5 import T5Metric, ask_prompts
 

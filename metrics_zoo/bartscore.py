@@ -22,7 +22,7 @@ from metaeval.scoring.backends.batches import side_by_side
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint
 from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_model, load_tokenizer, pack_linears
-from metaeval.scoring.backends.tokens import TextTokens
+from metaeval.scoring.backends.tokenization import TextTokens
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from metaeval.scoring.backends import models
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
 from metaeval.scoring.backends.encoder import JobTexts, TextEncoder, align_tokens, match_pairs, words_of
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint
-from metaeval.scoring.backends.tokens import backend
+from metaeval.scoring.backends.tokenization import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from metaeval.scoring.backends import minilm, models
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
 from metaeval.scoring.backends.encoder import JobTexts, Keep, TextEncoder, first_products, words_of
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint
-from metaeval.scoring.backends.tokens import backend
+from metaeval.scoring.backends.tokenization import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Status
 
 if TYPE_CHECKING:

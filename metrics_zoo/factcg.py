@@ -14,7 +14,7 @@ from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import of_checkpoint, probability
 from metaeval.scoring.backends.models import load_tokenizer
-from metaeval.scoring.backends.tokens import PairIds, TextTokens
+from metaeval.scoring.backends.tokenization import PairIds, TextTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TextPair
 from metrics_zoo.splitting import BestChunkMetric
 

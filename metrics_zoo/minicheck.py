@@ -11,7 +11,7 @@ from pydantic import Field
 from metaeval.corpus.sentences import packed
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import of_checkpoint, probability
-from metaeval.scoring.backends.tokens import PromptIds
+from metaeval.scoring.backends.tokenization import PromptIds
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TextPair
 from metrics_zoo.splitting import BestChunkMetric, SplitterOptions
 from metrics_zoo.t5 import YesNoMetric

@@ -19,7 +19,7 @@ from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import MODULES, of_checkpoint
 from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_tokenizer
 from metaeval.scoring.backends.sentences import best_pieces
-from metaeval.scoring.backends.tokens import PairTokens
+from metaeval.scoring.backends.tokenization import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
 from metrics_zoo import summac_image as images
 from metrics_zoo.splitting import SplitterOptions, SplittingMetric

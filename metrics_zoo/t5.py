@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from metaeval.errors import UserError
 from metaeval.scoring.backends.model_metric import LoadedModelMetric
 from metaeval.scoring.backends.models import load_tokenizer
-from metaeval.scoring.backends.tokens import PromptCut, PromptIds, PromptTokens
+from metaeval.scoring.backends.tokenization import PromptCut, PromptIds, PromptTokens
 from metaeval.scoring.contract import Status
 
 if TYPE_CHECKING:

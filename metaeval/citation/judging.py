@@ -12,8 +12,8 @@ from metaeval.citation import measures
 from metaeval.citation.alce import correctness
 from metaeval.citation.alce.citations import AlceOptions, alce_lines, alce_options, statements
 from metaeval.citation.alce.qa_reader import extractive_reader
+from metaeval.citation.aliice.claim_options import Profile, aliice_profile
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, aliice_lines, answer_cvcp, mark_offsets, read_answers
-from metaeval.citation.aliice.profile import Profile, aliice_profile
 from metaeval.citation.measures import AnswerShare, Statistic
 from metaeval.citation.model import Answer, Entails, answer_cells
 from metaeval.citation.panel import SystemPanel

@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
+from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import read_answers
-from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.aliice.rewriting import (
     Fragment,
     RewriteOptions,

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from metaeval.citation.aliice.claim_options import PAPER, RELEASED, aliice_profile
 from metaeval.citation.aliice.claims import aliice_lines, answer_cvcp, mark_offsets, read_answers
-from metaeval.citation.aliice.profile import PAPER, RELEASED, aliice_profile
 from metaeval.citation.measures import (
     SystemEstimate,
     citation_shares,

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from metaeval.citation.aliice.profile import Profile
+from metaeval.citation.aliice.claim_options import Profile
 from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, expanded, separated, tree_of
 from metaeval.citation.model import Answer, Claim, Entails, Mark, MarkProblem
 from metaeval.citation.parsers.parse import Parse, Parser

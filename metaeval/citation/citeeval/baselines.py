@@ -19,8 +19,8 @@ from itertools import chain
 from typing import Any, Literal, get_args
 
 from metaeval.citation.citeeval.judge import PROMPTS, shown, shown_passage
+from metaeval.citation.citeeval.scoring_rules import CitedScenario, Otherwise
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
-from metaeval.citation.citeeval.values import CitedScenario, Otherwise
 from metaeval.citation.measures import f1
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Entails, NliPair, Passage

@@ -13,9 +13,9 @@ from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import JudgedByMetrics, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance, data_of, uncertainty
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.report.cells import cell

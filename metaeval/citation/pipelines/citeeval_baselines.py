@@ -31,15 +31,15 @@ from metaeval.citation.citeeval.baselines import (
 from metaeval.citation.citeeval.editing import Coefficients
 from metaeval.citation.citeeval.evaluate import CiteEvalResults
 from metaeval.citation.citeeval.judge import Asking, asked_fields
+from metaeval.citation.citeeval.scoring_rules import BaselineOptions, CitedScenario, CiteEvalOptions, changed_options
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.citeeval.values import BaselineOptions, CitedScenario, CiteEvalOptions, changed_options
 from metaeval.citation.measures import SystemEstimate, estimate, group_codes, means
 from metaeval.citation.model import NliPair
 from metaeval.citation.pipelines.claims_tables import F1, PRECISION, RECALL
 from metaeval.citation.pipelines.layout import Entry, scores_grid
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import MakeBackends, Run
 from metaeval.citation.pipelines.provenance import Provenance, truncation, written_out
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.report.result import Column
 from metaeval.report.table import Cell, Note, Record, Scalar, Table, count, numeral, plain
 from metaeval.runs.cutoffs import judge_of

@@ -18,8 +18,13 @@ from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint, read_coef
 from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues
 from metaeval.citation.citeeval.evaluate import CiteEvalMeasure as Key
 from metaeval.citation.citeeval.judge import PROMPTS, Asking, asked_fields, load_prompts, questions_of
+from metaeval.citation.citeeval.scoring_rules import (
+    BaselineOptions,
+    CiteEvalOptions,
+    baseline_options,
+    citeeval_options,
+)
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions, baseline_options, citeeval_options
 from metaeval.citation.model import Answer, answer_cells
 from metaeval.citation.pipelines import citeeval_baselines, pipeline
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge, RatedAnswers, ScoredBaseline

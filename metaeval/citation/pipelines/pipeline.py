@@ -18,7 +18,7 @@ from metaeval import registry
 from metaeval.citation.chat import ChatOptions, replayed_model
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import SystemPanel, panel_of
-from metaeval.citation.pipelines.verdicts import Backend
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.config import RunConfig
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag, option_docs, validated

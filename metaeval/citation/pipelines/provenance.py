@@ -11,7 +11,7 @@ from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer, fingerprint
 from metaeval.citation.panel import SystemPanel
 from metaeval.citation.pipelines.layout import Entry, TableLines, entry_records, grid_of, scores_grid
-from metaeval.citation.pipelines.verdicts import Backend
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.config import IntervalConfig
 from metaeval.corpus.sentences import language_note
 from metaeval.report.result import Column, Data, Interval, Ledger

@@ -16,6 +16,7 @@ from typing import Any
 
 from metaeval.citation.chat import open_chat
 from metaeval.citation.model import Answer
+from metaeval.citation.pipelines.metric_verdicts import Backend, Premise, entailment
 from metaeval.citation.pipelines.pipeline import (
     AsksChat,
     FindCutoff,
@@ -29,7 +30,6 @@ from metaeval.citation.pipelines.pipeline import (
     sort_settings,
 )
 from metaeval.citation.pipelines.result import PipelineResult
-from metaeval.citation.pipelines.verdicts import Backend, Premise, entailment
 from metaeval.citation.readers.answers import file_stem, gather
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import load_run

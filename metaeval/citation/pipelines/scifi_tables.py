@@ -18,10 +18,10 @@ from metaeval.citation.panel import Rankings, values_of
 from metaeval.citation.parsers.parse import Parser, find_parser
 from metaeval.citation.pipelines import pipeline, provenance
 from metaeval.citation.pipelines.layout import Entry, entry_records, scores_grid, shown_columns
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineMeasure, Run
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.rankings import ranking_sheets
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi import facts as fact_making
 from metaeval.citation.scifi import shares
 from metaeval.citation.scifi.entailment import counter

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import MARK, PreparedSentence, draft, read
-from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.chat import ChatOptions, chat_request
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parse, Parser

@@ -20,8 +20,8 @@ from metaeval.citation.model import Verdict
 from metaeval.citation.pipelines.meta.model import MetaCommand
 from metaeval.citation.pipelines.meta.run import META, citation_measures
 from metaeval.citation.pipelines.meta.sheets import meta_sheets, provenance
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.run import judge, prepare, run_pipeline
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.config import RunConfig
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError

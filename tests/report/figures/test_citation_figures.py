@@ -95,8 +95,8 @@ def test_jobs_of_pipelines_are_drawn_together(tmp_path, answers, monkeypatch):
 @pytest.mark.parametrize("profile", ["paper", "released", "expanded"])
 def test_a_claims_words_are_its_text(profile):
     pytest.importorskip("spacy")
+    from metaeval.citation.aliice.claim_options import aliice_profile
     from metaeval.citation.aliice.claims import read_sentences
-    from metaeval.citation.aliice.profile import aliice_profile
     from metaeval.citation.parsers.parse import find_parser
     from metaeval.citation.pipelines.figures import tree_of
 

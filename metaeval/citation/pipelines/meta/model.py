@@ -12,17 +12,17 @@ from pydantic import Field
 from metaeval.citation.chat import ChatOptions
 from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues
 from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.citeeval.scoring_rules import CitedScenario as CiteEvalScenario
+from metaeval.citation.citeeval.scoring_rules import CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.citeeval.values import CitedScenario as CiteEvalScenario
-from metaeval.citation.citeeval.values import CiteEvalOptions
 from metaeval.citation.human.model import Alignment, AnswerValues, HumanSet, Level, MetaOptions
 from metaeval.citation.judging import PipelineReading
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser
 from metaeval.citation.pipelines import pipeline
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import Run
 from metaeval.citation.pipelines.run import DEFAULT_BACKEND
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag

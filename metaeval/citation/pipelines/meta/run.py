@@ -11,8 +11,8 @@ from metaeval.citation.chat import Chat, ChatOptions, estimate_for
 from metaeval.citation.citeeval.baselines import autoais
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
+from metaeval.citation.citeeval.scoring_rules import CiteEvalOptions, changed_options, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.citeeval.values import CiteEvalOptions, changed_options, citeeval_options
 from metaeval.citation.human import model as human_model
 from metaeval.citation.human.model import Alignment, AnswerValues, Level, MetaOptions
 from metaeval.citation.human.readers import read_human_set, read_score_file
@@ -31,10 +31,10 @@ from metaeval.citation.pipelines.meta.model import (
     ToMeasure,
 )
 from metaeval.citation.pipelines.meta.sheets import brief_grids, meta_sheets
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import Layout, MakeBackends, Pipeline, Run, chat_options
 from metaeval.citation.pipelines.run import find_cutoffs
 from metaeval.citation.pipelines.scifi_tables import estimate_facts, fact_cutoff, one_fact_each
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi.entailment import counter, fact_lines
 from metaeval.citation.scifi.facts import PROFILE, facts_signature, read_with_model, read_with_parser
 from metaeval.citation.scifi.model import AnswerFacts, ScifiOptions

@@ -8,7 +8,7 @@ import pytest
 
 from metaeval import registry
 from metaeval.citation.model import Verdict
-from metaeval.citation.pipelines.verdicts import entailment
+from metaeval.citation.pipelines.metric_verdicts import entailment
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.runs.cutoffs import Cutoff, find_cutoff, identity_of, judge_of, read_thresholds
