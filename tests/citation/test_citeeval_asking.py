@@ -8,7 +8,7 @@ import pytest
 from metaeval.citation.citeeval.evaluate import counts
 from metaeval.citation.citeeval.evaluate import evaluate as evaluate_splits
 from metaeval.citation.citeeval.judge import Asking, load_prompts, questions_of
-from metaeval.citation.citeeval.scoring_rules import PAPER, citeeval_options
+from metaeval.citation.citeeval.score_rules import PAPER, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError

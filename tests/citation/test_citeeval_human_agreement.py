@@ -10,7 +10,7 @@ from scipy import stats
 
 from metaeval.citation.citeeval.evaluate import estimates, evaluate, values_of
 from metaeval.citation.citeeval.judge import Asking, ResponseJudgement
-from metaeval.citation.citeeval.scoring_rules import PAPER, RELEASED
+from metaeval.citation.citeeval.score_rules import PAPER, RELEASED
 from metaeval.citation.human.agreement import agreement, agreement_on_contexts, alphas
 from metaeval.citation.human.readers import read_human, read_human_set, read_statements
 from metaeval.citation.human.refitting import edited_statements

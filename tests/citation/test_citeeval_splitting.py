@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.citeeval.scoring_rules import RELEASED, citeeval_options
+from metaeval.citation.citeeval.score_rules import RELEASED, citeeval_options
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.sentences import find_marks

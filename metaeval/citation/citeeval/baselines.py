@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Any, Literal, get_args
 
 from metaeval.citation.citeeval.judge import PROMPTS, shown, shown_passage
-from metaeval.citation.citeeval.scoring_rules import CitedScenario, Otherwise
+from metaeval.citation.citeeval.score_rules import CitedScenario, Otherwise
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.measures import f1
 from metaeval.citation.model import Answer as Response

@@ -24,7 +24,7 @@ from metaeval.citation.citeeval.baselines import (
 )
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, edit_problems
 from metaeval.citation.citeeval.judge import Asking, JudgeQuestion, ResponseJudgement, judge_responses, questions_of
-from metaeval.citation.citeeval.scoring_rules import (
+from metaeval.citation.citeeval.score_rules import (
     CONTEXTS,
     PAPER,
     BaselineOptions,

@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 from metaeval.citation.citeeval.editing import OWN_KNOWLEDGE, REASONS, Edit, apply_edits
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.scoring_rules import PAPER, CiteEvalOptions
+from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split, split_response
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import MarkStyles, brackets

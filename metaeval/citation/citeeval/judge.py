@@ -20,7 +20,7 @@ from pydantic import AfterValidator, Field
 
 from metaeval.citation.chat import chat_request, checked_extra
 from metaeval.citation.citeeval.editing import REASONS, Edit
-from metaeval.citation.citeeval.scoring_rules import CONTEXTS, PAPER, STARS, CiteEvalOptions
+from metaeval.citation.citeeval.score_rules import CONTEXTS, PAPER, STARS, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Passage

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from metaeval.citation.citeeval.scoring_rules import PAPER, CiteEvalOptions
+from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
 from metaeval.citation.model import Answer, Mark
 from metaeval.citation.sentences import LocatedText, added, find_marks, joined, move_leading, split, whole
 from metaeval.corpus.sentences import RULES, SentenceSplitter

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from metaeval.citation.citeeval.evaluate import CiteEvalMeasure, ResponseValues
-from metaeval.citation.citeeval.scoring_rules import CONTEXTS, RETRIEVAL, CitedScenario, in_scenario
+from metaeval.citation.citeeval.score_rules import CONTEXTS, RETRIEVAL, CitedScenario, in_scenario
 from metaeval.citation.human.model import ANNOTATORS, HumanSet, HumanStatement, Level, rating_of
 from metaeval.citation.human.readers import judged_as
 from metaeval.citation.measures import ValueInterval, f1, group_codes, interval_by, interval_of, means, replicates

@@ -18,7 +18,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.citeeval.scoring_rules import CONTEXTS
+from metaeval.citation.citeeval.score_rules import CONTEXTS
 from metaeval.citation.citeeval.splitting import NO_ANSWER, ResponseStatement, Split
 from metaeval.citation.human import model
 from metaeval.citation.human.model import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from metaeval.citation.citeeval import editing
 from metaeval.citation.citeeval.evaluate import ResponseValues
-from metaeval.citation.citeeval.scoring_rules import PAPER, CiteEvalOptions
+from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
 from metaeval.citation.human.model import HumanAnswer, SpanValue, Valued, align
 from metaeval.citation.measures import ValueInterval, interval_by, means, replicates
 from metaeval.errors import UserError

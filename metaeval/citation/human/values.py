@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from metaeval.citation.citeeval.baselines import Open, Triple, response_triple
 from metaeval.citation.citeeval.evaluate import CiteEvalMeasure, ResponseValues
-from metaeval.citation.citeeval.scoring_rules import NEEDS_NONE, CitedScenario, ResponseValue, in_scenario
+from metaeval.citation.citeeval.score_rules import NEEDS_NONE, CitedScenario, ResponseValue, in_scenario
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.human.model import NO_VALUE, AnswerBounds, AnswerValues, SpanValue, Valued, mean_in_part, mean_of
 from metaeval.citation.measures import AnswerShare, f1

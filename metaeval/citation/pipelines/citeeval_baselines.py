@@ -31,7 +31,7 @@ from metaeval.citation.citeeval.baselines import (
 from metaeval.citation.citeeval.editing import Coefficients
 from metaeval.citation.citeeval.evaluate import CiteEvalResults
 from metaeval.citation.citeeval.judge import Asking, asked_fields
-from metaeval.citation.citeeval.scoring_rules import BaselineOptions, CitedScenario, CiteEvalOptions, changed_options
+from metaeval.citation.citeeval.score_rules import BaselineOptions, CitedScenario, CiteEvalOptions, changed_options
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.measures import SystemEstimate, estimate, group_codes, means
 from metaeval.citation.model import NliPair

@@ -18,12 +18,7 @@ from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint, read_coef
 from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues
 from metaeval.citation.citeeval.evaluate import CiteEvalMeasure as Key
 from metaeval.citation.citeeval.judge import PROMPTS, Asking, asked_fields, load_prompts, questions_of
-from metaeval.citation.citeeval.scoring_rules import (
-    BaselineOptions,
-    CiteEvalOptions,
-    baseline_options,
-    citeeval_options,
-)
+from metaeval.citation.citeeval.score_rules import BaselineOptions, CiteEvalOptions, baseline_options, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.model import Answer, answer_cells
 from metaeval.citation.pipelines import citeeval_baselines, pipeline

@@ -12,8 +12,8 @@ from pydantic import Field
 from metaeval.citation.chat import ChatOptions
 from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.scoring_rules import CitedScenario as CiteEvalScenario
-from metaeval.citation.citeeval.scoring_rules import CiteEvalOptions
+from metaeval.citation.citeeval.score_rules import CitedScenario as CiteEvalScenario
+from metaeval.citation.citeeval.score_rules import CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.human.model import Alignment, AnswerValues, HumanSet, Level, MetaOptions
 from metaeval.citation.judging import PipelineReading

@@ -11,7 +11,7 @@ from metaeval.citation.chat import Chat, ChatOptions, estimate_for
 from metaeval.citation.citeeval.baselines import autoais
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
-from metaeval.citation.citeeval.scoring_rules import CiteEvalOptions, changed_options, citeeval_options
+from metaeval.citation.citeeval.score_rules import CiteEvalOptions, changed_options, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.human import model as human_model
 from metaeval.citation.human.model import Alignment, AnswerValues, Level, MetaOptions

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import product
 
 from metaeval.citation.citeeval.evaluate import SCENARIOS, CiteEvalMeasure
-from metaeval.citation.citeeval.scoring_rules import CitedScenario
+from metaeval.citation.citeeval.score_rules import CitedScenario
 from metaeval.citation.human import agreement
 from metaeval.citation.human.agreement import RatingAgreement
 from metaeval.citation.human.model import Level
