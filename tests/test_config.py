@@ -169,7 +169,7 @@ def test_a_file_with_the_name_of_a_shipped_one_is_refused_with_both(kind, name, 
     with pytest.raises(UserError, match="rename the first, or give a path") as error:
         config_file(kind, name)
 
-    assert f"{name!r} is {own} and {SHIPPED / kind / name}.yaml" in str(error.value)
+    assert f"{name!r} could be {own} or {SHIPPED / kind / name}.yaml" in str(error.value)
     own.write_bytes((SHIPPED / kind / f"{name}.yaml").read_bytes())
     assert config_file(kind, name) == own
 
@@ -180,7 +180,7 @@ def test_an_experiment_is_taken_by_its_path_where_its_name_is_not_one_files(yaml
     (tmp_path / "offline").write_text("dataset: mini\n")
 
     for name in ("wice", "offline"):
-        with pytest.raises(UserError, match=f"'{name}' is {tmp_path}.* and {SHIPPED}/experiments/{name}.yaml"):
+        with pytest.raises(UserError, match=f"'{name}' could be {tmp_path}.* or {SHIPPED}/experiments/{name}.yaml"):
             load_run(Path(name), {})
     assert load_run(own, {}).dataset == "mini"
     assert load_run(tmp_path / "offline", {}).dataset == "mini"

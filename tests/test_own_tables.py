@@ -92,7 +92,7 @@ ROWS = [["id", "level"], ["a1", "full"], ["a2", "none"]]
         ([["id", "level"], ["a1", datetime.date(2026, 1, 2)]], None, r"cell B2 holds a date \(2026-01-02\).*as text"),
         ([["id", "level"], ["a1", datetime.time(1, 2)]], None, r"cell B2 holds a time"),
         ([["Labels of May", None], ["id", "level"], ["a", "full"]], None, r"row 1 holds a title, not headings"),
-        ([["id", "level", None], ["a", "full", "who"]], None, r'cell C2 has "who" without heading'),
+        ([["id", "level", None], ["a", "full", "who"]], None, r'cell C2 has "who" in a column without'),
         ([["id", "level", "level"], ["a", "full", 1]], None, r'column "level" appears twice'),
         ([["id", "level"]], None, r"holds no rows"),
         ([], None, r"holds no rows"),

@@ -74,5 +74,5 @@ def _gold(labels: Any) -> tuple[NDArray[np.float64], bool]:
         return np.array([_LEVELS[label] for label in listed]), True
     gold = _numbers("labels", listed)
     if not gold.size or not np.isfinite(gold).all():
-        raise UserError("labels should be finite numbers, or full, partial and none; none may be missing.")
+        raise UserError("labels should be finite numbers, or full, partial and none: at least one, none missing.")
     return gold, set(gold.tolist()) <= set(_LEVELS.values()) and float(SupportLevel.FULL) in gold

@@ -142,7 +142,7 @@ FAULTS = {
     "unknown status": ({"pair_id": "b", "score": None, "status": "OK"}, "status is 'OK'; allowed: ok, empty, nothing"),
     "odd status": ({"pair_id": "b", "score": None, "status": ["ok"]}, "status is ['ok']; allowed: ok"),
     "ok without score": ({"pair_id": "b", "score": None, "status": "ok"}, "score is None and status 'ok'; allowed"),
-    "score without ok": ({"pair_id": "b", "score": 1, "status": "failed"}, "score 1 with status 'failed'; a number"),
+    "score without ok": ({"pair_id": "b", "score": 1, "status": "failed"}, "score is 1 and status 'failed'; allowed"),
     "text as tokens": ({"pair_id": "b", "score": 1, "tokens": "many"}, "tokens is 'many'; it must be a whole number"),
     "negative cut": ({"pair_id": "b", "score": 1, "cut": -1}, "cut is -1; it must be a whole number of 0 or more"),
     "part of a token": ({"pair_id": "b", "score": 1, "tokens": 2.5}, "tokens is 2.5; it must be a whole number"),
