@@ -21,8 +21,8 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from metaeval.citation.aliice.claim_options import PROFILES
 from metaeval.citation.aliice.claims import draft, read_sentences
-from metaeval.citation.aliice.profile import PROFILES
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.corpus.sentences import split_sentences
 

@@ -57,5 +57,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Names that can be completed, those that are not imported yet among them."""
+    """Return the names for tab completion, including those that are not imported yet."""
     return sorted({name for name in globals() if name.startswith("__")} | {*__all__})

@@ -43,7 +43,7 @@ def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
 
 
 class Answers(list[PairScore]):
-    """A metric's answers, one a pair: a list that is short as text however long it is, and a data frame."""
+    """A metric's answers, one `PairScore` per pair: a list with a short `repr` and a method that makes a data frame."""
 
     def to_frame(self) -> Any:
         """A data frame with a row for each pair: score, status, tokens, cut."""
@@ -57,7 +57,7 @@ class Answers(list[PairScore]):
 def score(metric: str, sources: Sequence[str], statements: Sequence[str], **options: Any) -> Answers:
     """Score texts of your own with a metric by name, one answer per (source, statement). Nothing is stored."""
     if len(sources) != len(statements):
-        raise UserError(f"{len(sources)} sources and {len(statements)} statements: each pair needs one of both.")
+        raise UserError(f"{len(sources)} sources and {len(statements)} statements given: give equal numbers of both.")
     config = load_run(None, {"metrics": (metric,), "metric_options": {metric: options} if options else {}})
     ((_, _, scored),) = score_metrics(list(zip(sources, statements, strict=True)), [metric], config)
     return Answers(scored.answers)
@@ -74,7 +74,7 @@ def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) ->
         ratings, _, _ = prepared_run.load_ratings(load_run(None, {"dataset": dataset, "data": data, **settings}))
         return ratings
     if dataset != "ratings":
-        raise UserError(f"A data frame holds ratings of your own, and no {dataset}: leave one of both out.")
+        raise UserError(f"A data frame is itself the data set: leave it or dataset={dataset!r} out.")
     return prepared_run.ratings_in(data, load_run(None, settings))
 
 
@@ -94,7 +94,7 @@ def evaluate_scores(
     evaluated too.
     """
     if corpus is not None and ratings is not None:
-        raise UserError("corpus and ratings are both given: scores are compared with one of them.")
+        raise UserError("corpus and ratings are both given: give only the one that the scores belong to.")
     if not isinstance(scores, Mapping):
         read = list(scores_of(Path("scores"), table_of("The table of scores", scores), settings.get("columns")))
         scores = {file.metric: {name: answer.score for name, answer in file.answers.items()} for file in read}
@@ -116,7 +116,7 @@ def evaluate_scores(
 
 
 def told(evaluated: runs.EvaluatedRun) -> Results:
-    """The results of a run; the protocols that were left out are warned of."""
+    """Return the results of a run, and warn of the protocols that were left out."""
     for protocol, reason in evaluated.left_out.items():
         _log.warning("Left out: %s: %s", protocol, reason)
     known = registry.names("protocol")
@@ -127,9 +127,7 @@ def told(evaluated: runs.EvaluatedRun) -> Results:
 def _answers(name: str, values: Mapping[str, float | None]) -> dict[str, PairScore]:
     for pair_id, value in values.items():
         if value is not None and not isfinite(value):
-            raise UserError(
-                f"Metric {name!r}: the score of pair {pair_id!r} is {value}; give None for a missing score."
-            )
+            raise UserError(f"Metric {name!r}: pair {pair_id!r} has the score {value}; give None for a missing score.")
     return {
         pair_id: PairScore(None, Status.ABSENT) if value is None else PairScore(float(value))
         for pair_id, value in values.items()

@@ -23,7 +23,7 @@ BLOCK = 65_536
 
 
 def text_array(texts: Iterable[str]) -> Texts:
-    """The texts as an array, from which each comes back as a `str`."""
+    """Return texts as an array whose items are Python `str`."""
     remaining, parts = iter(texts), [np.array([], dtype=np.dtypes.StringDType())]
     while block := list(islice(remaining, BLOCK)):
         try:
@@ -34,30 +34,30 @@ def text_array(texts: Iterable[str]) -> Texts:
 
 
 def joined(parts: Sequence[Texts]) -> Texts:
-    """The texts as one array."""
+    """Concatenate arrays of texts."""
     mixed = len({part.dtype for part in parts}) > 1
     return np.concatenate([part.astype(np.object_) for part in parts] if mixed else parts)
 
 
 def blocks(*columns: NDArray[Any] | Coded[Any]) -> Iterator[tuple[list[Any], ...]]:
-    """The columns as lists of at most `BLOCK` Python values."""
+    """Yield columns in blocks: tuples of lists with at most `BLOCK` Python values each."""
     for at in range(0, len(columns[0]), BLOCK):
         yield tuple(column[at : at + BLOCK].tolist() for column in columns)
 
 
 def row_blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """The numbers of rows, at most `BLOCK` at a time."""
+    """Split row numbers into arrays of at most `BLOCK`."""
     return [rows[at : at + BLOCK] for at in range(0, rows.size, BLOCK)]
 
 
 def values_of(column: NDArray[Any]) -> Iterator[Any]:
-    """The Python values of a column, a block of them in memory at a time."""
+    """Iterate over a column's values as Python objects, converting one block at a time."""
     for (block,) in blocks(column):
         yield from block
 
 
 def numerals(numbers: NDArray[np.float64]) -> list[str]:
-    """Numbers as Python writes them in JSON, null for NaN."""
+    """Format numbers as JSON does, NaN as null."""
     texts = to_json(numbers.tolist()).decode()[1:-1].replace("NaN", "null").split(",")
     size = np.abs(numbers)
     for row in np.flatnonzero((size > 0) & ((size < 1e-4) | (size >= 1e16))).tolist():  # exponents look different
@@ -66,28 +66,28 @@ def numerals(numbers: NDArray[np.float64]) -> list[str]:
 
 
 def interleaved(*parts: str | Iterable[str]) -> str:
-    """One text of the rows whose parts these are: of a text, which is in every row, or of columns of texts."""
+    """Join the parts of each row, and the rows, into one text; a part is a text for all rows or a column of texts."""
     columns = (repeat(part) if isinstance(part, str) else part for part in parts)
     return "".join(chain.from_iterable(zip(*columns, strict=False)))
 
 
 @dataclass(frozen=True, eq=False)
 class Coded(Sequence[T], Generic[T]):
-    """Values that repeat: `names`, each once, and of each row the place of its value among them, codes (n,)."""
+    """A column of repeated values, stored as the distinct `names` and the index of each row's name, codes (n,)."""
 
     names: Sequence[T] | Texts
     codes: NDArray[np.integer[Any]]
 
     @classmethod
     def of(cls, values: Iterable[Any]) -> Coded[Any]:
-        """Code texts, and None, in the order in which they are first met."""
+        """Encode texts, and None, as codes in the order of their first appearance."""
         known: dict[Any, int] = {}
         codes = np.fromiter((known.setdefault(value, len(known)) for value in values), dtype=np.int32)
         return Coded(list(known) if None in known else text_array(known), codes)
 
     @classmethod
     def all_of(cls, name: Any, n: int) -> Coded[Any]:
-        """One value n times."""
+        """Return a column that holds one value n times."""
         return Coded([name], np.zeros(n, dtype=np.int8))
 
     def __len__(self) -> int:
@@ -106,32 +106,32 @@ class Coded(Sequence[T], Generic[T]):
         return (value for (block,) in blocks(self) for value in block)
 
     def tolist(self) -> list[T]:
-        """The values, as Python objects."""
+        """Return the values as a list of Python objects."""
         if isinstance(self.names, np.ndarray):
             return list(self.names[self.codes].tolist())
         return [self.names[code] for code in self.codes.tolist()]
 
     def mapped(self, to: Callable[[T], str]) -> Coded[str]:
-        """The column with another text in the place of each value."""
+        """Return the column with each value replaced by a text; `to` is called once per distinct value."""
         return Coded([to(name) for name in self.names], self.codes)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """Rows of each name."""
+        """Return the number of rows of each name."""
         return np.asarray(np.bincount(self.codes, minlength=len(self.names)), dtype=np.int64)
 
     def has(self, name: T) -> bool:
-        """Whether some row has this value."""
+        """Return whether any row has this value."""
         return bool((np.asarray(self.names)[self.counts > 0] == name).any())
 
     @property
     def n_used(self) -> int:
-        """How many of the values some row has."""
+        """Return the number of distinct values that occur in rows."""
         return int(np.count_nonzero(self.counts))
 
     @property
     def ranks(self) -> NDArray[np.int64]:
-        """The place of each row's text among those that some row has, in their order; (n,)."""
+        """Return the rank of each row's text among the sorted distinct texts that occur in rows, (n,)."""
         used = np.flatnonzero(self.counts)
         order = used[np.argsort(np.asarray(self.names)[used], kind="stable")]
         rank = np.zeros(len(self.names), dtype=np.int64)
@@ -140,7 +140,7 @@ class Coded(Sequence[T], Generic[T]):
 
 
 class Cells:
-    """The cells of a column: numbers, NaN where a cell is blank; texts, empty where it is blank; or objects, or None.
+    """The cells of a table column: numbers (NaN if blank), texts (empty if blank) or Python objects (None if blank).
 
     Indexing and iteration give Python values, None for a blank cell.
     """
@@ -150,7 +150,7 @@ class Cells:
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Cells:
-        """The cells of Python values, of which the blank ones are None."""
+        """Build cells from Python values; None is a blank cell."""
         kinds = set(map(type, values))
         if kinds <= {float, type(None)} and kinds != {type(None)}:
             return cls(np.array(values, dtype=np.float64))
@@ -164,14 +164,14 @@ class Cells:
 
     @classmethod
     def joined(cls, parts: Sequence[Cells]) -> Cells:
-        """The cells of all parts."""
+        """Concatenate cells."""
         if len({part.array.dtype for part in parts}) == 1:
             return cls(np.concatenate([part.array for part in parts]))
         return cls.of([value for part in parts for value in part])
 
     @property
     def are_numbers(self) -> bool:
-        """Whether the array is one of numbers."""
+        """Return whether the cells are stored as an array of numbers."""
         return self.array.dtype.kind in "fiu"
 
     def __len__(self) -> int:
@@ -189,7 +189,7 @@ class Cells:
 
     @cached_property
     def blank(self) -> NDArray[np.bool_]:
-        """Whether each cell is blank, (n,)."""
+        """Return which cells are blank, (n,)."""
         if self.array.dtype.kind == "f":
             return np.asarray(np.isnan(self.array))
         if self.array.dtype.kind in "iu":
@@ -200,11 +200,11 @@ class Cells:
         return np.fromiter(blank, np.bool_, len(self.array))
 
     def which(self, is_wanted: Callable[[Any], bool]) -> NDArray[np.bool_]:
-        """The cells that are not blank and are wanted, (n,). A text is looked at once, however many cells hold it."""
+        """Return which cells are not blank and satisfy the predicate, (n,); it is called once per distinct text."""
         return self._which(is_wanted, ~self.blank)
 
     def which_others(self, is_wanted: Callable[[Any], bool]) -> NDArray[np.bool_]:
-        """As `which`, among the cells that hold no finite number."""
+        """As `which`, restricted to cells without a finite number."""
         return self._which(is_wanted, np.isinf(self.plain))
 
     def _which(self, is_wanted: Callable[[Any], bool], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -222,7 +222,7 @@ class Cells:
 
     @cached_property
     def plain(self) -> NDArray[np.float64]:
-        """The finite number in each cell, (n,): NaN for a blank cell, infinity where it holds anything else."""
+        """Return the finite number in each cell, (n,): NaN for a blank cell, infinity for any other content."""
         if self.are_numbers:
             return np.where(np.isinf(self.array), math.inf, self.array).astype(np.float64, copy=False)
         parts, known = [np.zeros(0)], dict[str, float]()
@@ -239,7 +239,7 @@ class Cells:
         return np.concatenate(parts)
 
     def numbers(self, number: Callable[[Any], float | None]) -> NDArray[np.float64]:
-        """As `plain`, with the number that `number` finds in a cell that holds anything else, if any."""
+        """As `plain`, but cells with any other content get the number that `number` finds in them, if any."""
         if not (others := np.flatnonzero(np.isinf(self.plain))).size:
             return self.plain
         numbers, known = self.plain.copy(), dict[Any, float | None]()
@@ -254,7 +254,7 @@ class Cells:
 
 
 def _finite(value: Any, known: dict[str, float]) -> float:
-    """The number that a cell holds, infinity for none. known: of texts that were met before."""
+    """Return the number that a cell holds, infinity if none. known: cache of texts converted before."""
     if isinstance(value, str) and value in known:
         return known[value]
     try:

@@ -28,7 +28,7 @@ OFFLINE_METRICS = ("overlap", "rouge", "bm25", "support-mini", "minilm-cosine", 
 
 
 def as_list(value: Any) -> Any:
-    """A string cut at its commas; anything else as it is."""
+    """Split a string at its commas; return anything else unchanged."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
@@ -59,7 +59,7 @@ OptionText = Annotated[str, Field(coerce_numbers_to_str=True)]
 
 
 class Strict(BaseModel):
-    """A model that refuses unknown fields, and never changes."""
+    """An immutable pydantic model that forbids unknown fields."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False, defer_build=True
@@ -74,7 +74,7 @@ class Strict(BaseModel):
 
 
 class ChunkConfig(Strict):
-    """How documents are cut into chunks; see `metaeval.corpus.chunks.Chunking` for the modes."""
+    """Settings for cutting documents into chunks; see `metaeval.corpus.chunks.Chunking` for the modes."""
 
     size: int = Field(default=150, ge=1)
     """Most words in a chunk."""
@@ -83,12 +83,12 @@ class ChunkConfig(Strict):
     or words (fixed windows)."""
 
     def chunking(self) -> Chunking:
-        """The chunking that this describes."""
+        """Return the chunking that the settings describe."""
         return Chunking(self.size, self.mode)
 
 
 class EvidenceConfig(Strict):
-    """How the evidence that annotators marked gives chunks their levels; see `metaeval.corpus.pairs.build_pairs`."""
+    """Settings for how marked evidence gives chunks their levels; see `metaeval.corpus.pairs.build_pairs`."""
 
     rule: Rule = Field(default="complete", examples=["touched"])
     """Level of a chunk that holds only a part of the evidence: complete (partial, where the citation is full), drop
@@ -101,13 +101,13 @@ class EvidenceConfig(Strict):
 
     @classmethod
     def renamed(cls, values: Any) -> Any:
-        """A run's settings with what stands under the threshold's earlier name in its place; `UserError` for both."""
+        """Move the evidence threshold from its earlier name to the present one; raises `UserError` if both are set."""
         if not isinstance(values, Mapping) or EARLIER_THRESHOLD not in values:
             return values
         evidence = values.get("evidence", {})
         evidence = evidence.model_dump(exclude_unset=True) if isinstance(evidence, cls) else evidence
         if not isinstance(evidence, Mapping) or "threshold" in evidence:
-            raise UserError("evidence_threshold is the earlier name of evidence.threshold: give one of the two.")
+            raise UserError("evidence_threshold is the earlier name of evidence.threshold: give only one of the two.")
         rest = {name: value for name, value in values.items() if name != EARLIER_THRESHOLD}
         return {**rest, "evidence": {**evidence, "threshold": values[EARLIER_THRESHOLD]}}
 
@@ -120,7 +120,7 @@ EARLIER_INTERVALS: Mapping[str, str] = {
 
 
 class IntervalConfig(Strict):
-    """Cluster intervals, which take whole groups of rows as what was sampled."""
+    """Settings of cluster intervals, in which whole groups of rows are the sampling units."""
 
     resamples: int = Field(default=1000, ge=0, le=1_000_000)
     """Resamples of the bootstrap, for the methods that draw (0: no intervals)."""
@@ -145,7 +145,7 @@ class IntervalConfig(Strict):
         return value
 
     def drawn(self) -> dict[str, int | float]:
-        """The resampling as settings of a sheet."""
+        """Return the settings of the resampling, as a table lists them."""
         return self.model_dump(include={"resamples", "seed", "level"})
 
 
@@ -154,7 +154,7 @@ Family = Literal["column", "table", "suite"]
 
 
 class ComparisonConfig(Strict):
-    """Paired tests between metrics, and of metrics against controls."""
+    """Settings of paired tests between metrics, and of metrics against controls."""
 
     permutations: int = Field(default=1000, ge=0, le=1_000_000)
     """Permutations of each paired test (0: no tests)."""
@@ -169,7 +169,7 @@ _WORKERS = re.compile(r"(\d{1,4})(?::([1-9]\d{0,3}))?")
 
 
 class ExecutorConfig(Strict):
-    """Where scoring runs; no score depends on it."""
+    """Settings of the processes and devices that score; no score depends on them."""
 
     name: Literal["local", "ray"] = Field(default="local", examples=["local"])
     """Executor: local, processes of this machine; or ray, actors of a Ray cluster."""
@@ -186,7 +186,7 @@ class ExecutorConfig(Strict):
 
     @property
     def alone(self) -> bool:
-        """Whether the process that was started scores by itself."""
+        """Return whether the main process scores by itself."""
         return self.name == "local" and not self.devices and self.workers < 2
 
     @field_validator("devices", mode="before")
@@ -251,14 +251,14 @@ def _columns(value: Any) -> Any:
 
 
 class DatasetSettings(Strict):
-    """Which data set."""
+    """The setting that chooses the data set."""
 
     dataset: Annotated[str, Flag("NAME", "-d")] = "mini"
     """Data set, by name ('metaeval data list')."""
 
 
 class DataSettings(Strict):
-    """How a data set is read."""
+    """Settings for reading a data set."""
 
     split: Annotated[str | None, Flag("NAME")] = None
     """Split of the data set."""
@@ -271,7 +271,7 @@ class DataSettings(Strict):
 
 
 class PairSettings(Strict):
-    """Which pairs are made of the data."""
+    """Settings for making pairs from the data."""
 
     unit: Annotated[Unit, Flag("UNIT", "-u")] = "chunk"
     """Unit of analysis: chunk, citation, page or evidence.
@@ -320,35 +320,35 @@ class PairSettings(Strict):
 
 
 class MetricOptionSettings(Strict):
-    """How metrics score."""
+    """Settings of the options of metrics."""
 
     metric_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Options of each metric ('metaeval metrics show NAME')."""
 
 
 class ControlSettings(Strict):
-    """What metrics are compared with."""
+    """Settings of the controls that metrics are compared with."""
 
     controls: bool = True
     """Add rows of trivial scores, and of one that is learnt, for comparison."""
 
 
 class MetricSettings(Strict):
-    """Which metrics."""
+    """The setting that chooses the metrics."""
 
     metrics: Annotated[Names, Flag("NAMES", "-m", earlier="metric")] = OFFLINE_METRICS
     """Metrics, with commas; scores:FILE reads a score file, published takes scores that come with the data."""
 
 
 class ProtocolOptionSettings(Strict):
-    """How protocols compute."""
+    """Settings of the options of protocols."""
 
     protocol_options: dict[str, dict[str, OptionText]] = Field(default_factory=dict)
     """Options of each protocol."""
 
 
 class ProtocolSettings(Strict):
-    """Which protocols."""
+    """The setting that chooses the protocols."""
 
     protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = ("all",)
     """Protocols, with commas: correlation, classification, retrieval (the three of all), binary, decision, preference,
@@ -356,7 +356,7 @@ class ProtocolSettings(Strict):
 
 
 class StatisticsSettings(Strict):
-    """How intervals and tests are made."""
+    """Settings of intervals and tests."""
 
     interval: IntervalConfig = IntervalConfig()
     """How intervals are made."""
@@ -365,14 +365,14 @@ class StatisticsSettings(Strict):
 
 
 class StoreSettings(Strict):
-    """Where scores are kept."""
+    """Settings of the stores in which scores are kept."""
 
     store: Annotated[Path | None, Flag("FILE")] = None
     """Score store (default: RESULTS/scores.sqlite)."""
 
 
 class ExecutorSettings(Strict):
-    """Where scores are made."""
+    """Settings of the processes that compute scores."""
 
     executor: Annotated[ExecutorConfig, Flag("NAME")] = ExecutorConfig()
     """Where scoring runs: local or ray.
@@ -381,38 +381,38 @@ class ExecutorSettings(Strict):
 
 
 class BudgetSettings(Strict):
-    """What may be paid."""
+    """Settings that limit what may be paid."""
 
     budget: Annotated[float | None, Flag("USD"), Field(gt=0)] = None
     """Most that a paid metric may spend, in USD."""
 
 
 class ScoringSettings(BudgetSettings, ExecutorSettings, StoreSettings):
-    """Where scores are made and kept, and what they may cost."""
+    """Settings of where scores are computed and stored, and of what they may cost."""
 
 
 class BatchSettings(Strict):
-    """Replies of a batch, where a metric's requests are written to a file instead of sent."""
+    """Settings of a batch: requests that are written to a file instead of sent, and the replies to them."""
 
     batch: Annotated[Path | None, Flag("FILE", name="replies")] = Field(default=None, exclude=True)
     """Output of that batch; nothing is sent."""
 
 
 class ResultsSettings(Strict):
-    """The folder of results."""
+    """The setting that chooses the folder of results."""
 
     results: Annotated[Path, Flag("FOLDER")] = Path("results")
     """Folder for results (default: results)."""
 
 
 class TrustSettings(Strict):
-    """What files of settings may name."""
+    """Settings of whether a file of settings may name code."""
 
     trust_config: TrustConfig = False
 
 
 class OutputSettings(TrustSettings, ResultsSettings):
-    """Where results go."""
+    """Settings of where results are written."""
 
 
 class RunConfig(
@@ -430,16 +430,16 @@ class RunConfig(
     DataSettings,
     DatasetSettings,
 ):
-    """One run: which data, which pairs, which metrics, which protocols, how intervals are made, where results go."""
+    """The configuration of a run: data, pairs, metrics, protocols, intervals, and where results are written."""
 
     @property
     def store_path(self) -> Path:
-        """Where scores are kept: `store`, else scores.sqlite in the results folder."""
+        """Return the path of the score store: `store`, else scores.sqlite in the results folder."""
         return self.store or self.results / "scores.sqlite"
 
 
 def load_run(path: Path | None, settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
-    """Build a run: arguments as of `load_settings`."""
+    """Build a run configuration; the arguments are those of `load_settings`."""
     return load_settings(RunConfig, path, settings, overrides)
 
 
@@ -456,9 +456,7 @@ def load_settings(
     values = read_experiment(path, typed) if path else {}
     if "datasets" in values:
         if not typed.get("suite"):
-            raise UserError(
-                f"{path} holds several data sets: type 'metaeval run --suite -c {path}', which runs each of them."
-            )
+            raise UserError(f"{path} holds several data sets: run each with 'metaeval run --suite -c {path}'.")
         values["datasets"] = file_entries(path, values, typed, overrides)
     values = {
         key: value for key, value in values.items() if key in model.model_fields or key not in RunConfig.model_fields
@@ -470,7 +468,7 @@ def load_settings(
 def changed_settings(
     model: type[Model], values: Mapping[str, Any], typed: Mapping[str, Any], overrides: Sequence[str], where: str
 ) -> Model:
-    """Build a model from a file's values with what was typed in their place; arguments else as of `validated`."""
+    """Build a model from a file's values, overridden by typed settings; other arguments as for `validated`."""
     changed = {**EvidenceConfig.renamed(values), **typed}
     if isinstance(named := changed.get("executor"), str):  # by its name alone
         executor = values.get("executor", {})

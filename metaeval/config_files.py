@@ -18,7 +18,7 @@ from metaeval.reading import MalformedError, parse_yaml, read_yaml
 
 
 class UntrustedError(UserError):
-    """A file asks for what it may ask for only where it is trusted."""
+    """Raised when a file contains a setting that is allowed only in a trusted file."""
 
 
 OPTIONS = frozenset({"command", "trust_remote_code", "api_key_env", "base_url"})
@@ -38,7 +38,7 @@ _NAMES: Mapping[str, registry.Kind] = {
 
 
 def check_file(where: object, settings: Mapping[str, Any]) -> None:
-    """Refuse settings of a file that nobody said to trust, where one of them would run code or give a key away."""
+    """Raise `UntrustedError` for settings of an untrusted file that would run code or give a key away."""
     if "trust_config" in settings:
         raise UntrustedError(f"{where} sets trust_config, which no file can: read it, then type --trust-config.")
     for setting in _untrusted(settings):
@@ -65,10 +65,10 @@ def _untrusted(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def shown_settings(where: object, settings: Mapping[str, Any], trust: bool) -> dict[str, Any]:
-    """The settings of a job that is done, to show it: without the metrics that only a trusted file may name.
+    """Return the settings of a completed job for display, without the metrics that only a trusted file may name.
 
-    Their scores stand in the job's files, so that they are not loaded. Raises `UntrustedError` for what else the
-    settings may not name: a data set is read again, and a protocol says how its results are read.
+    Their scores are in the job's files, so that the metrics need not be loaded. Raises `UntrustedError` for other
+    settings that need trust: a data set is read again, and a protocol decides how its results are read.
     """
     if trust:
         return dict(settings)
@@ -92,14 +92,14 @@ def shown_settings(where: object, settings: Mapping[str, Any], trust: bool) -> d
 
 
 def config_folders(kind: str) -> list[Path]:
-    """Folders in which YAML files of a kind (metrics, datasets, experiments) are looked for: the user's first."""
+    """Return the folders with YAML files of a kind (metrics, datasets, experiments), the user's folder first."""
     package = Path(__file__).parent
     shipped = package / "configs" if (package / "configs").is_dir() else package.parent / "configs"
     return [folder / kind for folder in dict.fromkeys((Path.cwd() / "configs", shipped)) if (folder / kind).is_dir()]
 
 
 def variants(kind: str) -> dict[str, Path]:
-    """The YAML files of a kind (metrics, datasets, experiments, citation, published), by name."""
+    """Return the YAML files of a kind (metrics, datasets, experiments, citation, published), by name."""
     files: dict[str, Path] = {}
     for folder in config_folders(kind):
         for path in sorted(folder.glob("*.yaml")):
@@ -108,9 +108,9 @@ def variants(kind: str) -> dict[str, Path]:
 
 
 def config_file(kind: str, name: str) -> Path | None:
-    """The YAML file of a kind that has this name, None where there is none.
+    """Return the YAML file of a kind with this name; None if there is none.
 
-    Raises `UserError` where a file of the user's has the name of a shipped one that says something else.
+    Raises `UserError` if the user has a file with the name of a shipped one and other content.
     """
     return _one_file(
         name, [path for folder in config_folders(kind) for path in folder.glob("*.yaml") if path.stem == name]
@@ -119,17 +119,15 @@ def config_file(kind: str, name: str) -> Path | None:
 
 def _one_file(name: str, files: Sequence[Path]) -> Path | None:
     if len({read_bytes(path) for path in files}) > 1:
-        raise UserError(
-            f"{name!r} is {files[0]} and {files[1]}: rename the first, or give the path of the one that you mean."
-        )
+        raise UserError(f"{name!r} could be {files[0]} or {files[1]}: rename the first, or give a path.")
     return files[0] if files else None
 
 
 def read_experiment(path: Path, typed: Mapping[str, Any], kind: str = "experiments") -> dict[str, Any]:
-    """The settings in a file, or in the shipped one of that name; checked to run no code unless that is typed.
+    """Return the settings in a file, or in the shipped file of that name, after a check that they run no code.
 
-    typed: settings that count in place of the file's own. Raises `UserError` for a name that is not known, or that a
-    shipped file and another have.
+    typed: settings that override those of the file, and may name code. Raises `UserError` for an unknown name, and for
+    a name that both a shipped file and another file have.
     """
     named = None if path.parent.parts else config_file(kind, path.name)
     file = _one_file(
@@ -145,7 +143,7 @@ def read_experiment(path: Path, typed: Mapping[str, Any], kind: str = "experimen
 
 
 def read_entries(listed: Any) -> list[dict[str, Any]]:
-    """The data sets of a suite, each by the names of a run's settings; `UserError` where one has no name.
+    """Return the data sets of a suite, each as settings of a run; raises `UserError` if one has no name.
 
     listed: names, or mappings with `dataset` and settings of their own (split, unit, options ...).
     """
@@ -161,9 +159,9 @@ def read_entries(listed: Any) -> list[dict[str, Any]]:
 def file_entries(
     path: Path | None, values: Mapping[str, Any], typed: Mapping[str, Any], overrides: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The data sets that a file lists, each with its own settings but those in whose place others were typed."""
+    """Return the data sets that a file lists, each with its own settings unless typed settings override them."""
     if "dataset" in values:
-        raise UserError(f"{path}: it names both 'dataset' and 'datasets'; keep one of them.")
+        raise UserError(f"{path}: it has both 'dataset' and 'datasets'; keep one of them.")
     try:
         listed = deepcopy(read_entries(values["datasets"]))
     except UserError as error:
@@ -185,9 +183,9 @@ _RANGE = re.compile(r"\d*:\d*")  # of YAML this can be a mapping
 
 
 def apply_override(values: dict[str, Any], override: str) -> None:
-    """Set what `key=value` says in nested settings; `UserError` where it is not such a text, or its value no YAML.
+    """Set the value of `key=value` in nested settings; raises `UserError` for other text or a value that is not YAML.
 
-    A key has dots between the names that lead to a setting.
+    Dots in the key separate the names of nested settings.
     """
     key, equals, text = override.partition("=")
     if not equals or not key:
@@ -201,10 +199,10 @@ def apply_override(values: dict[str, Any], override: str) -> None:
     try:
         place[last] = text.strip() if _RANGE.fullmatch(text.strip()) else parse_yaml(text)
     except MalformedError as error:
-        raise UserError(f"--set {override}: not YAML ({error}); text is safe in quotes, 'like this'.") from error
+        raise UserError(f"--set {override}: not YAML ({error}); put text in quotes, 'like this'.") from error
 
 
 def _place_of(override: str) -> list[str]:
-    """The names that lead to the setting of an override, the outermost first."""
+    """Return the names in the key of an override, the outermost first."""
     key = override.partition("=")[0].strip()
     return ("evidence.threshold" if key == EARLIER_THRESHOLD else key).split(".")

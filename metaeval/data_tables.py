@@ -62,45 +62,45 @@ _GUARDED = re.compile(r"'[=+@\t\r\n＝＋－＠-]")
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A cell that cannot be taken at its word. why: what it holds, and what to do about it, as a clause."""
+    """A cell that cannot be read. why: what it holds and what to do about it, as a clause."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row: its cells by heading, and the words for its place."""
+    """One row of a table: its cells by heading, and the description of its location."""
 
     where: str
     cells: Mapping[str, Any]
     places: Mapping[str, str]
 
     def value(self, heading: str) -> Any:
-        """The value of a cell; None where it is blank. Raises `UserError` for a cell that is `Wrong`."""
+        """Return the value of a cell, None if blank; raises `UserError` for a cell that is `Wrong`."""
         value = self.cells.get(heading)
         if isinstance(value, Wrong):
             raise UserError(f"{self.place(heading)} {value.why}.")
         return value
 
     def text(self, heading: str) -> str:
-        """The text of a cell, without white space around it; numbers as they are typed; empty where it is blank."""
+        """Return the text of a cell without surrounding white space, numbers as typed; empty if blank."""
         return text_of(self.value(heading))
 
     def place(self, heading: str) -> str:
-        """The words for a cell's place."""
+        """Return the description of a cell's location, for messages."""
         return self.places.get(heading, f"{self.where}, column {shown(heading)}")
 
     def wrong(self, heading: str, why: str) -> UserError:
-        """The error for a cell. why: what is wrong with it, and what to do, as a clause without a full stop."""
+        """Return the error for a cell. why: what is wrong with it, and what to do, as a clause without a full stop."""
         return UserError(f"{self.place(heading)} {why}.")
 
 
 @dataclass(frozen=True)
 class TypedTable:
-    """Columns of cells under headings. name: of the file, for messages.
+    """A table as columns of cells under headings. name: of the file, for messages.
 
-    place: the words for the place of a row by its number, from 0; None for "NAME row 1" and so on. cell_places: those
-    of each cell of a heading, where cells have places of their own.
+    place: returns the description of a row's location by its number, from 0 (None: "NAME row 1" and so on).
+    cell_places: by heading, the location of each cell, if cells have locations of their own.
     """
 
     name: str
@@ -110,21 +110,21 @@ class TypedTable:
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """The headings, in order."""
+        """Return the headings, in order."""
         return tuple(self.cells)
 
     @property
     def size(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return max(map(len, self.cells.values()), default=0)
 
     @cached_property
     def rows(self) -> list[Row]:
-        """All rows, for who reads them one by one."""
+        """Return all rows."""
         return [self._row(number, cells) for number, cells in enumerate(zip(*self.cells.values(), strict=True))]
 
     def row(self, number: int) -> Row:
-        """The row of a number, from 0."""
+        """Return the row with a number, from 0."""
         return self._row(number, [cells[number] for cells in self.cells.values()])
 
     def _row(self, number: int, cells: Iterable[Any]) -> Row:
@@ -133,7 +133,7 @@ class TypedTable:
         return Row(where, dict(zip(self.cells, cells, strict=True)), places)
 
     def column(self, heading: str) -> Cells:
-        """The cells of a column. Raises `UserError` for a cell that is `Wrong`."""
+        """Return the cells of a column; raises `UserError` for a cell that is `Wrong`."""
         cells = self.cells[heading]
         if cells.array.dtype == np.object_:
             for row in np.flatnonzero(cells.which(lambda cell: isinstance(cell, Wrong))):
@@ -141,11 +141,11 @@ class TypedTable:
         return cells
 
     def texts(self, heading: str) -> Iterator[str]:
-        """The text of each cell of a column, as `Row.text` gives it. Raises `UserError` as `column` does."""
+        """Yield the text of each cell of a column, as `Row.text` returns it; raises `UserError` as `column` does."""
         return map(text_of, self.column(heading))
 
     def coded(self, heading: str) -> Coded[str]:
-        """As `texts`, each text once."""
+        """Return the texts of a column in coded form."""
         cells = self.column(heading)
         if not cells.are_numbers:
             return Coded.of(map(text_of, cells))
@@ -153,18 +153,18 @@ class TypedTable:
         return Coded(text_array(map(text_of, Cells(values))), codes.astype(np.int32))
 
     def is_numbers(self, heading: str) -> bool:
-        """Whether a column holds numbers and blanks alone, and at least one number."""
+        """Return whether a column holds only numbers and blanks, and at least one number."""
         cells = [number_of(cell) for cell in self.cells[heading] if cell is not None]
         return bool(cells) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells)
 
     def odd_cell(self, heading: str, is_usual: Callable[[Any], bool]) -> Row | None:
-        """The first row whose cell is not what most cells of the column are; None where all are, or most are not."""
+        """Return the first row whose cell is unlike most cells of the column; None unless most cells are usual."""
         filled = ~self.cells[heading].blank
         odd = np.flatnonzero(filled & ~self.cells[heading].which(is_usual))
         return self.row(int(odd[0])) if odd.size and 2 * odd.size < np.count_nonzero(filled) else None
 
     def unread_number(self, heading: str) -> Row | None:
-        """The first row of a column that holds numbers as no program reads them, 43 % or 0,43; None for any other."""
+        """Return the first row of a column with numbers in an unreadable form (43 %; 0,43); None for others."""
         cells = self.cells[heading]
         odd = np.flatnonzero(cells.which(lambda cell: bool(_PERCENT_OR_COMMA.fullmatch(str(cell).strip()))))
         if not odd.size or odd.size + np.count_nonzero(cells.which(is_finite)) < np.count_nonzero(~cells.blank):
@@ -172,10 +172,9 @@ class TypedTable:
         return self.row(int(odd[0]))
 
     def check_numbers(self, heading: str) -> None:
-        """Raise `UserError` for a column of numbers where some cells say that there is none, as NaN, NA or None do.
+        """Raise `UserError` for a column of numbers with cells that stand for missing numbers (NaN, NA or None).
 
-        One of them would turn the whole column into text, and none is a level's word, too. Of any other column nothing
-        is said.
+        One such cell would turn the whole column into text, although "none" is also the word of a level.
         """
         cells = self.cells[heading]
         odd = np.flatnonzero(np.isinf(cells.plain))
@@ -190,11 +189,11 @@ class TypedTable:
     def find(
         self, roles: Mapping[str, Sequence[str]], chosen: Mapping[str, str] | None, needed: Iterable[str] = ()
     ) -> dict[str, str]:
-        """The heading of each role that has one: as `chosen`, else the first of its usual names.
+        """Return the heading for each role that has one: the one in `chosen`, else the first of its usual names.
 
         roles: usual names by role, best first. chosen: headings by role, as the user maps them; None where the user
-        cannot. Raises `UserError` for an unknown heading, for one that cannot have two of its roles, and for a role
-        that is needed and has none.
+        cannot. Raises `UserError` for an unknown heading, for one that cannot have two of its roles, and for a required
+        role without a heading.
         """
         mapped = chosen or {}
         for heading in mapped.values():
@@ -204,8 +203,8 @@ class TypedTable:
         for first, other in combinations(mapped, 2):
             if mapped[first] == mapped[other] and (_VALUES & {first, other} or {first, other} <= _TEXTS):
                 raise UserError(
-                    f"{self.name}: column {shown(mapped[first])} is named for the {first} and for the {other}: name "
-                    f"another column for one of them. Columns: {_listed(self.headings)}."
+                    f"{self.name}: column {shown(mapped[first])} is given both for the {first} and for the "
+                    f"{other}: give another column for one of them. Columns: {_listed(self.headings)}."
                 )
         heading_by_role = dict(mapped)
         taken = set(mapped.values())
@@ -229,12 +228,12 @@ class TypedTable:
 
 
 def name_column(role: str) -> str:
-    """How a column is named for a role, on the command line and in Python."""
+    """Return the advice how to name a column for a role, on the command line and in Python."""
     return f"add --map {role}=COLUMN (in Python: columns={{{role!r}: COLUMN}})"
 
 
 def warn_of_swap(name: str, columns: Mapping[str, str], lengths: Sequence[tuple[int, int]]) -> None:
-    """Warn of statements that are far longer than their sources, as they are where the two columns are swapped.
+    """Warn if statements are far longer than their sources, as they are if the two columns are swapped.
 
     columns: headings by role. lengths: of the source and the statement of some rows.
     """
@@ -252,7 +251,7 @@ def warn_of_swap(name: str, columns: Mapping[str, str], lengths: Sequence[tuple[
 
 
 def text_of(value: Any) -> str:
-    """The text of a cell's value, as `Row.text` gives it."""
+    """Return the text of a cell's value, as `Row.text` does."""
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -264,7 +263,7 @@ def text_of(value: Any) -> str:
 
 
 def number_of(cell: Any) -> Any:
-    """A cell as the number that its text is; any other cell as it is, for whoever refuses it."""
+    """Return a cell as a number if its text is one; return any other cell unchanged."""
     try:
         return float(cell) if isinstance(cell, str) else cell
     except ValueError:
@@ -272,19 +271,19 @@ def number_of(cell: Any) -> Any:
 
 
 def is_finite(cell: Any) -> bool:
-    """Whether a cell is a finite number, or a text of one."""
+    """Return whether a cell is a finite number, or its text is one."""
     number = number_of(cell)
     return isinstance(number, int | float) and math.isfinite(number)
 
 
 def _is_endless(cell: Any) -> bool:
-    """Whether a cell holds infinity or not-a-number, or a text of these."""
+    """Return whether a cell is infinite or not-a-number, or its text is."""
     number = number_of(cell)
     return isinstance(number, float) and not math.isfinite(number)
 
 
 def _is_no_number(cell: Any) -> bool:
-    """Whether a cell holds what programs write where they have no number."""
+    """Return whether a cell holds what programs write for a missing number."""
     return str(cell).strip().casefold() in _NO_NUMBER
 
 

@@ -37,9 +37,9 @@ _NETWORK = frozenset(
 
 @dataclass(frozen=True)
 class Verified:
-    """What a check of a store found.
+    """The result of checking a store.
 
-    rows: how many there are; damaged: how many of them do not match their checksum. faults: of the file's structure, in
+    rows: number of rows; damaged: number of rows that do not match their checksum. faults: of the file's structure, in
     SQLite's words. schema: version of the tables. journal: SQLite's journal mode.
     """
 
@@ -51,15 +51,15 @@ class Verified:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is wrong."""
+        """Return whether no fault was found."""
         return not self.damaged and not self.faults
 
 
 @dataclass(frozen=True)
 class Compacted:
-    """removed: damaged rows that were deleted. before, after: bytes of the file.
+    """The result of compacting a store. removed: damaged rows that were deleted. before, after: bytes of the file.
 
-    saved: where the file's structure is broken, a new file with what could be read; the old one is then left as it is.
+    saved: where the file's structure is broken, a new file with what could be read; the old one is then unchanged.
     """
 
     removed: int
@@ -71,12 +71,12 @@ class Compacted:
 class Database(ABC):
     """One SQLite file that several runs may share; used by one thread at a time.
 
-    kind: what the file is called in sentences. option: how another file is named. anew: what a run does about rows that
-    are lost. table: the table whose rows are checked; key: its primary key. steps: functions that change the tables,
-    the n-th from schema version n to n + 1; version 0 is an empty file, or the tables from before there were versions.
+    kind: what the file is called in sentences. option: how another file is named. anew: what a run does about rows
+    that are lost. table: the table whose rows are checked; key: its primary key. steps: functions that change the
+    tables, the n-th from schema version n to n + 1; version 0 is an empty file, or the tables from before there were
+    versions.
 
-    Raises `UserError`, one sentence, for whatever SQLite cannot do with the file, for a file that a later version wrote
-    and for a database of something else.
+    Raises `UserError` for errors of SQLite, for a file of a later version, and for a database of another kind.
     """
 
     kind: ClassVar[str]
@@ -95,14 +95,14 @@ class Database(ABC):
     @classmethod
     @abstractmethod
     def sound_rows(cls, connection: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
-        """Key and checksum of each row that matches its checksum."""
+        """Yield the key and checksum of each row that matches its checksum."""
 
     @abstractmethod
     def _take(self, other: sqlite3.Connection) -> None:
-        """Add the rows that can be read of another database of the same schema; a row that is here stays."""
+        """Add the readable rows of another database of the same schema; rows that exist here are kept."""
 
     def verify(self) -> Verified:
-        """Check the file's structure and every row; nothing is changed."""
+        """Check the file's structure and every row, without changing anything."""
         with self._sentences():
             schema = int(self._ask("PRAGMA user_version"))
             journal = str(self._ask("PRAGMA journal_mode"))
@@ -116,7 +116,7 @@ class Database(ABC):
         return Verified(rows, damaged, faults, schema, journal)
 
     def compact(self) -> Compacted:
-        """Delete the damaged rows, and give the space that nothing uses back to the disk.
+        """Delete the damaged rows, and free unused disk space.
 
         A file whose structure is broken is not changed: what can be read of it is copied into a new file beside it.
         """
@@ -140,7 +140,7 @@ class Database(ABC):
             return Compacted(removed, before, self._bytes())
 
     def close(self) -> None:
-        """Close the file. Where it was deleted while this run wrote it, it is put back first."""
+        """Close the file; if it was deleted during the run, restore it first."""
         try:
             if self._wrote:
                 self._wrote = False
@@ -180,22 +180,20 @@ class Database(ABC):
             raise
 
     def _check_tables(self) -> None:
-        """Refuse a database of something else, and one that a later version wrote."""
+        """Raise `UserError` for a database of another kind, and for one that a later version wrote."""
         tables = {row[0] for row in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if tables and self.table not in tables:
-            raise UserError(
-                f"{self.path} is a database, but no {self.kind.lower()}: name another file with {self.option}."
-            )
+            raise UserError(f"{self.path} is a database, but not a {self.kind.lower()}: give another {self.option}.")
         if (version := int(self._ask("PRAGMA user_version"))) > len(self.steps):
             raise UserError(
                 f"{self.kind} {self.path} was written by a later version of metaeval (schema {version}; this version "
-                f"reads up to {len(self.steps)}): update metaeval, or name another file with {self.option}."
+                f"reads up to {len(self.steps)}): update metaeval, or give another file with {self.option}."
             )
 
     def _choose_journal(self) -> None:
-        """Use write-ahead logging, but for a network file system: SQLite says that it does not work there.
+        """Use write-ahead logging, except on a network file system, where SQLite does not support it.
 
-        The log's index is memory that the processes share, and processes on two machines have none in common.
+        The log's index is shared memory, which processes on two machines do not have in common.
         """
         system = file_system(self.path)
         if system not in _NETWORK:
@@ -218,7 +216,7 @@ class Database(ABC):
         )
 
     def _write_ahead(self) -> None:
-        """Switch to write-ahead logging; SQLite itself does not wait where two processes switch a new file at once."""
+        """Switch to write-ahead logging, with retries, since SQLite does not wait if two processes switch at once."""
         for attempts_left in reversed(range(600)):
             try:
                 self._connection.execute("PRAGMA journal_mode=WAL")
@@ -238,7 +236,7 @@ class Database(ABC):
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
-        """Everything in the block is done, or nothing."""
+        """Run the block as one transaction: all of it takes effect, or nothing."""
         with self._sentences():
             if kind == "IMMEDIATE":
                 self._keep_place()
@@ -254,7 +252,7 @@ class Database(ABC):
                 raise
 
     def _keep_place(self) -> None:
-        """Put the file back where it was deleted or replaced under the run: SQLite would go on writing to no name."""
+        """Restore the file if it was deleted or replaced during the run: SQLite would write to the deleted one."""
         try:
             place = self.path.stat()
             if self._place in (None, (place.st_dev, place.st_ino)):
@@ -280,7 +278,7 @@ class Database(ABC):
 
     @contextlib.contextmanager
     def _sentences(self) -> Iterator[None]:
-        """Say a failure of the file in one sentence."""
+        """Turn a failure of the file into a `UserError` of one sentence."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -294,13 +292,13 @@ class Database(ABC):
             else:
                 advice = "What it already holds is kept; free space"
             raise UserError(
-                f"{self.kind} {self.path}: {getattr(error, 'strerror', None) or error}. {advice}, or name another file "
-                f"with {self.option}, then run the same command again."
+                f"{self.kind} {self.path}: {getattr(error, 'strerror', None) or error}. {advice}, or give "
+                f"another file with {self.option}, then run the same command again."
             ) from error
 
 
 def note_checksums(connection: sqlite3.Connection, key: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Put keys and checksums of rows into the temporary table `noted`: a table is not changed while it is read."""
+    """Write keys and checksums into the temporary table `noted`, as a table must not change while it is read."""
     names = [*key, "checksum"]
     connection.execute("DROP TABLE IF EXISTS temp.noted")
     connection.execute(f"CREATE TEMP TABLE noted ({', '.join(names)}, PRIMARY KEY ({', '.join(key)})) WITHOUT ROWID")
@@ -309,7 +307,7 @@ def note_checksums(connection: sqlite3.Connection, key: Iterable[str], rows: Ite
 
 
 def readable(connection: sqlite3.Connection, query: str, order: str) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query; where the file is damaged, those before the damage and, from the other end, those behind."""
+    """Yield the rows of a query; in a damaged file, those before the damage and, read backwards, those after it."""
     try:
         yield from connection.execute(f"{query} ORDER BY {order}")
     except sqlite3.DatabaseError:
@@ -318,12 +316,12 @@ def readable(connection: sqlite3.Connection, query: str, order: str) -> Iterator
 
 
 def checksum(content: bytes) -> int:
-    """64 bits over a row's content, as SQLite holds them."""
+    """Return a 64-bit checksum of a row's content, in SQLite's integer range."""
     return int.from_bytes(blake2b(content, digest_size=8).digest(), "big", signed=True)
 
 
 def file_system(path: Path) -> str:
-    """The type of the file system that a path lies on, as the mount table names it; empty where there is no table."""
+    """Return the type of the file system of a path, from the mount table; empty where there is no such table."""
     try:
         lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:

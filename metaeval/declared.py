@@ -31,11 +31,11 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """How a field of a model is typed on the command line; it stands beside the field's type, in Annotated.
+    """The command-line form of an options field; it is given beside the field's type, in Annotated.
 
     The help text is the first paragraph of the field's description.
 
-    metavar: what stands for the value in a help text. short: the one-letter option. name: the option's name, where it
+    metavar: placeholder of the value in a help text. short: the one-letter option. name: the option's name, where it
     is not the field's. multiple: the option can be given several times. argument: it is an argument, not an option.
     required: the command needs it, while the Python function does not. output: it names a file to write. alias: a
     second name of the same option. earlier: its name in earlier versions, which is answered with the present one.
@@ -53,35 +53,35 @@ class Flag:
 
 
 def flag_of(field: FieldInfo) -> Flag:
-    """How a field is typed."""
+    """Return the command-line form of a field."""
     return next((part for part in field.metadata if isinstance(part, Flag)), Flag())
 
 
 def is_typed(field: FieldInfo) -> bool:
-    """Whether a field is an option or an argument of the command line: it says how it is typed."""
+    """Return whether a field is an option or argument of the command line, which a `Flag` says."""
     return any(isinstance(part, Flag) for part in field.metadata)
 
 
 def option_of(name: str, field: FieldInfo) -> str:
-    """The option of a field, as --dry-run."""
+    """Return the option of a field, such as --dry-run."""
     return f"--{(flag_of(field).name or name).replace('_', '-')}"
 
 
 def kinds_of(annotation: Any) -> Iterator[Any]:
-    """A type and every type in it: of tuple[str, ...] | None the union, the tuple, str, ... and None."""
+    """Yield a type and every type in it: of tuple[str, ...] | None the union, the tuple, str, ... and None."""
     yield annotation
     for part in () if get_origin(annotation) is Literal else get_args(annotation):
         yield from kinds_of(part)
 
 
 def named_values(annotation: Any) -> list[str]:
-    """The values that the Literals of a type name, as text."""
+    """Return the values of the Literals in a type, as text."""
     return [str(value) for kind in kinds_of(annotation) if get_origin(kind) is Literal for value in get_args(kind)]
 
 
 @cache
 def option_docs(owner: type) -> Mapping[str, str]:
-    """The words of each option of a class, its bases' too: the text under its field, or its pydantic description."""
+    """Return the description of each option of a class and its bases: the text under its field, or pydantic's."""
     words = {name: text for base in reversed(owner.__mro__) for name, text in _texts_of(base)}
     fields = owner.model_fields if issubclass(owner, BaseModel) else {}
     return words | {name: field.description for name, field in fields.items() if field.description}
@@ -101,7 +101,7 @@ def _texts_of(owner: type) -> Iterator[tuple[str, str]]:
 
 
 def typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
-    """The function, with `UserError` for an argument that is not of the type that its parameter declares.
+    """Wrap a function so that it raises `UserError` for an argument of another type than its parameter declares.
 
     Types of the standard library and classes of its module's names are checked; `Any` and all others take anything. A
     call is one job of `inputs_protected`.
@@ -124,7 +124,7 @@ def typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
 
 @cache
 def _kinds(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """The types of the parameters, without those of keywords that have no name of their own."""
+    """Return the types of the parameters, without those of variable keyword arguments."""
     types: dict[str, Any] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
@@ -146,7 +146,7 @@ _WORDS = {
 
 
 def _fits(value: object, kind: Any) -> bool:
-    """Whether a value is of a type; of a list also what is in it, where that is of one plain type."""
+    """Return whether a value is of a type; in a list of one plain type the items are checked too."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind is Any:
         return True
@@ -183,9 +183,9 @@ def _in_words(kind: Any) -> str:
 
 
 def validated(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
-    """Check values against a model; `UserError` with the first problem in one sentence.
+    """Check values against a model; raises `UserError` with the first problem in one sentence.
 
-    `where` ends the words "in ...".
+    where: the last words of the message, after "in".
     """
     try:
         return model.model_validate(values)

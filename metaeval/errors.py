@@ -14,7 +14,7 @@ from metaeval.shown import Shown
 
 
 class UserError(Exception):
-    """Input that cannot be used. The message is one clear sentence; the command line exits with code 2."""
+    """An error in what the user gave. The message is one clear sentence; the command line exits with code 2."""
 
     def __init__(self, sentence: str) -> None:
         # It quotes files, servers and names, and whoever catches it prints it; a word without end would hide the rest.
@@ -22,11 +22,11 @@ class UserError(Exception):
 
 
 class RequestsWritten(UserError):  # noqa: N818 (what was asked for is done)
-    """The requests of a run are in a file, and the run ends there: it can go on when they are answered."""
+    """Raised when the requests of a run were written to a file; the run continues once they are answered."""
 
 
 def install_extra(extra: str) -> str:
-    """What to type for the packages of an extra. No package index has metaeval: a name there could be anybody's."""
+    """Return the install command of an extra in metaeval's folder; no package index has metaeval."""
     return f"\"pip install -e '.[{extra}]'\" in metaeval's folder"
 
 
@@ -35,7 +35,7 @@ _ENDLESS = re.compile(r"[^\s'\"]{300,}")
 
 @contextmanager
 def as_value_error() -> Iterator[None]:
-    """Turn a `UserError` into the ValueError that pydantic takes for a wrong value."""
+    """Turn a `UserError` into the ValueError that pydantic expects for a wrong value."""
     try:
         yield
     except UserError as error:
@@ -49,7 +49,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str], then: str = "") -> UserError:
-    """Build the error for a name that no registry knows: the name, the nearest one, what is allowed, what next."""
+    """Build the error for an unknown name: the name, the nearest known one, the known names, and advice (`then`)."""
     names = sorted(known)
     listed = ", ".join(names) if names else "none"
     return UserError(
@@ -59,7 +59,7 @@ def unknown(kind: str, name: str, known: Iterable[str], then: str = "") -> UserE
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of a file. `line` counts from 1, `value` is what was found, `allowed` what may stand there."""
+    """One fault of a file. `line` counts from 1, `value` is what was found, `allowed` describes allowed values."""
 
     line: int
     field: str
@@ -71,12 +71,12 @@ class Problem:
 
 
 def shown(value: Any, width: int = 60) -> str:
-    """A value as JSON, cut to about `width` characters so that a message stays one sentence."""
+    """Return a value as JSON, cut to about `width` characters to keep a message short."""
     text = json.dumps(value, ensure_ascii=False, default=repr)
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def shown_with_hint(value: Any, known: Iterable[str]) -> str:
-    """A value as JSON, and the nearest known name when there is one."""
+    """Return a value as JSON, with the nearest known name if there is one."""
     hint = did_you_mean(value, known).strip() if isinstance(value, str) else ""
     return f"{shown(value)} (d{hint[1:]})" if hint else shown(value)

@@ -32,7 +32,7 @@ _JOB: ContextVar[dict[tuple[int, int], tuple[str, Path]] | None] = ContextVar("m
 
 @contextlib.contextmanager
 def inputs_protected() -> Iterator[None]:
-    """Make the block a job, or part of one: no file that a job reads is written over, but for those it wrote itself."""
+    """Treat the block as one job, in which no file that was read may be overwritten, unless the job wrote it."""
     token = _JOB.set({}) if _JOB.get() is None else None
     try:
         yield
@@ -42,7 +42,7 @@ def inputs_protected() -> Iterator[None]:
 
 
 def declare(use: Literal["input", "output", "written"], *paths: Path) -> None:
-    """Say what the job does with files; `UserError` for one that it reads and would write over.
+    """Register how the job uses files; raises `UserError` for a file that it reads and would overwrite.
 
     Every read and write here does so. A command declares its outputs first: it is then refused before it computes.
     """
@@ -59,11 +59,11 @@ def declare(use: Literal["input", "output", "written"], *paths: Path) -> None:
             output, read = (path, other) if use == "output" else (other, path)
             job[file] = "both", output  # refused again where the error is not passed on
             same = "" if output == read else f" (as {read})"
-            raise UserError(f"{output} is read as input{same} and would be overwritten: name another file to write.")
+            raise UserError(f"{output} is read as input{same} and would be overwritten: give another output file.")
 
 
 def _file_id(path: Path) -> tuple[int, int] | None:
-    """Device and inode of a regular file, the same for every spelling of its path and through links; else None."""
+    """Return device and inode of a regular file, which are the same for all spellings and links; None otherwise."""
     with contextlib.suppress(OSError, ValueError):
         status = path.stat()
         return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
@@ -74,9 +74,9 @@ def _file_id(path: Path) -> tuple[int, int] | None:
 def atomic_write(path: Path, update: bool = False) -> Iterator[IO[bytes]]:
     """Open a binary file that appears under `path` only when it is complete.
 
-    The bytes go to a temporary file in the same folder, are flushed to disk and then renamed: a reader sees the
-    old file or the new one, never half of one. Costs one fsync per file. What a killed run left unfinished of the file
-    is deleted when it is a day old. update: the program's own notes, which are read to be written again.
+    The bytes go to a temporary file in the same folder, are flushed to disk and then renamed: a reader sees the old
+    file or the new one, never half of one. Costs one fsync per file. Unfinished temporary files of killed runs are
+    deleted after a day. update: the file is one of the program's own, which is read in order to be rewritten.
 
     Raises `UserError` when the folder cannot be written, the disk is full or the job read the file, which then stays.
     """
@@ -111,10 +111,10 @@ def atomic_write(path: Path, update: bool = False) -> Iterator[IO[bytes]]:
 
 
 def csv_text(rows: Iterable[Iterable[object]], newline: str = "\r\n") -> str:
-    """Rows as RFC 4180 text; None is empty. No cell is one that a spreadsheet runs or that a terminal obeys.
+    """Return rows as RFC 4180 text; None is empty. No cell can act as a formula or as a terminal command.
 
-    A text that begins as a formula does gets an apostrophe before it, which spreadsheets read as "this is text", but
-    for a number that is written as text. Line breaks and tabs inside a cell stay.
+    A text that begins as a formula does gets an apostrophe before it, which spreadsheets read as "this is text", unless
+    it is a number written as text. Line breaks and tabs inside a cell stay.
     """
     file = io.StringIO()
     csv.writer(file, lineterminator=newline).writerows(map(_cell, row) for row in rows)  # noqa: TID251
@@ -135,13 +135,13 @@ def safe_name(text: str) -> str:
 
 
 def write_text(path: Path, text: str, update: bool = False) -> None:
-    """Write `text` as UTF-8, as `atomic_write` does; a lone surrogate, which JSON input may hold, as JSON's escape."""
+    """Write `text` as UTF-8, as `atomic_write` does; a lone surrogate is written as JSON's escape."""
     with atomic_write(path, update) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def write_texts(texts: Mapping[Path, str]) -> list[Path]:
-    """Write each text as UTF-8, whole or not at all, and return the paths."""
+    """Write each text as UTF-8, atomically, and return the paths."""
     for path, text in texts.items():
         write_text(path, text)
     return list(texts)
@@ -152,12 +152,12 @@ MOST_BYTES = 1 << 32
 
 
 def ending(then: str, mark: str = ":") -> str:
-    """The end of an error's sentence: what to do about it, where that is known."""
+    """Return the end of an error message: the mark and the advice, if there is any."""
     return f"{mark} {then}." if then else "."
 
 
 def read_most(file: IO[bytes] | gzip.GzipFile, most: int) -> bytes | None:
-    """All bytes of an open file; None where there are more than `most`. No memory is taken but for what is read."""
+    """Return all bytes of an open file; None if there are more than `most`."""
     whole = io.BytesIO()
     while block := file.read(1 << 20):
         whole.write(block)
@@ -167,10 +167,10 @@ def read_most(file: IO[bytes] | gzip.GzipFile, most: int) -> bytes | None:
 
 
 def read_bytes(path: Path, then: str = "") -> bytes:
-    """The bytes of a file.
+    """Return the bytes of a file.
 
-    Raises `UserError` when it cannot be read, is a device, a pipe into which nothing writes, or larger than
-    `MOST_BYTES`; it ends in `then`.
+    Raises `UserError`, with `then` as advice, for a file that cannot be read, a device, a pipe into which nothing
+    writes, and a file larger than `MOST_BYTES`.
     """
     declare("input", path)
     try:
@@ -192,7 +192,7 @@ def read_bytes(path: Path, then: str = "") -> bytes:
 
 
 def sha256_file(path: Path) -> str:
-    """SHA-256 of a file's bytes as 64 hex digits."""
+    """Return the SHA-256 of a file's bytes as 64 hex digits."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -201,29 +201,29 @@ def sha256_file(path: Path) -> str:
 
 
 def marks_of(path: Path) -> list[int]:
-    """What changes when a file does, or when another one takes its place: size, times, inode."""
+    """Return numbers that change when a file is changed or replaced: size, times, inode."""
     status = path.stat()
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 def check_unchanged(path: Path, marks: Sequence[int]) -> None:
-    """Raise `UserError` where a file has not the marks that it had when a command began to read it."""
+    """Raise `UserError` if the marks of a file differ from those it had when a command began to read it."""
     if not path.is_file() or marks_of(path) != list(marks):
         raise UserError(f"{path} was changed while it was read: run the same command again. Finished scores are kept.")
 
 
 def canonical_json(value: Any) -> str:
-    """JSON with sorted keys, no spaces and no NaN: the same value always gives the same text."""
+    """Return JSON with sorted keys, no spaces and no NaN: the same value always gives the same text."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def sha256_json(value: Any) -> str:
-    """SHA-256 of a value's canonical JSON as 64 hex digits."""
+    """Return the SHA-256 of a value's canonical JSON as 64 hex digits."""
     return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def cache_folder() -> Path:
-    """METAEVAL_CACHE when set, else `metaeval` in the user's cache folder (XDG_CACHE_HOME, by default ~/.cache)."""
+    """Return the cache folder: METAEVAL_CACHE if set, else `metaeval` in XDG_CACHE_HOME (default ~/.cache)."""
     if folder := os.environ.get("METAEVAL_CACHE"):
         return Path(folder).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "metaeval"

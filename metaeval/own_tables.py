@@ -33,7 +33,7 @@ TABLES = (".csv", ".tsv", ".xlsx")
 
 
 def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
-    """ROLE=COLUMN texts as headings by role; `UserError` for another text, and for a role that is none of these."""
+    """Parse ROLE=COLUMN texts into headings by role; raises `UserError` for another text or an unknown role."""
     headings, known = {}, list(roles)
     for pair in pairs:
         role, equals, heading = (part.strip() for part in pair.partition("="))
@@ -41,15 +41,15 @@ def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
             raise UserError(f"--map {pair}: allowed: ROLE=COLUMN, for example --map level=Verdict.")
         if role not in known:
             listed = ", ".join(shown(name, 30) for name in known)
-            raise UserError(f"--map {pair}: no such role.{did_you_mean(role, known)} Roles: {listed}.")
+            raise UserError(f"--map {pair}: unknown role.{did_you_mean(role, known)} Roles: {listed}.")
         headings[role] = heading
     return headings
 
 
 def run_columns(columns: Any) -> Any:
-    """The headings by role of a run, from ROLE=COLUMN texts or a mapping; `UserError` for a role that is none.
+    """Return a run's headings by role, from ROLE=COLUMN texts or a mapping; raises `UserError` for an unknown role.
 
-    What is neither comes back as it is: it is not a value of the setting.
+    Any other value is returned unchanged, so that validation refuses it.
     """
     pairs = [f"{role}={heading}" for role, heading in columns.items()] if isinstance(columns, Mapping) else columns
     if not isinstance(pairs, list | tuple) or not all(isinstance(pair, str) for pair in pairs):
@@ -58,12 +58,12 @@ def run_columns(columns: Any) -> Any:
 
 
 def any_table(table: Any, name: str) -> TypedTable:
-    """The table of a file, a data frame, or mappings with one field a column. name: of what has none, for messages."""
+    """Return a file, a data frame, or mappings with one field per column as a table. name: for messages."""
     return read_table(Path(table)) if isinstance(table, str | Path) else table_of(name, table)
 
 
 def read_table(path: Path) -> TypedTable:
-    """The table of a file. Raises `UserError` for a file that is not a table of one header row and rows."""
+    """Read a file as a table; raises `UserError` if it is not a table of one header row and rows."""
     if not path.exists():
         raise UserError(f"Cannot read {path}: No such file; allowed: a table as CSV, TSV, XLSX, Parquet or JSON lines.")
     ending = path.suffix.lower()
@@ -80,9 +80,9 @@ def read_table(path: Path) -> TypedTable:
 
 
 def table_of(name: str, records: Any, places: Sequence[str] = ()) -> TypedTable:
-    """The table of records: mappings, or a data frame of pandas, polars, pyarrow or narwhals. places: words for each.
+    """Return records as a table: mappings, or a data frame of pandas, polars, pyarrow or narwhals.
 
-    Raises `UserError` for what holds no rows of fields.
+    places: description of each row's location. Raises `UserError` for records without rows of fields.
     """
     if hasattr(records, "to_native"):
         records = records.to_native()
@@ -113,7 +113,7 @@ def _cells(values: Sequence[Any]) -> Cells:
 
 
 def _cell_of(value: Any) -> Any:
-    """A value of a record as a cell: None where it is blank, and a list for every kind of list, as an array."""
+    """Convert a record's value to a cell: None for blank values, a list for any kind of list or array."""
     if getattr(value, "ndim", 0) == 1:
         value = value.tolist()
     return None if _is_blank(value) else list(value) if isinstance(value, tuple) else value
@@ -136,9 +136,7 @@ def _delimited(path: Path, ending: str) -> TypedTable:
             for cells in reader:
                 yield reader.line_num, [cell if cell.strip() else None for cell in cells], []
         except csv.Error as error:
-            raise UserError(
-                f"{path} line {reader.line_num} is not CSV ({error}): save it anew from the spreadsheet."
-            ) from error
+            raise UserError(f"{path} line {reader.line_num} is not CSV ({error}): save it again.") from error
 
     return _from_lines(path, "line", lines())
 
@@ -158,7 +156,7 @@ def _parquet(path: Path) -> TypedTable:
 
 
 def _arrow_cells(column: Any) -> Cells:
-    """The cells of a column of Arrow: numbers without a Python object each."""
+    """Convert an Arrow column to cells; numbers are not turned into Python objects."""
     types = parquet_library().types
     if types.is_floating(column.type) or (types.is_integer(column.type) and not column.null_count):
         numbers = column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
@@ -171,7 +169,7 @@ def _openpyxl(otherwise: str) -> Any:
         import openpyxl
     except ImportError as error:
         raise UserError(
-            f"A .xlsx file needs openpyxl, not installed here: type {install_extra('xlsx')}, or {otherwise}."
+            f"A .xlsx file needs openpyxl, which is not installed here: type {install_extra('xlsx')}, or {otherwise}."
         ) from error
     return openpyxl
 
@@ -183,9 +181,7 @@ def _sheet(path: Path) -> TypedTable:
     except UserError:
         raise
     except Exception as error:  # openpyxl lets out whatever it stumbles over: KeyError, BadZipFile, ParseError ...
-        raise UserError(
-            f"{path} is not a readable .xlsx file ({type(error).__name__}): save it anew, or as .csv."
-        ) from error
+        raise UserError(f"{path} is not a readable .xlsx file ({type(error).__name__}): save it again.") from error
     filled = [sheet for sheet in book.worksheets if sheet.max_row > 1 or sheet.max_column > 1]
     if not filled:
         raise UserError(f"{path} holds no rows; allowed: a header row, and rows.")
@@ -220,7 +216,7 @@ _Line = tuple[int, list[Any], list[str]]
 
 
 def _from_lines(path: Path, unit: str, lines: Iterable[_Line]) -> TypedTable:
-    """The table whose first line with text is the header. unit: what a line is called."""
+    """Return a table from lines, of which the first with text is the header. unit: name of a line in messages."""
     filled = (line for line in lines if line[1].count(None) < len(line[1]))
     (top, header, places), first = next(filled, (0, [], [])), next(filled, None)
     if first is None:
@@ -233,9 +229,7 @@ def _from_lines(path: Path, unit: str, lines: Iterable[_Line]) -> TypedTable:
         headings.append("" if cell is None else str(cell).strip())
     named = [heading for heading in headings if heading]
     if len(named) == 1 and len(headings) > 1 and sum(cell is not None for cell in first[1]) > 1:
-        raise UserError(
-            f"{where} holds a title and no headings ({shown(named[0])}): delete the rows above the headings."
-        )
+        raise UserError(f"{where} holds a title, not headings ({shown(named[0])}): delete the rows above the headings.")
     if twice := next((heading for heading in named if named.count(heading) > 1), None):
         raise UserError(f"{where}: column {shown(twice)} appears twice: rename one of the two.")
     numbers, parts = array("q"), {heading: list[Cells]() for heading in named}
@@ -254,14 +248,14 @@ def _from_lines(path: Path, unit: str, lines: Iterable[_Line]) -> TypedTable:
 
 
 def _padded(where: str, headings: Sequence[str], cells: list[Any], places: Sequence[str]) -> list[Any]:
-    """The cells of a line, as many as there are headings; `UserError` for one under no heading."""
+    """Return the cells of a line, padded to the number of headings; raises `UserError` for one without a heading."""
     if len(cells) > len(headings) or "" in headings:
         for number, cell in enumerate(cells):
             if cell is not None and (number >= len(headings) or not headings[number]):
                 content = cell.why if isinstance(cell, Wrong) else str(cell)
                 raise UserError(
-                    f"{places[number] if places else where} has {shown(content, 30)} without heading: two header rows, "
-                    "or a cell too many? Leave one header row with a name for each column."
+                    f"{(places[number] if places else where)} has {shown(content, 30)} in a column without a "
+                    "heading. Write one header row with a name for each column."
                 )
     return [*cells[: len(headings)], *[None] * (len(headings) - len(cells))]
 
@@ -275,10 +269,9 @@ _LONGEST_CELL = 32_767
 def write_table(
     path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
 ) -> None:
-    """Write a table for people to fill in, whole or not at all; its ending says how. No text in it is a formula.
+    """Write a table for people to fill in, atomically, in the format of the path's ending; no text acts as a formula.
 
-    choices: what a column's cells are chosen from, where the format can say so. Raises `UserError` where openpyxl is
-    missing.
+    choices: allowed cells of a column, for formats that can enforce them. Raises `UserError` where openpyxl is missing.
     """
     ending = path.suffix.lower()
     if ending == ".jsonl":

@@ -37,7 +37,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class MalformedError(ValueError):
-    """A text that is not of its format, or is over a limit. The message is a clause; `line` counts from 1, if known."""
+    """Raised for a text of a wrong format or over a size limit, with a clause as message; `line` counts from 1."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -45,12 +45,11 @@ class MalformedError(ValueError):
 
 
 def parse_json(text: str, lone_surrogates: bool = False, constants: bool = True, long_integers: bool = False) -> Any:
-    """The value of a JSON text.
+    """Parse a JSON text.
 
-    lone_surrogates: halves of a character are taken as they are, as chat models write them; otherwise they are
-    malformed, for they have no UTF-8 form. constants: NaN and Infinity are numbers, and whoever reads the field says
-    which; otherwise they are malformed. long_integers: a whole number that 64 bits cannot hold is taken as the nearest
-    real number; otherwise it is malformed.
+    lone_surrogates: allow halves of a surrogate pair, which chat models write, although they have no UTF-8 form.
+    constants: allow NaN and Infinity as numbers. long_integers: round a whole number that 64 bits cannot hold to the
+    nearest float. Without these flags such texts are malformed.
 
     Raises `MalformedError` for a text that is not JSON, an object that names a field twice, a whole number that 64 bits
     cannot hold, and more than `DEPTH` lists and objects in one another.
@@ -82,7 +81,7 @@ _LINE = 10_000
 
 
 def _names(value: Any) -> int:
-    """Names in an object and in the objects that are its fields."""
+    """Count the names in an object and in the objects that are its fields."""
     if not isinstance(value, dict):
         return 0
     return len(value) + sum(len(child) for child in value.values() if isinstance(child, dict))
@@ -142,7 +141,7 @@ def _check_depth(value: object) -> None:
 
 
 def gunzipped(content: bytes) -> bytes:
-    """The content of a gzip file, all members of it; other bytes as they are.
+    """Decompress a gzip file with all its members; return other bytes unchanged.
 
     Raises `MalformedError` for a damaged file, and for one that grows to more than `EXPANSION` times its size.
     """
@@ -160,9 +159,9 @@ def gunzipped(content: bytes) -> bytes:
 
 
 def read_text(path: Path, then: str = "") -> str:
-    """The UTF-8 text of a file, compressed by gzip or not, without a byte-order mark.
+    """Read a file as UTF-8 text, decompressed if gzipped, without a byte-order mark.
 
-    Raises `UserError` for a file that cannot be read, and for other text; it ends in `then`: what to do about it.
+    Raises `UserError`, with `then` as advice, for a file that cannot be read, and for text in another encoding.
     """
     try:
         content = gunzipped(read_bytes(path, then))
@@ -176,10 +175,7 @@ def read_text(path: Path, then: str = "") -> str:
 
 
 def read_json(path: Path, then: str = "") -> Any:
-    """The value in a JSON file, which may be compressed by gzip.
-
-    Raises `UserError` that names the line and ends in `then`: what to do about it.
-    """
+    """Read a JSON file, which may be gzipped; raises `UserError` that names the line, with `then` as advice."""
     text = read_text(path, then)
     try:
         return parse_json(text)
@@ -189,7 +185,7 @@ def read_json(path: Path, then: str = "") -> Any:
 
 
 def read_object(path: Path, then: str = "") -> dict[str, Any]:
-    """The object in a JSON file. Raises `UserError` as `read_json` does, and for another value."""
+    """Read a JSON object from a file. Raises `UserError` as `read_json` does, and for any other value."""
     value = read_json(path, then)
     if not isinstance(value, dict):
         raise UserError(f"{path} is {shown(value)}; allowed: a JSON object{ending(then)}")
@@ -197,9 +193,9 @@ def read_object(path: Path, then: str = "") -> dict[str, Any]:
 
 
 def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a file, each with the words for its place: JSON lines or one JSON list, compressed or not.
+    """Yield the objects of a file with their locations: JSON lines or one JSON list, gzipped or not.
 
-    Raises `UserError` with the place for what is not an object; it ends in `then`: what to do about it.
+    Raises `UserError` that names the location of anything but an object, with `then` as advice.
     """
     text = read_text(path, then)
 
@@ -222,7 +218,7 @@ def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterat
 
 
 def parse_yaml(text: str) -> Any:
-    """The value of a YAML text, by the rules of YAML 1.2: mappings, lists, text, numbers, truth values and null.
+    """Parse a YAML text by the rules of YAML 1.2: mappings, lists, text, numbers, booleans and null.
 
     Raises `MalformedError` for a text that is not YAML, a mapping that names a key twice, a whole number that begins
     with 0 (YAML 1.1 reads it in base 8), anchors, aliases and tags, and what is over a limit.
@@ -253,7 +249,7 @@ _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 
 
 def _check_events(events: Iterable[Any]) -> None:
-    """Refuse a YAML text that nests too deep, stands for more than it holds, or for values of other types."""
+    """Raise `MalformedError` for YAML with deep nesting, anchors and aliases, or tags for other types."""
     from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 
     depth = 0
@@ -270,7 +266,7 @@ def _check_events(events: Iterable[Any]) -> None:
 
 @cache
 def _yaml_constructor() -> Any:
-    """The library's constructor of Python's values, which takes dates as text and refuses what `parse_yaml` refuses."""
+    """Return the library's constructor of Python values, changed to read dates as text and refuse other tags."""
     from ruamel.yaml.constructor import SafeConstructor
     from ruamel.yaml.nodes import ScalarNode
 
@@ -310,16 +306,16 @@ def _yaml_float(constructor: Any, node: Any) -> float:
 
 
 def _short(text: str) -> str:
-    """One line of at most 100 characters: the texts of a parser's errors repeat what was read."""
+    """Shorten an error text to one line of 100 characters: parsers repeat what they read in their errors."""
     line = "".join(character if character.isprintable() else "�" for character in " ".join(text.split()))
     return line if len(line) <= 100 else f"{line[:99]}…"
 
 
 def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """The rows of a CSV file with a header line, each with the words for its place.
+    """Yield the rows of a CSV file with a header line, each with its location.
 
-    Raises `UserError` when the file cannot be read, the header names a column twice, or a row is longer or shorter
-    than the header; it ends in `then`: what to do about it.
+    Raises `UserError`, with `then` as advice, when the file cannot be read, the header names a column twice, or a row
+    is longer or shorter than the header.
     """
     reader = csv.DictReader(io.StringIO(read_text(path, then), newline=""), strict=True)
     try:
@@ -340,7 +336,7 @@ def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The settings in a YAML file. Raises `UserError` with the line where it is not YAML, or holds something else."""
+    """Read settings from a YAML file; raises `UserError` with the line if it is not YAML, or not a mapping."""
     try:
         values = parse_yaml(read_text(path))
     except MalformedError as error:
@@ -349,34 +345,34 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise UserError(f"{path}: it should hold 'key: value' lines, and holds a {type(values).__name__}.")
+        raise UserError(f"{path}: it should hold lines 'key: value', but it holds a {type(values).__name__}.")
     return values
 
 
 def parquet_library() -> Any:
-    """The package pyarrow, its part for Parquet loaded; `UserError` where it is not installed."""
+    """Return the package pyarrow with its Parquet module; raises `UserError` if it is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
         raise UserError(
-            f"Parquet needs pyarrow, not installed here: type {install_extra('parquet')}, or use .jsonl."
+            f"Parquet needs pyarrow, which is not installed here: type {install_extra('parquet')}, or use .jsonl."
         ) from error
     return pyarrow
 
 
 def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a Parquet file. Raises `UserError` for another file, and for one that holds over `MOST_BYTES`."""
+    """Yield the rows of a Parquet file. Raises `UserError` for another file, and for one larger than `MOST_BYTES`."""
     return (row for batch in _parquet_batches(path, 1024) for row in batch.to_pylist())
 
 
 def parquet_parts(path: Path) -> Iterator[Any]:
-    """The record batches of a Parquet file, one after the other. Raises `UserError` as `parquet_rows` does."""
+    """Yield the record batches of a Parquet file. Raises `UserError` as `parquet_rows` does."""
     yield from _parquet_batches(path, 65_536)
 
 
 def parquet_columns(path: Path, names: Sequence[str]) -> list[list[Any]]:
-    """Columns of a Parquet file, one list each. Raises `UserError` as `parquet_rows` does, and for a column less."""
+    """Return columns of a Parquet file as lists. Raises `UserError` as `parquet_rows`, and for a missing column."""
     columns: list[list[Any]] = [[] for _ in names]
     for batch in _parquet_batches(path, 65_536):
         for name, column in zip(names, columns, strict=True):
@@ -387,13 +383,13 @@ def parquet_columns(path: Path, names: Sequence[str]) -> list[list[Any]]:
 
 
 def parquet_metadata(path: Path) -> Mapping[bytes, bytes]:
-    """Read the further facts in the footer of a Parquet file, not its rows. `UserError` for another file."""
+    """Return the metadata in the footer of a Parquet file; raises `UserError` for another file."""
     with _parquet(path) as parquet:
         return dict(parquet.schema_arrow.metadata or {})
 
 
 def parquet_schema(path: Path) -> dict[str, str]:
-    """The columns of a Parquet file: "number", or else Arrow's name of the type. `UserError` for another file."""
+    """Return each Parquet column's type, "number" or Arrow's name; raises `UserError` for another file."""
     types = parquet_library().types
     with _parquet(path) as parquet:
         fields = [(field.name, field.type) for field in parquet.schema_arrow]
@@ -401,7 +397,7 @@ def parquet_schema(path: Path) -> dict[str, str]:
 
 
 def parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[Any]:
-    """Columns of a Parquet file of any size, at most `rows` rows at a time; `UserError` for another file."""
+    """Yield columns of a Parquet file, at most `rows` rows at a time; raises `UserError` for another file."""
     with _parquet(path) as parquet:
         yield from parquet.iter_batches(batch_size=rows, columns=list(names), use_threads=False)
 
@@ -418,7 +414,7 @@ def _parquet_batches(path: Path, rows: int) -> Iterator[Any]:
 
 @contextmanager
 def _parquet(path: Path, whole: bool = False) -> Iterator[Any]:
-    """An open Parquet file; whole: it is read into memory first."""
+    """Open a Parquet file; whole: read it into memory first."""
     pyarrow = parquet_library()
     declare("input", path)
     try:

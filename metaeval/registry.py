@@ -39,14 +39,14 @@ _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def names(kind: Kind) -> list[str]:
-    """Every registered name of a kind, sorted, without importing what they stand for."""
+    """Return the registered names of a kind, sorted, without importing the objects."""
     prefix, other = _ADAPTED.get(kind, ("", None))
     registered = {name for name in _entries(kind) if not name.endswith("*")}
     return sorted({*registered, *(f"{prefix}{name}" for name in (_entries(other) if other else ()))})
 
 
 def is_code(kind: Kind, name: str) -> bool:
-    """Whether a name stands for code that nobody registered (module:Class), or a program (worker:COMMAND)."""
+    """Return whether a name stands for unregistered code (module:Class) or for a program (worker:COMMAND)."""
     base, colon, argument = name.strip().partition(":")
     if kind != "metric" or not colon:
         return bool(colon)
@@ -57,13 +57,13 @@ def is_code(kind: Kind, name: str) -> bool:
 
 
 def find(kind: Kind, name: str, asked_in: Path | None = None, code: bool = False) -> Any:
-    """The object registered under `name`, of whatever type.
+    """Return the object registered under `name`, whatever its type.
 
-    code: the name was typed, or is trusted, so that 'module:attribute' may be imported; from nowhere else is code
-    loaded that is not registered.
+    code: whether 'module:attribute' may be imported, because the user typed the name or trusts its source; otherwise
+    only registered code is loaded.
 
-    Raises `UserError` with the nearest name when nothing is registered under it, when two distributions claim the
-    name, or when it cannot be imported; the sentence begins with `asked_in`, the file that holds the name, if any.
+    Raises `UserError` with the nearest name when nothing is registered under it, when two distributions claim the name,
+    or when it cannot be imported; the sentence begins with `asked_in`, the file that holds the name, if any.
     """
     try:
         return _find(kind, name, code)
@@ -72,10 +72,11 @@ def find(kind: Kind, name: str, asked_in: Path | None = None, code: bool = False
 
 
 def check_typed(kind: Kind, name: str) -> None:
-    """Refuse the name of code or a program that stands in data: it runs only where somebody types it."""
+    """Raise `UserError` for a name of code or a program that was read from data: it runs only if the user types it."""
     if is_code(kind, name):
         raise UserError(
-            f"The {kind} {name!r} is code, which is run only where you type its name: not to read about it."
+            f"The {kind} {name!r} is a Python file or a program. It is run only where you give its name "
+            "for scoring, so that its description cannot be shown."
         )
 
 
@@ -104,7 +105,7 @@ def _find(kind: Kind, name: str, code: bool) -> Any:
 
 
 def next_for(kind: Kind, name: str) -> str:
-    """What to type where nothing is registered under a name: most often a file stands in the place of what is in it."""
+    """Return advice for a name that is not registered: often a file name was given in place of a name."""
     module = name.removesuffix(".py").partition(".")[0]
     if kind == "dataset" and Path(name).is_file():
         return f"A file of your own: -d ratings --data {name} (ratings), or -d jsonl --data {name} (a corpus)."
@@ -114,7 +115,7 @@ def next_for(kind: Kind, name: str) -> str:
 
 
 def _declared_since(kind: Kind, name: str) -> str:
-    """What to type where the source of an editable package registers the name, but did not when it was installed."""
+    """Return advice for a name that an editable package registers in its source, but did not when it was installed."""
     import json  # only where a name is wrong
     import tomllib
     from urllib.parse import urlsplit
@@ -134,7 +135,7 @@ def _declared_since(kind: Kind, name: str) -> str:
 
 
 def _load_here(name: str) -> None:
-    """Import a module of the current folder, with what else it imports from there.
+    """Import a module of the current folder, together with what it imports from there.
 
     The folder comes last in the path, so that no file of it takes the place of an installed package.
     """

@@ -16,28 +16,28 @@ Kept = TypeVar("Kept")
 
 
 class Shown(str):
-    """One line of visible characters, made of any text; what cannot be printed is a space.
+    """A text of one line of visible characters, made from any text; unprintable characters become spaces.
 
-    Escape sequences would drive the reader's terminal, direction overrides would show another text than the one that is
-    there, and line breaks would leave a table's cell or a comment. What shows text asks for this type.
+    Escape sequences could control the reader's terminal, direction overrides could show another text than the actual
+    one, and line breaks could leave a table's cell or a comment. Functions that display text require this type.
     """
 
     __slots__ = ()
 
     def __new__(cls, text: str) -> Shown:
-        """The same object where it is clean already."""
+        """Return the same object if it is clean already."""
         return text if isinstance(text, Shown) else super().__new__(cls, visible(text))
 
 
 class ShownField(Generic[Given, Kept]):
-    """A field of a frozen dataclass whose text is shown: it takes any text, or tuples of texts, and holds `Shown`."""
+    """A field of a frozen dataclass that accepts any text, or tuples of texts, and stores them as `Shown`."""
 
     def __init__(self, default: Given) -> None:
         self._default = _all_shown(default)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], CoreSchema]) -> CoreSchema:
-        """Files hold the text as it was given."""
+        """Return the schema by which files hold the text as it was given."""
         return core_schema.no_info_after_validator_function(_all_shown, handler(get_args(source)[0]))
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -57,7 +57,7 @@ Items = ShownField[tuple[tuple[str, str], ...], tuple[tuple[Shown, Shown], ...]]
 
 
 def visible(text: str, keep: str = "") -> str:
-    """The text with a space for every character that cannot be printed, but for those of `keep`."""
+    """Return the text with a space for every unprintable character, except those in `keep`."""
     return re.sub(f"[{_UNSEEN}]", lambda match: match[0] if match[0] in keep else " ", text)
 
 

@@ -117,31 +117,31 @@ FACTS: Mapping[str, tuple[str, str]] = {
 
 
 def signature(fields: Mapping[str, object]) -> str:
-    """Join fields as name:value, in their order, with bars; bars and line breaks inside a value become slashes."""
+    """Join fields as name:value, in their order, separated by bars; bars and line breaks in a value become slashes."""
     return "|".join(f"{name}:{_clean(value)}" for name, value in fields.items())
 
 
 def resampled_fields(
     level: float, resamples: int, seed: int, method: str = "percentile", fewest: float = 6
 ) -> dict[str, object]:
-    """The fields that pin cluster intervals; fewest: effective groups that one needs, where the method counts them."""
+    """Return the signature fields of cluster intervals; fewest: effective groups that an interval needs."""
     least = {"fewest": f"{fewest:g}"} if method == "t" else {}
     return {"interval": f"cluster-{method}-{level}", **least, "by": "group", "B": resamples, "seed": seed}
 
 
 def interval_parts(value: str) -> tuple[str, str]:
-    """Method and level of an `interval` field (cluster-METHOD-LEVEL); no method where it holds the level alone."""
+    """Return method and level of an `interval` field (cluster-METHOD-LEVEL); no method if it holds only the level."""
     method, _, level = value.rpartition("-")
     return method.removeprefix("cluster-"), level
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """The fields that pin installed packages."""
+    """Return the signature fields of installed package versions."""
     return {package: version(package) for package in packages}
 
 
 def parse(text: str) -> dict[str, str]:
-    """The fields of a signature, in its order: `parse(signature(fields))` has the names and the cleaned values.
+    """Parse a signature into its fields, in order; the inverse of `signature`, with cleaned values.
 
     A value may hold colons, a name may not. Raises ValueError, in one sentence, for text that is not a signature.
     """
@@ -158,7 +158,7 @@ def parse(text: str) -> dict[str, str]:
 
 
 def differences(first: Mapping[str, str], other: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
-    """The fields whose values differ, with both values; None for a field that only one of the two has."""
+    """Return the fields whose values differ, with both values; None for a field that only one of the two has."""
     names = dict.fromkeys([*first, *other])
     return {name: (first.get(name), other.get(name)) for name in names if first.get(name) != other.get(name)}
 
@@ -168,7 +168,7 @@ def _clean(value: object) -> str:
 
 
 def metric_parts(value: str) -> Mapping[str, str]:
-    """A metric field's parts: known_as, base, version, options; empty where it is a score file's or unreadable.
+    """Return the parts of a metric field: known_as, base, version, options; empty for score files and unreadable text.
 
     `base` is the registered metric behind a variant's name, and the name itself where there is no variant.
     """
@@ -180,7 +180,7 @@ def metric_parts(value: str) -> Mapping[str, str]:
 
 
 def read_choices(text: str) -> dict[str, str]:
-    """The choices of a field by name, in order (`name=value,name=value`); empty for a text that is not a list of them.
+    """Return the choices in a field by name, in order (`name=value,name=value`); empty for other text.
 
     Values may hold commas: a choice ends at a comma outside brackets with a further name behind it.
     """

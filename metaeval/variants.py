@@ -13,7 +13,7 @@ from metaeval.reading import read_yaml
 
 
 class MetricVariant(Strict):
-    """A YAML file in configs/metrics: a registered metric with options of its own, under the file's name."""
+    """A metric variant, from a YAML file in configs/metrics: a registered metric with other options and a new name."""
 
     metric: str
     options: dict[str, Any] = Field(default_factory=dict)
@@ -21,7 +21,7 @@ class MetricVariant(Strict):
 
 
 class DatasetVariant(Strict):
-    """A YAML file in configs/datasets: a registered data set with its own split and options, under the file's name."""
+    """A data-set variant, from a YAML file in configs/datasets: a registered data set with other split or options."""
 
     dataset: str
     split: str | None = None

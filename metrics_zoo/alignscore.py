@@ -18,7 +18,7 @@ from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_m
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, of_checkpoint, probability
 from metaeval.scoring.backends.sentences import best_pieces, find_splitter
-from metaeval.scoring.backends.tokens import PairTokens
+from metaeval.scoring.backends.tokenization import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, ThreeWay, TwoStepMetric
 from metrics_zoo.splitting import SplitterOptions
 
@@ -49,7 +49,7 @@ def published(size: Size) -> Checkpoint:
 
 
 def published_backbone(size: Size) -> Checkpoint:
-    """Return RoBERTa's configuration and tokenizer on the hub."""
+    """Return RoBERTa's configuration and tokenizer, as a checkpoint on the hub."""
     download = "configuration and tokenizer, 3 MB, MIT"
     return Checkpoint(f"FacebookAI/roberta-{size}", download, _ROBERTA[size], _BACKBONE[:4])
 
@@ -119,7 +119,7 @@ def load_aligner(checkpoint: ModelFolder, backbone: ModelFolder, dtype: models.D
 
 
 def _read(checkpoint: ModelFolder, backbone: ModelFolder, config: Any) -> dict[str, Any]:
-    """Read the checkpoint's weights without its vocabulary head; `UserError` unless they are of this size."""
+    """Read the checkpoint's weights without its vocabulary head; raises `UserError` unless they are of this size."""
     import torch
 
     # mmap: the optimiser's state, two thirds of the file, is not read. weights_only: no code in the file is run.
@@ -162,7 +162,7 @@ class AlignScoreOptions(SplitterOptions):
 
 
 class HeadLogits(NamedTuple):
-    """A pair's logits, (chunks x sentences, 6: see HEADS), chunk by chunk; tokens and cut: sums over all passes."""
+    """The logits of a pair, (chunks x sentences, 6: see HEADS), chunk by chunk; tokens, cut: sums over all inputs."""
 
     logits: torch.Tensor
     sentences: int
@@ -171,7 +171,7 @@ class HeadLogits(NamedTuple):
 
 
 class AlignScore(LoadedModelMetric, TwoStepMetric):
-    """Mean over statement sentences of the best chunk's P(ALIGNED); yuh-zha/AlignScore a0936d5.
+    """AlignScore: mean over statement sentences of the best chunk's P(ALIGNED); yuh-zha/AlignScore a0936d5.
 
     Where a sentence alone fills the input, both sides are cut, the longer one first; the official code cuts its whole
     batch so.
@@ -209,7 +209,7 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
 
     @cached_property
     def backbone(self) -> ModelFolder:
-        """RoBERTa's configuration and tokenizer."""
+        """Return RoBERTa's configuration and tokenizer."""
         return find_backbone(self.options.size, self.options.backbone_folder, self.options.folder)
 
     @property
@@ -234,12 +234,12 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
         return PairClassifier(model, tokens, self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:
-        """The metric's identity with the backbone's fingerprint and the splitter."""
+        """Return the metric's identity, including the backbone's fingerprint and the splitter."""
         splitter = self.splitter.name if self.splitter else "none"
         return {**super().identity(), "backbone": self.backbone.fingerprint, "splitter": splitter}
 
     def observed(self) -> Mapping[str, Any]:
-        """Return the identity without the head: modes that cut texts in the same way share one pass."""
+        """Return the identity without the head: modes that split texts in the same way share one run of the model."""
         identity = self.identity()
         options = {name: value for name, value in identity["options"].items() if name != "mode"}
         return {**identity, "options": options}
@@ -311,7 +311,7 @@ def _scores(read_pairs: Sequence[HeadLogits], head: str) -> Iterator[float]:
 
 
 def _aligned(logits: torch.Tensor, head: str) -> torch.Tensor:
-    """Return the head's P(ALIGNED), or the regression's number, of each cell."""
+    """Return P(ALIGNED) by the head, or the regression's value, for each (chunk, sentence)."""
     outputs = logits.double()[:, HEADS[head]]
     return (outputs if head == "reg" else outputs.softmax(-1))[:, 1 if head == "bin" else 0]
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import ModelOptions, of_checkpoint, probability
-from metaeval.scoring.backends.tokens import PromptIds
+from metaeval.scoring.backends.tokenization import PromptIds
 from metaeval.scoring.contract import MetricCard, PairScore, Status, ThreeWay
 from metrics_zoo.t5 import T5Metric, ask_prompts
 
@@ -39,7 +39,7 @@ class AttrScoreOptions(ModelOptions):
 
 
 class AttrScore(T5Metric):
-    """P(Attributable) among the three answers that the model was trained to give.
+    """AttrScore: P(Attributable) among the three answers that the model was trained to give.
 
     The authors generate the answer and keep its label alone. Here each label's log-probability is the sum over its
     pieces and the end token, each after the ones before it (teacher forcing), and the three are normalised to sum to
@@ -67,7 +67,7 @@ class AttrScore(T5Metric):
 
     @cached_property
     def labels(self) -> tuple[list[int], ...]:
-        """The token ids of the three labels, each with the end token."""
+        """Return the token ids of the three labels, each with the end token."""
         return tuple([*self.tokenizer(label)["input_ids"]] for label in LABELS)
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
@@ -78,7 +78,7 @@ class AttrScore(T5Metric):
         ]
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """Log-probabilities: attributable as entailment, extrapolatory as neutral, contradictory as contradiction."""
+        """Return log-probabilities: attributable is entailment, extrapolatory neutral, contradictory contradiction."""
         return [ways for _, _, ways in self._judge(sources, statements)]
 
     def _judge(

@@ -44,13 +44,14 @@ class Entailed(NamedTuple):
 
 
 class AutoAIS(TwoStepMetric, YesNoMetric):
-    """The TRUE mixture T5-XXL on `premise: {source} hypothesis: {statement}`.
+    """AutoAIS: the TRUE mixture T5-XXL on `premise: {source} hypothesis: {statement}`.
 
     In T5's vocabulary "1" is the piece ▁1 (209) and "0" the pieces ▁ and 0 (3, 632). `full` is the score of ALCE's
     re-ranker, and the paper's "generated token probability of 1"; `two_way` is the softmax over 209 and 3 of later
-    work. Both come from one observation, of one decoder step. `binary` is the official 0 or 1: whether greedy decoding
-    gives exactly the string "1". After ▁1 the end must follow, and after ▁ the piece 1 still can, so pairs that the
-    first piece does not decide are decoded further, mostly for one piece, at most for ten: an observation of its own.
+    work. Both come from one observation (model output), of one decoder step. `binary` is the official 0 or 1: whether
+    greedy decoding gives exactly the string "1". After ▁1 the end must follow, and after ▁ the piece 1 still can, so
+    pairs that the first piece does not decide are decoded further, at most for ten pieces; this is a separate
+    observation.
     """
 
     checkpoint = Checkpoint(
@@ -70,7 +71,7 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
     )
 
     def observed(self) -> Mapping[str, Any]:
-        """Return the identity without the choice between the two probabilities, which share an observation."""
+        """Return the identity without the choice between the two probabilities, which share a model output."""
         identity = self.identity()
         return {**identity, "options": {**identity["options"], "score": self._decodes}}
 
@@ -84,7 +85,7 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
         ]
 
     def judge(self, observations: Sequence[Entailed]) -> list[PairScore]:
-        """The score asked for."""
+        """Return the score that the options choose."""
         answers = []
         for seen in observations:
             scores = {"full": exp(seen.log_full), "two_way": exp(seen.log_two_way), "binary": float(seen.spelled)}

@@ -22,7 +22,7 @@ from metaeval.scoring.backends.batches import side_by_side
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint
 from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_model, load_tokenizer, pack_linears
-from metaeval.scoring.backends.tokens import TextTokens
+from metaeval.scoring.backends.tokenization import TextTokens
 from metaeval.scoring.contract import MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class BARTScoreOptions(ModelOptions):
 class Likelihood(NamedTuple):
     """BART's output for a pair: mean log-probability in the chosen direction; tokens of both texts; tokens cut.
 
-    wordless: a text that had to be judged holds no word.
+    wordless: whether a text whose probability is needed has no words.
     """
 
     value: float
@@ -59,7 +59,7 @@ class Likelihood(NamedTuple):
 
 
 class BARTScore(TwoStepMetric, LoadedModelMetric):
-    """Mean log-probability of the statement's tokens, <s> and </s> included, given the source; higher is more support.
+    """BARTScore: mean log-probability of the statement's tokens, <s> and </s> included, given the source.
 
     These two nearly certain tokens pull short statements towards 0, as in the official code. Statements need no
     generation and no prompt: their own tokens are fed to the decoder.
@@ -88,7 +88,7 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
 
     @cached_property
     def model(self) -> BartLikelihood:
-        """The BART, loaded when first used; `UserError` when the checkpoint is of another architecture."""
+        """Return the BART model, loaded when first used; raises `UserError` for another architecture."""
         from transformers import BartForConditionalGeneration
 
         files, options = self.model_folder, self.options
@@ -112,7 +112,7 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
         return identity
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Likelihood]:
-        """Compute each pair's likelihood. BART can read an empty text, and judge its <s> and </s>."""
+        """Compute each pair's likelihood. BART can read an empty text, and score its <s> and </s>."""
         direction = self.options.direction
         values = []
         if direction != "statement-to-source":
@@ -130,7 +130,7 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
         return seen
 
     def judge(self, observations: Sequence[Likelihood]) -> list[PairScore]:
-        """Return the transformed scores; EMPTY for a judged text without words, unless `fallback` is on."""
+        """Return the transformed scores; EMPTY if a needed text has no words, unless `fallback` is on."""
         return [self._answer(seen) for seen in observations]
 
     def _answer(self, seen: Likelihood) -> PairScore:
@@ -149,9 +149,9 @@ class BartText(NamedTuple):
 
 
 class _Spans(NamedTuple):
-    """The parts of a row that attend to each other, each (first query, end of queries, first key, end of keys).
+    """The blocks of attention in a row of concatenated texts: (first query, end of queries, first key, end of keys).
 
-    within: of each text to itself. crossing: of a source's statements to the source.
+    within: of each text to itself. crossing: of the statements to their source.
     """
 
     within: list[tuple[int, int, int, int]]
@@ -159,17 +159,17 @@ class _Spans(NamedTuple):
 
 
 class _SourceGroup(NamedTuple):
-    """A source's encoded states, (tokens, dimensions), and the statements to be judged by them, with their numbers."""
+    """A source's encoded states, (tokens, dimensions), and the statements to be scored, with their numbers."""
 
     states: torch.Tensor
     statements: list[tuple[int, list[int]]]
 
 
 class BartLikelihood:
-    """A BART and its tokenizer; a pair's likelihood does not depend on what it is batched with beyond 1e-6.
+    """A BART and its tokenizer; a pair's likelihood does not depend on its batch beyond 1e-6.
 
-    model: transformers' `BartForConditionalGeneration`, settled on `device`; it is changed in place, and cannot be used
-    elsewhere. max_tokens: input limit of either side, special tokens included; a longer text is cut at its end.
+    model: transformers' `BartForConditionalGeneration`, on `device` (see `settle`); it is changed in place, and cannot
+    be used elsewhere. max_tokens: input limit of either side, special tokens included; a longer text is cut at its end.
     batch_tokens: tokens of a batch.
 
     Raises `UserError` for a tokenizer that is not the model's, and for a vocabulary head apart from the embeddings.
@@ -298,13 +298,13 @@ class _VocabularyHead:
 def _check(config: Any, tokenizer: Any) -> None:
     if len(tokenizer("")["input_ids"]) != 2 or len(tokenizer) > config.vocab_size:
         raise UserError(
-            f"The tokenizer ({len(tokenizer)} tokens) is not that of the BART beside it ({config.vocab_size}): "
-            "fetch the whole model again."
+            f"The tokenizer ({len(tokenizer)} tokens) does not belong to the BART model in the same "
+            f"folder ({config.vocab_size}): fetch the whole model again."
         )
     if not config.tie_word_embeddings:
         raise UserError(
-            "This BART has a vocabulary head apart from its embeddings (tie_word_embeddings is off), which is not read "
-            "here: choose another model, such as model=facebook/bart-large-cnn."
+            "This BART has an output layer that is separate from its embeddings (tie_word_embeddings is off), which "
+            "this metric does not support: choose another model, such as model=facebook/bart-large-cnn."
         )
 
 
@@ -339,7 +339,7 @@ def _attend(
 
 
 def _places(lengths: Sequence[int]) -> list[tuple[int, int]]:
-    """Return start and end of each text in a row of texts of these lengths."""
+    """Return start and end of each text in a row of concatenated texts of these lengths."""
     return list(pairwise(accumulate(lengths, initial=0)))
 
 

@@ -16,7 +16,7 @@ from metaeval.scoring.backends import models
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
 from metaeval.scoring.backends.encoder import JobTexts, TextEncoder, align_tokens, match_pairs, words_of
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint
-from metaeval.scoring.backends.tokens import backend
+from metaeval.scoring.backends.tokenization import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def known_as(hub_id: str) -> str:
 
 
 def find_layer(hub_id: str, wished: int | None) -> int:
-    """Return the layer whose states are compared; `UserError` if neither option nor table has one."""
+    """Return the layer whose states are compared; raises `UserError` if neither option nor table has one."""
     layer = wished or LAYERS.get(known_as(hub_id))
     if layer is None:
         raise UserError(
@@ -93,18 +93,18 @@ def find_layer(hub_id: str, wished: int | None) -> int:
 
 
 def find_baseline(hub_id: str, layer: int) -> tuple[float, float, float]:
-    """Return the precision, recall and F1 that rescaling maps to 0; `UserError` when they are not known."""
+    """Return the precision, recall and F1 that rescaling maps to 0; raises `UserError` when they are not known."""
     baseline = BASELINES.get((known_as(hub_id), layer))
     if baseline is None:
         raise UserError(
-            f"No baseline is known for layer {layer} of {hub_id}: give it as the option 'baseline', precision, "
-            "recall and F1 with commas between, or leave 'rescale' out."
+            f"No baseline is known for layer {layer} of {hub_id}: give it as the option 'baseline', "
+            "precision, recall and F1 separated by commas, or leave 'rescale' out."
         )
     return baseline
 
 
 class Backbone(NamedTuple):
-    """An encoder for BERTScore. before: text put before each text; special: ids of weight 0; size: number of ids."""
+    """An encoder for BERTScore. before: prefix of each text; special: token ids of weight 0; size: number of ids."""
 
     encoder: TextEncoder
     before: str
@@ -122,13 +122,9 @@ def load_backbone(files: ModelFolder, layer: int, dtype: models.DType, batch_tok
     with models.broken_files(files):
         config = AutoConfig.from_pretrained(files.folder, **models.LOCAL)
     if config.model_type not in _FAMILIES:
-        raise UserError(
-            f"BERTScore does not run on the family {config.model_type!r}: allowed are {', '.join(_FAMILIES)}."
-        )
+        raise UserError(f"BERTScore cannot use the family {config.model_type!r}; allowed: {', '.join(_FAMILIES)}.")
     if layer > config.num_hidden_layers:
-        raise UserError(
-            f"The model in {files.folder} has {config.num_hidden_layers} layers, not {layer}: set 'layer' lower."
-        )
+        raise UserError(f"The model in {files.folder} has only {config.num_hidden_layers} layers: set 'layer' lower.")
     config.num_hidden_layers = layer
     tokenizer = models.load_tokenizer(files)
     model = models.load_model(AutoModel, files, dtype, device, unused=models.POOLER, config=config)
@@ -174,7 +170,7 @@ class BERTScoreOptions(ModelOptions):
 
 
 class TokenMatch(NamedTuple):
-    """Precision and recall of a pair (NaN: every token of that side has weight 0); empty: a text has no words."""
+    """The precision and recall of a pair (NaN: every token of that side has weight 0); empty: a text has no words."""
 
     precision: float
     recall: float
@@ -184,9 +180,9 @@ class TokenMatch(NamedTuple):
 
 
 class BERTScore(TwoStepMetric, ModelMetric):
-    """Cosines of hidden states, statement as candidate and source as reference; precision by default.
+    """BERTScore of the statement (candidate) against the source (reference); precision by default.
 
-    Special tokens have no weight in the means, and may be the best match of another token. A rescaled score can be
+    Special tokens have weight 0 in the means, but may be the best match of another token. A rescaled score can be
     below the card's range. With idf, a statement whose tokens all occur in every source has NOTHING_TO_SCORE.
     """
 
@@ -208,12 +204,12 @@ class BERTScore(TwoStepMetric, ModelMetric):
 
     @property
     def corpus_dependent(self) -> bool:
-        """With idf, a score depends on the other sources of the job."""
+        """Return whether idf is on, with which a score depends on the other sources of the job."""
         return bool(self.options.idf)
 
     @property
     def block_tokens(self) -> int:
-        """At most 131,072 tokens, whose states are in memory together: 0.5 GB with 1,024 dimensions."""
+        """Return at most 131,072 tokens, whose states are in memory together: 0.5 GB with 1,024 dimensions."""
         return min(super().block_tokens, 131_072)
 
     @cached_property
@@ -223,17 +219,17 @@ class BERTScore(TwoStepMetric, ModelMetric):
 
     @cached_property
     def baseline(self) -> tuple[float, float, float] | None:
-        """The precision, recall and F1 that rescaling maps to 0; None without rescaling."""
+        """Return the precision, recall and F1 that rescaling maps to 0; None without rescaling."""
         if not self.options.rescale:
             return None
         return self.options.baseline or find_baseline(self.wanted.hub_id, self.layer)
 
     def identity(self) -> dict[str, Any]:
-        """The metric's identity with the layer and the baseline in use."""
+        """Return the metric's identity, including the layer and the baseline in use."""
         return {**super().identity(), "layer": self.layer, "baseline": self.baseline and list(self.baseline)}
 
     def observed(self) -> Mapping[str, Any]:
-        """Return what an observation depends on: all sides and rescalings share one pass."""
+        """Return what the token matches depend on: all sides and rescalings share one run of the model."""
         identity = self.identity()
         options = {name: identity["options"][name] for name in ("dtype", "idf")}
         return {"bertscore": identity["version"], "weights": identity["weights"], "layer": self.layer, **options}
@@ -245,12 +241,12 @@ class BERTScore(TwoStepMetric, ModelMetric):
 
     @cached_property
     def texts(self) -> JobTexts:
-        """The job's texts as unit vectors, one for each token."""
+        """Return the store of the job's encoded texts: unit vectors, one for each token."""
         return JobTexts(self.backbone.encoder, _unit)
 
     @cached_property
     def weights(self) -> torch.Tensor:
-        """The weight of each token id: 1, and 0 for special tokens; `prepare` replaces them by idf."""
+        """Return the weight of each token id: 1, and 0 for special tokens; `prepare` replaces them by idf."""
         import torch
 
         weights = torch.ones(self.backbone.size, dtype=torch.float64)
@@ -307,7 +303,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
         return [span._replace(start=start, end=end) for span, start, end in ends if start < end]
 
     def _given(self, texts: Sequence[str]) -> list[str]:
-        """Return the texts in the form in which they are tokenised."""
+        """Return the texts as they are passed to the tokenizer."""
         return [text and self.backbone.before + text for text in map(str.strip, texts)]
 
     def _idf(self, sources: Sequence[str]) -> torch.Tensor:

@@ -16,7 +16,7 @@ _WORD = re.compile(r"\w+")
 
 
 class BM25Options(MetricOptions):
-    """Options of BM25."""
+    """Options of BM25: its parameters k1 and b."""
 
     k1: float = Field(default=1.5, ge=0)
     """Saturation of repeated words: the higher, the more repetitions count."""
@@ -25,7 +25,7 @@ class BM25Options(MetricOptions):
 
 
 class BM25(Metric):
-    """Okapi BM25 in Lucene's form, as bm25s computes it by default.
+    """Okapi BM25 of the source for the statement's words, in Lucene's form, as bm25s computes it by default.
 
     The sum over statement words of ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean)),
     with N, df and the mean length over the job's unique sources: unbounded above, and a score depends on that set.
@@ -65,7 +65,7 @@ class BM25(Metric):
         return PairScore(total, tokens=length + len(statement))
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return each word with its part of the sum, as a share of the most that a word of the statement could add."""
+        """Return each matched word, weighted by its term of the sum over the largest term that a word could have."""
         counts, words = Counter(_words(source)), dict.fromkeys(_words(statement))
         norm, most = self._norm(counts.total()), max(map(self._rarity, words), default=1.0)
         weights = {word: self._rarity(word) * counts[word] / (counts[word] + norm) / most for word in words}

@@ -14,7 +14,7 @@ from metaeval.scoring.backends import minilm, models
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
 from metaeval.scoring.backends.encoder import JobTexts, Keep, TextEncoder, first_products, words_of
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint
-from metaeval.scoring.backends.tokens import backend
+from metaeval.scoring.backends.tokenization import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Status
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _LIBRARY = "sentence_transformers."
 
 
 class Recipe(NamedTuple):
-    """How texts are encoded. pooling: of the last hidden states. limit: of tokens (None: the model's).
+    """The settings by which a model encodes texts. pooling: of hidden states. limit: in tokens (None: the model's).
 
     lower: whether texts are lower-cased.
     """
@@ -50,8 +50,8 @@ def read_recipe(model: ModelFolder, pooling: Pooling | None, prompted: bool) -> 
     if modules is None:
         if pooling is None:
             raise UserError(
-                f"{model.folder} has no modules.json, and so does not say how its embeddings are pooled: give the "
-                "option 'pooling' (mean, cls or max), as the model's page has it."
+                f"{model.folder} has no modules.json, which would say how its embeddings are pooled: set the "
+                "option 'pooling' to mean, cls or max, as the model's page says."
             )
         return Recipe(pooling)
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
@@ -73,7 +73,7 @@ def read_recipe(model: ModelFolder, pooling: Pooling | None, prompted: bool) -> 
 def load_sentence_model(
     files: ModelFolder, recipe: Recipe, dtype: models.DType, batch_tokens: int, device: str, trust_remote_code: bool
 ) -> TextEncoder:
-    """Load the encoder; `UserError` for a model that is not one."""
+    """Load a sentence encoder; raises `UserError` for a model that is not an encoder."""
     from tokenizers.normalizers import Lowercase
     from tokenizers.normalizers import Sequence as Normalizers
     from transformers import AutoModel
@@ -137,7 +137,7 @@ def _json(model: ModelFolder, name: str) -> Any:
 
 
 def _unsupported(model: ModelFolder, what: str, allowed: str) -> UserError:
-    return UserError(f"The model in {model.folder} {what}: the metric 'cosine' supports {allowed} alone.")
+    return UserError(f"The model in {model.folder} {what}: the metric 'cosine' supports only {allowed}.")
 
 
 class CosineOptions(ModelOptions):
@@ -154,9 +154,9 @@ class CosineOptions(ModelOptions):
 
 
 class Cosine(ModelMetric):
-    """The cosine that sentence-transformers computes, with pooling, input limit and lower-casing of the model's folder.
+    """Cosine of the two texts' embeddings as sentence-transformers computes it, with its folder's settings.
 
-    A model that needs more (dense layers, other poolings, default prompts) is refused.
+    A model that needs more (dense layers, other poolings, default prompts) raises `UserError`.
     """
 
     checkpoint = Checkpoint(
@@ -180,19 +180,19 @@ class Cosine(ModelMetric):
 
     @cached_property
     def wanted(self) -> Checkpoint:
-        """The checkpoint that the options name, with its Python files if they are trusted."""
+        """Return the checkpoint that the options name, with its Python files if they are trusted."""
         wanted = super().wanted
         return replace(wanted, also=(*wanted.also, "*.py")) if self.options.trust_remote_code else wanted
 
     @cached_property
     def recipe(self) -> Recipe:
-        """Pooling, input limit and lower-casing."""
+        """Return pooling, input limit and lower-casing."""
         options = self.options
         return read_recipe(self.model_folder, options.pooling, bool(options.source_prompt or options.statement_prompt))
 
     @cached_property
     def texts(self) -> JobTexts:
-        """The job's texts as one unit vector each; the model is loaded when first used."""
+        """Return the store of the job's encoded texts, one unit vector each; the model is loaded when first used."""
         options = self.options
         encoder = load_sentence_model(
             self.model_folder, self.recipe, options.dtype, self.batch_tokens, self.device, options.trust_remote_code
@@ -201,7 +201,7 @@ class Cosine(ModelMetric):
 
     @cached_property
     def special(self) -> int:
-        """The number of special tokens, those of an empty text."""
+        """Return the number of special tokens that the tokenizer adds to a text."""
         return len(self.texts.encoder.tokenise([""])[0][0])
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:

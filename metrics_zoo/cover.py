@@ -33,9 +33,10 @@ FlagArray = NDArray[np.bool_]
 class SourceWords(NamedTuple):
     """The words of a source.
 
-    sentences: their words, lower-cased. vectors: of its distinct words, (words, dimensions). places: rows of `vectors`,
-    sentence after sentence; starts: where in them each sentence that has words begins; filled: the numbers of these
-    sentences. neighbours: for each sentence, its pairs of neighbouring words; all_neighbours: those of all sentences.
+    sentences: the words of each sentence, lower-cased. vectors: of the distinct words, (words, dimensions). places: the
+    row of `vectors` for each word, sentence after sentence. filled: numbers of the sentences that have words; starts:
+    index in `places` at which each of them begins. neighbours: for each sentence, its pairs of adjacent words;
+    all_neighbours: the pairs of all sentences.
     """
 
     sentences: list[list[str]]
@@ -50,7 +51,7 @@ class SourceWords(NamedTuple):
 class StatementWords(NamedTuple):
     """The words of a statement.
 
-    tokens: all its words, lower-cased. words: the distinct ones to be covered; weights: their shares of the idf mass;
+    tokens: all its words, lower-cased. words: the distinct words to be covered; weights: their shares of the total idf;
     vectors: (words, dimensions). named, number: which words look like a name, and which hold a digit. clauses: for each
     clause, the numbers of its words.
     """
@@ -65,10 +66,10 @@ class StatementWords(NamedTuple):
 
 
 class Cover(NamedTuple):
-    """The sentences that cover a statement.
+    """The sentences of a source that cover a statement's words.
 
-    picked: their numbers, best first. curve: the covered mass after 1 to 5 sentences. words: how far each word is
-    covered.
+    picked: their numbers, best first. curve: the covered share of the total idf after 1 to 5 sentences. words: coverage
+    of each word, in [0, 1].
     """
 
     picked: list[int]
@@ -77,7 +78,7 @@ class Cover(NamedTuple):
 
 
 def sentence_places(text: str) -> list[tuple[int, int]]:
-    """Return start and end of each sentence with words or signs; a long one is cut every 60 words, at white space."""
+    """Return start and end of each sentence with words or signs; long ones are split at white space every 60 words."""
     ends = [*_SENTENCE_END.finditer(text)]
     sentences: list[tuple[int, int]] = []
     starts = [0, *(end.end() for end in ends)]
@@ -93,7 +94,7 @@ def sentence_places(text: str) -> list[tuple[int, int]]:
 
 
 def cover_of(shares: FloatArray, weights: FloatArray) -> Cover:
-    """Pick up to five sentences one by one, each the one that adds most to the covered mass, until none adds any."""
+    """Select up to five sentences greedily by covered idf. shares: cover, (words, sentences), weights: idf shares."""
     picked: list[int] = []
     covered, curve = np.zeros(len(weights)), [0.0]
     for _ in range(_PICKED):
@@ -112,7 +113,7 @@ def features_of(
 ) -> dict[str, float]:
     """Compute the features of a cover in the order of the heads' columns; NaN where a statement has no word of a kind.
 
-    exact: whether a sentence holds a word. shares: how far a sentence covers a word, in [0, 1]. Both have the shape
+    exact: whether a sentence contains a word. shares: how far a sentence covers a word, in [0, 1]. Both have the shape
     (words, sentences).
     """
     weights, covered, curve = statement.weights, cover.words, cover.curve
@@ -165,7 +166,7 @@ def features_of(
 
 
 def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
-    """Length of the longest common subsequence, by bits (Hyyro 2004).
+    """Return the length of the longest common subsequence, by bit operations (Hyyro 2004).
 
     A zero bit of `row` marks a word of `first` at which the subsequence with the words of `second` so far grows.
     """
@@ -180,7 +181,7 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def _quantile(values: FloatArray, share: float) -> float:
-    """The quantile by linear interpolation. np.quantile has other last digits."""
+    """Return the quantile by linear interpolation; np.quantile differs in the last digits."""
     ordered, place = np.sort(values), share * (len(values) - 1)
     below = int(place)
     above = min(below + 1, len(values) - 1)
@@ -192,5 +193,5 @@ def _mean(values: FloatArray | FlagArray) -> float:
 
 
 def lower_words(text: str) -> list[str]:
-    """The words of a text, lower-cased."""
+    """Return the words of a text, lower-cased."""
     return [word.lower() for word in WORD.findall(text)]

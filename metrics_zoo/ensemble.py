@@ -52,7 +52,7 @@ class Ensemble(Combination):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The metrics' names."""
+        """Return the names of the member metrics."""
         return tuple(self.options.members.split("+"))
 
     def combine(self, answers: Sequence[Sequence[PairScore]]) -> list[PairScore]:

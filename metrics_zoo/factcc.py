@@ -10,12 +10,12 @@ from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier, answers_of, table_of_worded
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, of_checkpoint, probability
 from metaeval.scoring.backends.models import load_tokenizer
-from metaeval.scoring.backends.tokens import PairTokens
+from metaeval.scoring.backends.tokenization import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore
 
 
 class FactCC(LoadedModelMetric):
-    """P(CORRECT), the softmax over the two labels; the official script prints the larger label alone."""
+    """FactCC: P(CORRECT), the softmax over the two labels; the official script prints only the more likely label."""
 
     checkpoint = Checkpoint(
         "manueldeprada/FactCC", "438 MB, BSD-3-Clause-Clear", "c7b3148015d4ddc263f6e2acb2689e90ac061669"

@@ -14,7 +14,7 @@ from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import of_checkpoint, probability
 from metaeval.scoring.backends.models import load_tokenizer
-from metaeval.scoring.backends.tokens import PairIds, TextTokens
+from metaeval.scoring.backends.tokenization import PairIds, TextTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TextPair
 from metrics_zoo.splitting import BestChunkMetric
 
@@ -28,7 +28,7 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 
 
 class FactCG(BestChunkMetric):
-    """Largest softmax[1] over the source's chunks, with the whole statement; derenlei/FactCG's FactCGScore.
+    """FactCG: largest P(support) over the source's chunks, with the whole statement; derenlei/FactCG's FactCGScore.
 
     It follows the published code, and was never compared with it or its checkpoint. It differs in one case: where chunk
     and question exceed 2,048 tokens the end of the chunk is cut; the official code cuts the question at the end.
@@ -62,7 +62,7 @@ class FactCG(BestChunkMetric):
         return PairClassifier(model, QuestionTokens(load_tokenizer(self.model_folder)), self.batch_tokens, self.device)
 
     def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:
-        """Return softmax[1] of each pair."""
+        """Return P(support), the second softmax output, of each pair."""
         pairs = [pair for row in rows for pair in row]
         table = self.model.table([chunk for chunk, _ in pairs], [statement for _, statement in pairs])
         scores = table.values.reshape(len(pairs), 2).double().softmax(-1)[:, 1].tolist()
@@ -87,9 +87,9 @@ class FactCG(BestChunkMetric):
 
 
 class QuestionTokens:
-    """The template as ids; chunk and question are tokenised separately, since no token spans the white space between.
+    """An encoder of FactCG's prompts that tokenises chunk and question separately.
 
-    Raises `UserError` for a tokenizer with such a token.
+    Raises `UserError` for a tokenizer in which a token can span the white space between the two.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -99,7 +99,7 @@ class QuestionTokens:
         known = self.texts.ids([probe, question])
         self._before, self._behind = whole[:1], whole[-1:]
         if whole != [*self._before, *known[probe], *known[question], *self._behind]:
-            raise UserError("This tokenizer does not read FactCG's template as DeBERTa-v3's does: check the model id.")
+            raise UserError("This tokenizer splits FactCG's template unlike DeBERTa-v3's: check the model id.")
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
         """Encode chunks and statements, in order; beyond the limit the end of the chunk is cut."""

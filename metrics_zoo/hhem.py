@@ -15,7 +15,7 @@ from metaeval.scoring.backends.batches import pad, run_batches
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint, probability
 from metaeval.scoring.backends.models import broken_files, load_model, load_tokenizer
-from metaeval.scoring.backends.tokens import PromptTokens
+from metaeval.scoring.backends.tokenization import PromptTokens
 from metaeval.scoring.contract import MetricCard, PairScore
 from metrics_zoo.t5 import ask_prompts
 
@@ -39,7 +39,7 @@ class HHEMOptions(ModelOptions):
 
 
 class HHEM(ModelMetric):
-    """P(consistent): the softmax over the two labels at the first token of the prompt, an encoder pass a pair.
+    """HHEM: P(consistent), the softmax over the two labels at the first token of the prompt; one encoder run per pair.
 
     The published model is Python code on the hub around transformers' T5ForTokenClassification under the prefix `t5.`.
     Here the weights are loaded into that class, whose size is derived from their shapes, and no code from the hub is
@@ -71,7 +71,7 @@ class HHEM(ModelMetric):
 
     @cached_property
     def tokenizer_folder(self) -> ModelFolder:
-        """Flan-T5's tokenizer files."""
+        """Return the folder of Flan-T5's tokenizer files."""
         folder, beside = self.options.tokenizer, self.options.folder
         if folder is None and beside is not None and (beside / "tokenizer.json").is_file():
             folder = beside
@@ -90,7 +90,7 @@ class HHEM(ModelMetric):
 
     @cached_property
     def prompts(self) -> PromptTokens:
-        """Pairs to token ids."""
+        """Return the encoder of pairs to token ids."""
         return PromptTokens(load_tokenizer(self.tokenizer_folder), self.card.template, self.options.max_tokens)
 
     @cached_property
@@ -106,7 +106,7 @@ class HHEM(ModelMetric):
         return load_model(T5ForTokenClassification, files, self.options.dtype, self.device, **arguments)
 
     def identity(self) -> dict[str, Any]:
-        """The metric's identity with the fingerprint of the tokenizer, which comes from another model."""
+        """Return the metric's identity, including the fingerprint of the tokenizer, which comes from another model."""
         return {**super().identity(), "tokenizer": self.tokenizer_folder.fingerprint}
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:

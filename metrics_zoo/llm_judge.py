@@ -71,9 +71,9 @@ class LLMOptions(ModelOptions, MetricOptions):
     none."""
 
     def score_options(self) -> dict[str, Any]:
-        """The options that can change a score, without those that are not in use.
+        """Return the options in use that can change a score.
 
-        One name can stand for different models on different servers: what stands for the servers is one of them.
+        They include the name of the servers, since different servers can have different models under one name.
         """
         named = "base_url" if self.server else "server"
         values: dict[str, Any] = self.model_dump(mode="json", exclude={*self.runtime, named})
@@ -138,7 +138,7 @@ _CARD: dict[str, Any] = {
 
 
 class _LLMJudge(Metric):
-    """Ask the model about each pair, store each reply, parse the score strictly: a reply without one is UNPARSED.
+    """A chat model as a metric: stores each reply and parses it strictly; a reply without a score is UNPARSED.
 
     A pair with a text without words is EMPTY, without a request. A request that fails after all its tries makes its
     pair FAILED, and is sent again by the next run; one that the model refuses as too long makes it TOO_LONG.
@@ -154,7 +154,7 @@ class _LLMJudge(Metric):
     prompt: ClassVar[Prompt]
 
     def identity(self) -> dict[str, Any]:
-        """The metric's identity: the options in use, and which wording of the prompt."""
+        """Return the metric's identity: the options in use, and the hash of the prompt's wording."""
         prompt = f"{'file' if self.options.prompt_file else 'own'}@{self._prompt.fingerprint}"
         return {**super().identity(), "options": {**self.options.score_options(), "prompt": prompt}}
 
@@ -205,7 +205,7 @@ class _LLMJudge(Metric):
 
     @cached_property
     def _session(self) -> ChatSession | BatchSession:
-        """The conversation with the endpoint of these options, opened when it is first needed."""
+        """Return the session with the endpoint, or with the batch, of these options; opened when first needed."""
         return open_session(self.options, self._store)
 
     @cached_property
@@ -263,7 +263,7 @@ class _LLMJudge(Metric):
         return answers
 
     def _judge(self, samples: Sequence[tuple[ChatRequest, Answer]]) -> PairScore:
-        """Return a pair's score, the mean over its samples with one. Tokens: the server's count, else an estimate."""
+        """Return a pair's score, the mean over samples that have one. Tokens: the server's count, or estimated."""
         failures = {answer.cause for _, answer in samples if isinstance(answer, Failure)}
         replies = [answer for _, answer in samples if isinstance(answer, Reply)]
         counts = [reply.tokens_in for reply in replies if reply.tokens_in is not None]
@@ -285,7 +285,7 @@ class _LLMJudge(Metric):
         return score_parsing.expected_score(reply.content, reply.logprobs, judgement, self.scale)
 
     def _check_logprobs(self, answers: Sequence[Answer]) -> None:
-        """Refuse a server without log-probabilities, which would make every reply unparsed."""
+        """Raise `UserError` for a server without log-probabilities, which would make every reply unparsed."""
         replies = [answer for answer in answers if isinstance(answer, Reply) and answer.whole]
         if self.options.mode == "logprob" and replies and not any(reply.logprobs for reply in replies):
             raise UserError(
@@ -299,7 +299,7 @@ def _has_words(pair: tuple[str, str]) -> bool:
 
 
 class LLMDiscrete(_LLMJudge):
-    """2 for full support, 1 for partial, 0 for none; between them in mode `logprob` and over several samples."""
+    """A chat model's grade: 2 for full support, 1 for partial, 0 for none, or a mean (`logprob`, several samples)."""
 
     card = MetricCard(
         name="llm-discrete",
@@ -312,7 +312,7 @@ class LLMDiscrete(_LLMJudge):
 
 
 class LLMContinuous(_LLMJudge):
-    """The model's own score from 0 (no support) to 1 (full support)."""
+    """A chat model's score from 0 (no support) to 1 (full support), as it states it."""
 
     card = MetricCard(
         name="llm-continuous",

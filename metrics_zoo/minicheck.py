@@ -11,7 +11,7 @@ from pydantic import Field
 from metaeval.corpus.sentences import packed
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import of_checkpoint, probability
-from metaeval.scoring.backends.tokens import PromptIds
+from metaeval.scoring.backends.tokenization import PromptIds
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TextPair
 from metrics_zoo.splitting import BestChunkMetric, SplitterOptions
 from metrics_zoo.t5 import YesNoMetric
@@ -30,7 +30,7 @@ class MiniCheckOptions(SplitterOptions):
 
 
 class MiniCheck(BestChunkMetric, YesNoMetric):
-    """P(1) / (P(0) + P(1)) of the answer's first piece, the largest over the source's chunks.
+    """MiniCheck: largest P(1) / (P(0) + P(1)) of the answer's first piece over the source's chunks.
 
     A chunk is whole sentences of at most 500 words together, newlines kept; the statement is not split (the authors
     advise single sentences). Beyond 2,048 tokens of chunk and statement the official code lets the tokenizer cut the

@@ -52,7 +52,7 @@ class MiniLMOptions(MetricOptions):
 
 
 class Compared(NamedTuple):
-    """The observation of both metrics: cosine of the mean vectors, precision of the token vectors; empty: no words."""
+    """The model output for both metrics: cosine of mean vectors, precision of token vectors; empty: no words."""
 
     cosine: float
     precision: float
@@ -62,13 +62,13 @@ class Compared(NamedTuple):
 
 
 class MiniLMMetric(TwoStepMetric):
-    """Base of metrics on MiniLM, which encodes each text once: statements before the first block, sources in theirs."""
+    """Base of metrics on MiniLM, which encodes each text once: statements first, sources block by block."""
 
     Options: ClassVar[type[MetricOptions]] = MiniLMOptions
 
     @cached_property
     def texts(self) -> JobTexts:
-        """The job's texts, with the encoder, which is loaded when first used."""
+        """Return the store of the job's encoded texts, with the encoder, which is loaded when first used."""
         options = self.options
         encoder = minilm.load_encoder(options.folder, options.max_tokens, options.batch_tokens, options.device)
         return JobTexts(encoder, mean_and_tokens)
@@ -82,7 +82,7 @@ class _MiniLM(MiniLMMetric):
     side: ClassVar[Literal["precision", "cosine"]]
 
     def observed(self) -> Mapping[str, Any]:
-        """Return what an observation depends on; both metrics share it."""
+        """Return what the model output depends on; both metrics share it."""
         return {"minilm": self.card.version, "weights": self.card.revision, "max_tokens": self.options.max_tokens}
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Compared]:
@@ -163,7 +163,7 @@ def mean_and_tokens(states: torch.Tensor) -> torch.Tensor:
 
 
 def _own(text: EncodedText) -> torch.Tensor:
-    """Return the weight 1 for each token, and 0 for the two special ones around them."""
+    """Return the weight of each token: 1, and 0 for the two special tokens at the ends."""
     import torch
 
     weights = torch.ones(len(text.ids), dtype=torch.float64)

@@ -14,7 +14,7 @@ from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import LogitTable, PairClassifier, answers_of, table_of_worded
 from metaeval.scoring.backends.model_metric import LoadedModelMetric, ModelOptions, of_checkpoint, probability
 from metaeval.scoring.backends.models import load_tokenizer
-from metaeval.scoring.backends.tokens import PairTokens
+from metaeval.scoring.backends.tokenization import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, ThreeWay
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class NLIOptions(ModelOptions):
 
 
 class NLI(LoadedModelMetric):
-    """Source as premise, statement as hypothesis, one pass; a source too long for the model loses its end."""
+    """P(entailment) of an NLI cross-encoder, source as premise and statement as hypothesis; long sources are cut."""
 
     checkpoint = Checkpoint(
         "cross-encoder/nli-deberta-v3-small", "568 MB, Apache-2.0", "fa2804872c3b4bd748f38c0185cc85775361e735"
@@ -73,7 +73,7 @@ class NLI(LoadedModelMetric):
 
     @cached_property
     def model(self) -> PairClassifier:
-        """The classifier, loaded when first used; `UserError` for a model that is not an NLI classifier."""
+        """Return the classifier, loaded when first used; raises `UserError` if it is not an NLI classifier."""
         from transformers import AutoModelForSequenceClassification
 
         options = self.options
@@ -83,7 +83,7 @@ class NLI(LoadedModelMetric):
         if options.score == "ent-minus-con" and "contradiction" not in self.labels:
             raise UserError(
                 f"score=ent-minus-con needs a model with the label contradiction; {self.wanted.hub_id} has "
-                f"{' and '.join(self.labels)}: leave 'score' out for P(entailment)."
+                f"{' and '.join(self.labels)}: leave the option 'score' out to get P(entailment)."
             )
         tokenizer = load_tokenizer(self.model_folder, **trust)
         limit = input_limit(model, tokenizer)
@@ -100,10 +100,13 @@ class NLI(LoadedModelMetric):
         return answers_of(statements, scores.tolist(), table)
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """The three classes; `UserError` for a model with two."""
+        """Return the log-probabilities of the three classes; raises `UserError` for a model with two."""
         _ = self.model
         if len(self.labels) != 3:
-            raise UserError(f"{self.wanted.hub_id} has two labels ({' and '.join(self.labels)}), three are needed.")
+            raise UserError(
+                f"{self.wanted.hub_id} has two labels ({' and '.join(self.labels)}), but needs three: choose another "
+                "model."
+            )
         order = [self.labels.index(label) for label in ("entailment", "neutral", "contradiction")]
         rows = iter(self._log_p(table_of_worded(self.model, sources, statements))[:, order].tolist())
         return [ThreeWay(*next(rows)) if statement.strip() else None for statement in statements]
@@ -127,9 +130,9 @@ def read_labels(config: Any, option: str, hub_id: str) -> list[Label]:
         return labels
     where = "the option 'labels'" if option else "its config.json"
     raise UserError(
-        f"The {count} labels of {hub_id} cannot be read as NLI's: {where} says {', '.join(map(str.strip, named))}. "
-        "Look up their order on the model's page and give it, such as labels=entailment,neutral,contradiction or "
-        "labels=entailment,not_entailment."
+        f"The {count} labels of {hub_id} cannot be recognised as labels of NLI: {where} says "
+        f"{', '.join(map(str.strip, named))}. Look up their order on the model's page and give it, "
+        "such as labels=entailment,neutral,contradiction or labels=entailment,not_entailment."
     )
 
 

@@ -59,14 +59,14 @@ class Overlap(Metric):
         return words - FUNCTION_WORDS or words if self.options.content_only else words
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return the counted words: 1 where the source has them, with their places in the source, else 0."""
+        """Return the statement's words: weight 1 if the source has them, with their occurrences there, else 0."""
         source_words = {*_WORD.findall(source.lower())}
         counted = self._counted(_WORD.findall(statement.lower()))
         return word_spans(source, statement, {word: float(word in source_words) for word in counted})
 
 
 def word_spans(source: str, statement: str, weights: Mapping[str, float]) -> list[Span]:
-    """Return each place of the weighted words, lower-cased, in the statement and, for weights above 0, the source."""
+    """Return the spans of the weighted words, lower-cased, in the statement and, for weights above 0, the source."""
     links = {word: number for number, word in enumerate(weights)}
     judged, read = (_WORD.finditer(lower_letters(text)) for text in (statement, source))
     spans: list[tuple[Side, re.Match[str]]] = [("statement", place) for place in judged if place.group() in weights]
@@ -75,6 +75,6 @@ def word_spans(source: str, statement: str, weights: Mapping[str, float]) -> lis
 
 
 def lower_letters(text: str) -> str:
-    """Lower-case a text and keep its length: a letter whose lower case is two letters stays."""
+    """Lower-case a text and keep its length: a letter whose lower case is two letters is unchanged."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(low if len(low := c.lower()) == 1 else c for c in text)

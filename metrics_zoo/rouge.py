@@ -62,11 +62,11 @@ class Rouge(Metric):
 
     @cached_property
     def _words(self) -> Callable[[str], list[str]]:
-        """The tokens of single words, which texts share."""
+        """Return the tokenizer of single words, which caches words that texts share."""
         return _tokens(self.options.stem)
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return the statement's words, 1 where they are matched, with their matches in the source, else 0."""
+        """Return the statement's words: weight 1 if matched, with their matches in the source, else 0."""
         texts = {"statement": statement, "source": source}
         places = {side: [m.span() for m in _WORD.finditer(lower_letters(text))] for side, text in texts.items()}
         words = {side: [" ".join(self._words(texts[side][a:b])) for a, b in places[side]] for side in texts}
@@ -86,7 +86,7 @@ def _shared(left: Sequence[str], right: Sequence[str], size: int) -> int:
 
 
 def common_sequence(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the places of a longest common subsequence in both."""
+    """Return the index pairs of a longest common subsequence of the two sequences."""
     shared = {*first} & {*second}
     rows, columns = ([place for place, word in enumerate(words) if word in shared] for words in (first, second))
     matches = _common([first[place] for place in rows], [second[place] for place in columns])
@@ -112,7 +112,7 @@ def _common(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]
 
 
 def shared_grams(left: Sequence[str], right: Sequence[str], size: int) -> list[tuple[int, int]]:
-    """Return the places of the words of shared n-grams; duplicates match one to one, in order."""
+    """Return the index pairs of words in shared n-grams; duplicates match one to one, in order."""
     places: dict[tuple[str, ...], list[int]] = {}
     for place in range(len(right) - size + 1):
         places.setdefault(tuple(right[place : place + size]), []).append(place)

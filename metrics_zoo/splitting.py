@@ -24,7 +24,7 @@ class SplitterOptions(ModelOptions):
 
 
 class SplittingMetric(LoadedModelMetric):
-    """A metric that splits sentences. Its identity holds the splitter."""
+    """A metric that splits texts into sentences; its identity includes the splitter."""
 
     Options = SplitterOptions
 
@@ -34,12 +34,12 @@ class SplittingMetric(LoadedModelMetric):
         return find_splitter(self.options.splitter)
 
     def identity(self) -> dict[str, Any]:
-        """The metric's identity with the splitter."""
+        """Return the metric's identity, including the splitter."""
         return {**super().identity(), "splitter": self.splitter.name}
 
 
 class BestChunkMetric(SplittingMetric):
-    """A metric that judges the whole statement by each chunk of the source; the largest score counts."""
+    """A metric that scores the whole statement against each chunk of the source, and returns the largest score."""
 
     @abstractmethod
     def chunks(self, source: str) -> list[str]:
@@ -47,7 +47,7 @@ class BestChunkMetric(SplittingMetric):
 
     @abstractmethod
     def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:
-        """Answer (chunk, statement) pairs, a row for each source and statement; of a row all have a score or none."""
+        """Score (chunk, statement) pairs, one row of pairs per source and statement; a row has all scores or none."""
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; one with a text without words is EMPTY (official code stops at such a source)."""

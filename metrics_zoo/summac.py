@@ -19,7 +19,7 @@ from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_metric import MODULES, of_checkpoint
 from metaeval.scoring.backends.models import FETCH_AGAIN, broken_files, load_tokenizer
 from metaeval.scoring.backends.sentences import best_pieces
-from metaeval.scoring.backends.tokens import PairTokens
+from metaeval.scoring.backends.tokenization import PairTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
 from metrics_zoo import summac_image as images
 from metrics_zoo.splitting import SplitterOptions, SplittingMetric
@@ -39,7 +39,7 @@ class SummaCOptions(SplitterOptions):
 
 
 class SummaC(TwoStepMetric, SplittingMetric):
-    """An NLI model reads each source unit with each statement unit, each two units of a block once.
+    """SummaC: an NLI model scores each source unit (such as a sentence) against each statement unit.
 
     There are no three-way probabilities of a pair: the best entailment and the best contradiction of a statement
     sentence can come from different source sentences, and have no neutral class.
@@ -55,26 +55,26 @@ class SummaC(TwoStepMetric, SplittingMetric):
 
     @property
     def block_tokens(self) -> int:
-        """A quarter of other metrics': a source is read once for every sentence of each of its statements."""
+        """Return a quarter of other metrics' tokens, since a source is read once per sentence of each statement."""
         return super().block_tokens // 4
 
     @cached_property
     def splitter(self) -> SentenceSplitter:
-        """The sentence splitter; one without a name where no granularity splits sentences."""
+        """Return the sentence splitter; one without a name if no granularity splits sentences."""
         if set(self._granularities) & {"sentence", "2sents"}:
             return super().splitter
         return SentenceSplitter("none", lambda text: [text])
 
     @cached_property
     def labels(self) -> images.LabelOrder:
-        """The model's label numbers of entailment, contradiction and neutral."""
+        """Return the model's label numbers of entailment, contradiction and neutral."""
         with broken_files(self.model_folder):
             config = read_object(self.model_folder.folder / "config.json", FETCH_AGAIN)
         return images.label_order(config, self.options.model or self.wanted.hub_id)
 
     @cached_property
     def tokens(self) -> PairTokens:
-        """The tokenizer of pairs of units."""
+        """Return the encoder of pairs of units."""
         # The official code asks the tokenizer to cut the source alone, but its truncation=True cuts the longest side.
         return PairTokens(images.as_published(load_tokenizer(self.model_folder)), _MAX_TOKENS, "longest")
 
@@ -88,11 +88,11 @@ class SummaC(TwoStepMetric, SplittingMetric):
         return PairClassifier(model, self.tokens, self.batch_tokens, self.device)
 
     def identity(self) -> dict[str, Any]:
-        """The metric's identity with the splitter and the order of the labels."""
+        """Return the metric's identity, including the splitter and the order of the labels."""
         return {**super().identity(), "labels": list(self.labels)}
 
     def observed(self) -> Mapping[str, Any]:
-        """Return everything that an image depends on."""
+        """Return everything that an NLI image (the matrix of the units' probabilities) depends on."""
         return {
             "of": "summac image 1",
             "weights": self.model_folder.fingerprint,
@@ -103,7 +103,7 @@ class SummaC(TwoStepMetric, SplittingMetric):
         }
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[images.NLIImage]:
-        """Compute the NLI image of each pair."""
+        """Compute the NLI image of each pair: the probabilities of each source unit with each statement unit."""
         split, (source_unit, statement_unit) = self.splitter.split, self._granularities
         read = {
             text: images.cut_units(text, source_unit, split, images.MOST_SOURCE_UNITS)
@@ -135,16 +135,16 @@ class SummaC(TwoStepMetric, SplittingMetric):
         return best_pieces(source, statement, units, claims[: self.most_claims], values[0] - values[1])
 
     def judge(self, observations: Sequence[images.NLIImage]) -> list[PairScore]:
-        """Return the score of each image."""
+        """Return the score of each NLI image."""
         return [self._answer(image) for image in observations]
 
     @abstractmethod
     def aggregate(self, values: NDArray[np.float64]) -> float:
-        """Return the score of an image, (3, source units, statement units)."""
+        """Return the score of an NLI image, (3, source units, statement units)."""
 
     @property
     def most_claims(self) -> int | None:
-        """The number of statement units that count; None for all."""
+        """Return the number of statement units that count; None for all."""
         return None
 
     @property
@@ -238,7 +238,7 @@ class ConvOptions(SummaCOptions):
 
 
 class SummaCConv(SummaC):
-    """Softmax over two linear layers of how many source sentences fall into each bin of P(entailment).
+    """SummaC-Conv: P(consistent) by two linear layers, from the numbers of source sentences in bins of P(entailment).
 
     The bins are counts, not shares: the score rises with the number of source sentences.
     """
@@ -254,23 +254,23 @@ class SummaCConv(SummaC):
 
     @cached_property
     def convolution(self) -> images.Convolution:
-        """The trained layers, fetched if need be."""
+        """Return the trained layers, downloaded if needed."""
         options = self.options
         return images.find_convolution(options.conv_weights, options.bins, options.nli_labels)
 
     @property
     def lacking_extra(self) -> str:
-        """The trained layers."""
+        """Return the size and licence of the trained layers, if they must be downloaded."""
         here = self.options.conv_weights or file_is_here(images.URL, images.SHA256)
         return "" if here else "2 kB of trained layers, Apache-2.0"
 
     @property
     def most_claims(self) -> int:
-        """The layers were trained on the first ten statement units."""
+        """Return 10: the layers were trained on the first ten statement units."""
         return 10
 
     def identity(self) -> dict[str, Any]:
-        """The metric's identity with the hash of the trained layers' file."""
+        """Return the metric's identity, including the hash of the trained layers' file."""
         return {**super().identity(), "conv_weights": f"sha256:{self.convolution.sha256}"}
 
     def prepare(self, sources: Any, statements: Any) -> None:

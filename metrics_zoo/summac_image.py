@@ -27,7 +27,7 @@ ImageValues = NDArray[np.float64]
 
 
 class Units(NamedTuple):
-    """A text's units in order, and its pieces that are dropped."""
+    """The units (such as sentences) of a text in order, and the pieces that are dropped."""
 
     kept: list[str]
     dropped: list[str]
@@ -36,8 +36,9 @@ class Units(NamedTuple):
 def cut_units(text: str, granularity: str, split: Callable[[str], Sequence[str]], most: int | None = None) -> Units:
     """Cut a text into at most `most` units; `split` returns its sentences.
 
-    sentence: those of more than 10 characters. 2sents: each of those with the next one. paragraph: between blank lines
-    where there are any, else between line ends, stripped, of more than 10 characters. document: the text.
+    granularity: "sentence": sentences of more than 10 characters; "2sents": each of those with the next one;
+    "paragraph": text between blank lines if there are any, else lines, stripped, of more than 10 characters;
+    "document": the text.
     """
     if granularity == "document":
         pieces: Sequence[str] = [text]
@@ -54,10 +55,10 @@ def cut_units(text: str, granularity: str, split: Callable[[str], Sequence[str]]
 
 
 def unseen_tokens(sources: Counts, statements: Counts, cut: Counts) -> tuple[Counts, Counts]:
-    """Count the tokens of each source unit, (S,), and each statement unit, (T,), that every pass cut.
+    """Return the numbers of tokens of each source unit, (S,), and each statement unit, (T,), that no model input has.
 
-    sources, statements: tokens of the units, (S,) and (T,). cut: tokens cut in each pass, from the longest side, or
-    from the statement when both are equally long, (S, T).
+    sources, statements: tokens of the units, (S,) and (T,). cut: tokens cut off in each input, from the longest side,
+    or from the statement when both are equally long, (S, T).
     """
     first, second = sources[:, None], statements[None, :]
     room = first + second - cut
@@ -120,9 +121,9 @@ def hub_id(wish: str | None) -> str | None:
 
 
 def as_published(tokenizer: Any) -> Any:
-    """Restore the piece of ALBERT's tokenizer for white space at a text's end, with which SummaC was published.
+    """Restore the token of ALBERT's tokenizer for white space at a text's end, with which SummaC was published.
 
-    Transformers 5 splits at white space first, and so drops that piece; scores of whole documents depend on it.
+    Transformers 5 splits at white space first, and so drops that token; scores of whole documents depend on it.
     """
     if type(tokenizer).__name__.startswith("Albert"):
         from tokenizers import Regex, normalizers, pre_tokenizers
@@ -152,8 +153,8 @@ def label_order(config: Mapping[str, Any], wish: str) -> LabelOrder:
         )
     if read and table and read != table:
         raise UserError(
-            f"The labels of {wish} ({named}) are not in the order of the published model: fetch it again, or say with "
-            "the option 'model' which other model the folder holds."
+            f"The labels of {wish} ({named}) are not in the order of the published model: fetch it again, "
+            "or set the option 'model' to the model that the folder holds."
         )
     return order
 
@@ -163,7 +164,7 @@ class NLIImage(NamedTuple):
 
     values: probabilities of entailment, contradiction and neutral, (3, source units, statement units), fp32; zeros,
     (3, 1, 1), where a side has no unit. status: OK when there is a unit on both sides. tokens: of both texts, without
-    special tokens. unseen: how many of them no pass reads, statement units not counted. statement_tokens,
+    special tokens. unseen: how many of the source's tokens no model input has. statement_tokens,
     statement_unseen: the same of each statement unit, (statement units,).
     """
 
@@ -176,7 +177,7 @@ class NLIImage(NamedTuple):
 
 
 class Passes:
-    """The model's answers, looked up by the two units of each pass."""
+    """The NLI model's outputs, looked up by (source unit, statement unit)."""
 
     def __init__(
         self, compared: Iterable[tuple[str, str]], table: LogitTable, labels: LabelOrder, sizes: Mapping[str, int]
@@ -187,7 +188,7 @@ class Passes:
         self._sizes = sizes
 
     def image(self, pair: tuple[str, str], read: Units, claimed: Units) -> NLIImage:
-        """Return the image of a (source, statement)."""
+        """Return the NLI image of a (source, statement), the matrix of the model's outputs for their units."""
         sources, statements = self._counts(read.kept), self._counts(claimed.kept)
         dropped = int(self._counts([*read.dropped, *claimed.dropped]).sum())
         tokens = dropped + int(sources.sum() + statements.sum())
@@ -220,7 +221,7 @@ _PLACES = {"e": 0, "c": 1, "n": 2}  # of the labels in an image
 
 @dataclass(frozen=True)
 class Convolution:
-    """The layers: from bins to a number for each statement unit, then from three numbers to two logits.
+    """SummaC-Conv's layers: from bins to a number for each statement unit, then from three numbers to two logits.
 
     edges: of the bins, (bins + 1,). labels: indices of the probabilities that are counted. mlp: (labels * bins,) and
     a bias; final: (2, 3) and (2,). sha256: of the file.
@@ -267,15 +268,13 @@ def find_convolution(file: Path | None, bins: str, nli_labels: str) -> Convoluti
     """
     if file is None and (bins, nli_labels) != ("percentile", "e"):
         raise UserError(
-            f"The published layers of summac-conv are for bins=percentile and nli_labels=e, not {bins} and "
-            f"{nli_labels}: name a file of your own with conv_weights, or leave both options out."
+            f"The published layers of summac-conv are for bins=percentile and nli_labels=e, not {bins} "
+            f"and {nli_labels}: give a file of your own as conv_weights, or leave both options out."
         )
     by_hand = f"Or put {URL.rpartition('/')[2]} into a folder, and name it with the metric's option conv_weights."
     path = file or fetch_file(URL, SHA256, _SIZE, by_hand)
     if not path.is_file():
-        raise UserError(
-            f"File {path} does not exist: name one with conv_weights, or leave it out for the published one."
-        )
+        raise UserError(f"No file {path}: give another as conv_weights, or leave it out for the published one.")
     layers = _load(path)
     edges = _edges(bins)
     wanted = {
@@ -287,8 +286,9 @@ def find_convolution(file: Path | None, bins: str, nli_labels: str) -> Convoluti
     shapes = {name: tuple(layer.shape) for name, layer in layers.items()}
     if shapes != wanted:
         raise UserError(
-            f"{path} does not hold the layers of summac-conv for bins={bins} and nli_labels={nli_labels}: it has "
-            f"{shapes or 'no tensors'}, wanted is {wanted}."
+            f"{path} does not hold the layers of summac-conv for bins={bins} and nli_labels={nli_labels}: "
+            f"it has {shapes or 'no tensors'}, but needs {wanted}. Give another file as conv_weights, or "
+            "other values of bins and nli_labels."
         )
     return Convolution(
         edges,

@@ -79,12 +79,12 @@ class Support(NamedTuple):
 
     @property
     def expected(self) -> float:
-        """The expected level, where no support is 0, partial 1/2 and full 1."""
+        """Return the expected level, where no support is 0, partial 1/2 and full 1."""
         return self.some * (1 + self.full_given_some) / 2
 
     @property
     def full(self) -> float:
-        """P(full support)."""
+        """Return P(full support)."""
         return self.some * self.full_given_some
 
     def uncovered(self, below: float = 0.5) -> list[str]:
@@ -96,7 +96,7 @@ class SupportModel:
     """The fitted parameters, and the support that they predict."""
 
     def __init__(self, parameters: bytes) -> None:
-        """Read the bytes of an .npz file; `UserError` if they are not such parameters."""
+        """Read the bytes of an .npz file; raises `UserError` if they are not such parameters."""
         try:
             with np.load(io.BytesIO(parameters), allow_pickle=False) as file:
                 self._table = file["q"]
@@ -147,7 +147,7 @@ class SupportModel:
         )
 
     def read_statement(self, text: str) -> StatementWords:
-        """Find a statement's words to cover; function words count only where there are no others.
+        """Return the words of a statement that need to be covered; function words only if there are no others.
 
         A statement without words counts as one unknown word.
         """
@@ -171,7 +171,7 @@ class SupportModel:
         )
 
     def judge(self, source: SourceWords, statement: StatementWords) -> Support:
-        """Cover the statement by the source's sentences and read both probabilities from the cover."""
+        """Cover the statement by sentences of the source, and predict both probabilities from the cover."""
         _, cover, features = self._match(source, statement)
         some, full = (chance(list(features.values()), head) for head in self._heads)
         return Support(some, full, dict(zip(statement.words, cover.words.tolist(), strict=True)))
@@ -204,7 +204,7 @@ class SupportModel:
         return spans
 
     def _match(self, source: SourceWords, statement: StatementWords) -> tuple[FloatArray, Cover, dict[str, float]]:
-        """Return how far each sentence covers each word, (words, sentences), the cover, and its features."""
+        """Return the coverage of words by sentences, (words, sentences), the selected sentences, and the features."""
         cosines = np.zeros((len(statement.words), len(source.sentences)))
         if source.filled.size:
             by_word = statement.vectors @ source.vectors.T
@@ -215,7 +215,7 @@ class SupportModel:
 
     @staticmethod
     def _shares(statement: StatementWords, cosines: FloatArray) -> FloatArray:
-        """Return how far cosines cover each word of the statement; only the same number covers a number."""
+        """Return the coverage of each statement word, from cosines; a number is covered only by the same number."""
         shares: FloatArray = np.clip((cosines - _UNLIKE) / (_ALIKE - _UNLIKE), 0, 1)
         shares[statement.number] = cosines[statement.number] > _SAME
         return shares
@@ -225,7 +225,7 @@ class SupportModel:
         return np.array(rows, dtype=np.float64).reshape(len(rows), self._table.shape[1])
 
     def _make_vector(self, word: str) -> NDArray[np.float32]:
-        """Return the unit vector, on the grid, of the mean of a word's pieces."""
+        """Return the unit vector, rounded to the grid, of the mean of a word's pieces."""
         numbers = self._split(word)
         total = (self._table[numbers] / self._lengths[numbers, None]).sum(axis=0)
         length = math.sqrt(np.square(total).sum()) or 1.0
@@ -233,7 +233,7 @@ class SupportModel:
         return vector
 
     def _split(self, word: str) -> list[int]:
-        """Return the numbers of a word's pieces, without accents, longest first; [UNK] for a part without a match."""
+        """Return the ids of a word's pieces, without accents, longest match first; [UNK] for a part without a match."""
         unknown = self._pieces[_UNKNOWN]
         letters = unicodedata.normalize("NFD", word.lower())
         plain = "".join(letter for letter in letters if unicodedata.category(letter) != "Mn")
@@ -267,7 +267,7 @@ def chance(features: Sequence[float], head: FloatArray) -> float:
 
 @cache
 def load_model() -> SupportModel:
-    """Load the parameters that are part of the package; `UserError` if the file is not the published one."""
+    """Load the parameters that are part of the package; raises `UserError` if the file is not the published one."""
     try:
         content = FILE.read_bytes()
     except OSError as error:
@@ -281,7 +281,7 @@ def load_model() -> SupportModel:
 
 
 def judge(source: str, statement: str) -> Support:
-    """Judge one pair of texts; a statement without words counts as one unknown word."""
+    """Return the support of a statement by a source; a statement without words counts as one unknown word."""
     model = load_model()
     return model.judge(model.read_source(source), model.read_statement(statement))
 
@@ -303,9 +303,9 @@ class SupportMiniOptions(MetricOptions):
 
 
 class SupportMini(Metric):
-    """The expected support level of the statement, from how much of it a few sentences of the source cover.
+    """The expected support level of the statement, predicted from how well a few source sentences cover its words.
 
-    For English. Parameters: 3 MB of numbers, in the package.
+    For English. The parameters (3 MB) are in the package.
     """
 
     card = MetricCard(
@@ -325,7 +325,7 @@ class SupportMini(Metric):
     batched = False
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Score pairs; a statement without words is EMPTY, a source without words has the score of an empty cover."""
+        """Score pairs; a statement without words is EMPTY, a source without words covers no word."""
         model = load_model()
         read_sources = {text: model.read_source(text) for text in dict.fromkeys(sources)}
         read_statements = {text: model.read_statement(text) for text in dict.fromkeys(statements)}

@@ -59,7 +59,7 @@ HEADS: FloatArray = np.array(
 
 
 class SourceWindow(NamedTuple):
-    """A part of a source that is encoded at once, with start and end of its sentences in it, in characters."""
+    """A part of a source that is encoded at once, and the start and end of its sentences in it, in characters."""
 
     text: str
     sentences: list[tuple[int, int]]
@@ -116,7 +116,7 @@ class SupportMiniLM(MiniLMMetric):
     Options = SupportMiniLMOptions
 
     def observed(self) -> Mapping[str, Any]:
-        """All its scores share one pass of one model."""
+        """Return what the model output depends on; all scores share one run of the model."""
         card = self.card
         return {card.name: card.version, "weights": card.revision, "words": SHA256, "max": self.options.max_tokens}
 
@@ -150,7 +150,7 @@ class SupportMiniLM(MiniLMMetric):
         return PairFeatures(features, tokens, cut)
 
     def judge(self, observations: Sequence[PairFeatures]) -> list[PairScore]:
-        """Answers; a statement without words is EMPTY."""
+        """Return the answers; a statement without words is EMPTY."""
         return [
             PairScore(None, Status.EMPTY, tokens, cut)
             if features is None
@@ -166,8 +166,8 @@ def support_of(features: Sequence[float]) -> Support:
 
 
 class TokenMatcher(NamedTuple):
-    """The windows of a source. texts: texts as MiniLM encodes them (a mean vector, then one for each token); places:
-    start and end of each of their tokens in the text, in characters.
+    """Matches statements with the windows of a source. texts: encoded texts (a mean vector, then one for each token);
+    places: start and end of each of their tokens in the text, in characters.
     """
 
     texts: Mapping[str, EncodedText]
@@ -175,7 +175,7 @@ class TokenMatcher(NamedTuple):
     windows: Sequence[SourceWindow]
 
     def match(self, text: str, statement: StatementWords) -> tuple[float, float, float]:
-        """Precision of the best window, idf-weighted precision of the best sentence, cosine of the best window."""
+        """Return the best window's precision, the best sentence's idf-weighted precision, the best window's cosine."""
         if not self.windows:
             return 0.0, 0.0, 0.0
         import torch
@@ -207,7 +207,7 @@ def _tokens(states: torch.Tensor) -> torch.Tensor:
 
 
 def _weights(text: str, places: Sequence[tuple[int, int]], statement: StatementWords) -> list[float]:
-    """Return each token's share of the statement's idf mass; a word's share is divided equally among its tokens.
+    """Return each token's share of the statement's total idf; a word's share is divided equally among its tokens.
 
     Words that are not to be covered, mostly function words, have weight 0.
     """

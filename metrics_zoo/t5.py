@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from metaeval.errors import UserError
 from metaeval.scoring.backends.model_metric import LoadedModelMetric
 from metaeval.scoring.backends.models import load_tokenizer
-from metaeval.scoring.backends.tokens import PromptCut, PromptIds, PromptTokens
+from metaeval.scoring.backends.tokenization import PromptCut, PromptIds, PromptTokens
 from metaeval.scoring.contract import Status
 
 if TYPE_CHECKING:
@@ -19,18 +19,18 @@ Reply = TypeVar("Reply")
 
 
 class T5Metric(LoadedModelMetric):
-    """A metric on a T5 that answers a prompt. cut: which end of a prompt is cut beyond the limit."""
+    """Base of metrics on a T5 that answers a prompt. cut: which end of a prompt is cut beyond the limit."""
 
     cut: ClassVar[PromptCut] = "source"
 
     @cached_property
     def tokenizer(self) -> Any:
-        """The model's tokenizer."""
+        """Return the model's tokenizer."""
         return load_tokenizer(self.model_folder)
 
     @cached_property
     def prompts(self) -> PromptTokens:
-        """Pairs to token ids."""
+        """Return the encoder of pairs to token ids."""
         return PromptTokens(self.tokenizer, self.card.template, self.options.max_tokens, self.cut)
 
     @cached_property
@@ -48,11 +48,11 @@ class T5Metric(LoadedModelMetric):
 
 
 class YesNoMetric(T5Metric):
-    """A metric on a T5 that answers 1 or 0."""
+    """Base of metrics on a T5 that answers 1 or 0."""
 
     @cached_property
     def answers(self) -> tuple[int, int]:
-        """Token ids of ▁1, the single piece of "1", and of ▁, the first piece of "0": 209 and 3 in T5's vocabulary.
+        """Return the token ids of ▁1 (the single piece of "1") and ▁ (the first piece of "0"): 209 and 3 for T5.
 
         Raises `UserError` for any other vocabulary.
         """
@@ -66,7 +66,7 @@ class YesNoMetric(T5Metric):
         return yes, no
 
     def check_vocabulary(self) -> None:
-        """Find the two answers' pieces."""
+        """Raise `UserError` unless the tokenizer has the pieces of both answers."""
         _ = self.answers
 
 

@@ -53,7 +53,7 @@ PROTOCOL: Literal["metaeval-worker/1"] = "metaeval-worker/1"
 
 
 class _WorkerLine(BaseModel):
-    """A line of a worker: exactly these fields, of exactly these types."""
+    """A line of JSON that a worker writes: exactly these fields, of exactly these types."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -108,7 +108,7 @@ class WorkerOptions(MetricOptions):
 
 
 class Worker(Metric):
-    """The scores of the user's own program; its first line gives the card's range and direction."""
+    """The scores of the user's own program (a worker); its first line gives the score's range and direction."""
 
     Options = WorkerOptions
     where: ClassVar[Literal["worker", "driver"]] = "driver"  # it is a process of its own, started once
@@ -143,13 +143,13 @@ class Worker(Metric):
         except OSError as error:
             reason = error.strerror or str(error)
             raise UserError(
-                f"The worker {self.options.command!r} cannot be started ({reason}): check the program's name and the "
-                "paths in it, which are looked for from the current folder."
+                f"The worker {self.options.command!r} cannot be started ({reason}): check the program's name "
+                "and its paths, which are relative to the current folder."
             ) from error
 
     @cached_property
     def hello(self) -> WorkerHello:
-        """The worker's first line; starts the worker. `UserError` if the line is missing or malformed."""
+        """Start the worker and return its first line; raises `UserError` if the line is missing or malformed."""
         self._process.send([json.dumps({"protocol": PROTOCOL})])
         hello = self._line(WorkerHello, "before its first line")
         card = replace(self.card, direction=hello.direction, low=hello.low, high=hello.high)
@@ -162,13 +162,13 @@ class Worker(Metric):
         return {**super().identity(), "worker": hello, "files": self._files}
 
     def provenance(self) -> dict[str, str]:
-        """The worker's own name and version, and its files."""
+        """Return the worker's own name and version, and the hashes of its files."""
         files = {"files": ",".join(f"{name}@{sha}" for name, sha in self._files.items())} if self._files else {}
         return {"worker": f"{self.hello.name}@{self.hello.version}", **files, **super().provenance()}
 
     @cached_property
     def _files(self) -> dict[str, str]:
-        """Fingerprints of the files that the command names, as words of their own or after a '='."""
+        """Return the fingerprints of the files that the command names, as words of their own or after a '='."""
         named = [*self._words, *(word.partition("=")[2] for word in self._words)]
         paths = {name: Path(name).expanduser() for name in named if name}
         return {
@@ -211,7 +211,7 @@ class Worker(Metric):
         return PairScore(answer.score, Status(answer.status), answer.tokens, answer.cut)
 
     def _line(self, kind: type[Kind], when: str) -> Kind:
-        """The next line, parsed as `kind`; `UserError` if there is none, or if it is malformed."""
+        """Return the worker's next line, parsed as `kind`; raises `UserError` if there is none or it is malformed."""
         try:
             line = self._process.read(self.options.timeout)
         except ProgramEndedError:

@@ -25,8 +25,8 @@ AREAS = ("full_rest", "some_none")
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
     """Return the ROC-AUC and average precision of full support against the rest, and of some support against none.
 
-    `bounds` are exact: every unscored row at the end that is worst, and best. Raises ValueError on an infinite score or
-    a level not finite.
+    `bounds` are exact: every unscored row is placed at the worst, and at the best end. Raises ValueError for an
+    infinite score or a level that is not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
     known, missing = np.isin(judgements.gold, list(LEVELS)), np.isnan(judgements.score)
@@ -51,13 +51,13 @@ def _qualities(rows: Judgements, key: str, n_groups: int) -> Qualities:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the measures under every weighting; rows without a score are not allowed here."""
+    """Return the measures for each weighting of the groups; every row must have a score."""
     rows = rows.rows(np.isin(rows.gold, list(LEVELS)))
     return {key: replicate(_of(key)(rows.score, rows.gold >= LEAST[key], rows.group, n_groups), draws) for key in keys}
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return what each group contributes to the measures; every row must have a score."""
+    """Return the influence values of the groups on each measure, for standard errors; every row must have a score."""
     rows = rows.rows(np.isin(rows.gold, list(LEVELS)))
     influences: dict[str, Influence | None] = {}
     for key in keys:
@@ -72,7 +72,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """Return what random scores are expected to have."""
+    """Return the expected values of the measures for random scores."""
     values = {"full_rest": 0.5, "some_none": 0.5}
     gold = rows.gold[np.isin(rows.gold, list(LEVELS))]
     for key in ("ap_full", "ap_some"):

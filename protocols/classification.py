@@ -28,14 +28,14 @@ _LEFT_OUT = (
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """ROC-AUC of FULL v. NONE, FULL v. PARTIAL and PARTIAL v. NONE, and their unweighted mean, as fractions of one.
+    """Return the ROC-AUC of FULL v. NONE, FULL v. PARTIAL and PARTIAL v. NONE, and their unweighted mean.
 
-    Each AUC uses the rows of its two levels; a mean with an undefined part is undefined. Beyond the paper: average
-    precision of FULL v. the rest. Gold off the three-level scale gives one number: the ROC-AUC of its two values, or
-    with more of them the concordance, the chance that of two rows the one with the higher gold has the higher score.
-    `bounds` are exact for each AUC and for average precision; those of the mean are the mean of the three, which
-    holds but need not be reached, as an unscored PARTIAL row cannot be at both ends at once. Raises ValueError on an
-    infinite score or a level not finite.
+    Each AUC uses the rows of its two levels; a mean with an undefined part is undefined. In addition to the paper:
+    average precision of FULL v. the rest. Gold that is not on the three-level scale gives one number: the ROC-AUC of
+    its two values, or with more of them the concordance, the probability that of two rows the one with the higher gold
+    has the higher score. `bounds` are exact for each AUC and for average precision; those of the mean are the mean of
+    the three: a valid bound that need not be reached, as an unscored PARTIAL row cannot be at both ends at once. Raises
+    ValueError on an infinite score or a level not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
     known = _known(judgements)
@@ -53,7 +53,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return what each group contributes to the areas; every row must have a score."""
+    """Return the influence values of the groups on each AUC, for standard errors; every row must have a score."""
     rows = rows.rows(_known(rows))
     columns = rows.score, rows.gold, rows.group, n_groups
     influences: dict[str, Influence | None] = dict.fromkeys(keys)
@@ -76,14 +76,14 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """Return what random scores are expected to have: one half, and the average precision of a random order."""
+    """Return the expected values for random scores: one half, and the average precision of a random order."""
     areas = dict.fromkeys((*PAIRS, "overall", "auc", "concordance"), 0.5)
     expected = chance_precision(rows.gold[_known(rows)] == 2)
     return areas if expected is None else {**areas, "ap_full": expected}
 
 
 def chance_precision(positive: Bools) -> float | None:
-    """Expected average precision of a random order of positives and others; None where one of the two is lacking.
+    """Return the expected average precision of a random order; None without positives or without negatives.
 
     Row i of n is positive with chance k / n, and then so are (k - 1) / (n - 1) of those before it.
     """
@@ -97,7 +97,7 @@ def chance_precision(positive: Bools) -> float | None:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the areas under every weighting; rows without a score are not allowed here."""
+    """Return the AUCs for each weighting of the groups; every row must have a score."""
     rows = rows.rows(_known(rows))
     replicated: dict[str, Floats] = {}
     if any(key in PAIRS or key == "overall" for key in keys):
@@ -114,18 +114,18 @@ def replicates(
 
 
 def _known(judgements: Judgements) -> Bools:
-    """Return the rows whose gold counts: of three-level gold, those on the three levels."""
+    """Return which rows have gold that counts: for three-level gold, those on the three levels."""
     return np.isin(judgements.gold, list(LEVELS)) if judgements.levels else np.ones(judgements.gold.size, dtype=bool)
 
 
 def off_the_levels(known: Bools) -> tuple[str, ...]:
-    """Warn of rows that are left out because their gold is none of the levels. known: (n,) of all rows."""
+    """Return a warning of rows that are left out because their gold is none of the levels. known: (n,) of all rows."""
     lost = int((~known).sum())
     return (_LEFT_OUT.format(lost, known.size),) if lost else ()
 
 
 def _areas(rows: Judgements, n_groups: int, draws: Draws) -> dict[str, Floats]:
-    """Return the three areas from one pass over the scores."""
+    """Return the three AUCs for each weighting, from one count of the scores."""
     level = {gold: number for number, gold in enumerate(np.unique(rows.gold).tolist())}
     defined = {key: (level[a], level[b]) for key, (a, b) in PAIRS.items() if a in level and b in level}
     areas = {key: np.full(draws.n, np.nan) for key in PAIRS}
@@ -144,7 +144,7 @@ def _of_levels(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
 
 
 def _of_pair(judgements: Judgements, n_groups: int, positive: float, negatives: tuple[float, ...]) -> Qualities:
-    """Return what goes with an area (or, against two levels, with average precision): groups, bounds, why undefined."""
+    """Return the context of an AUC (or, against two levels, of average precision): groups, bounds, why undefined."""
     rows = judgements.rows(np.isin(judgements.gold, (positive, *negatives)))
     is_positive, missing = rows.gold == positive, np.isnan(rows.score)
     nothing = bool(np.isnan(judgements.score).all())
@@ -158,7 +158,7 @@ def _of_pair(judgements: Judgements, n_groups: int, positive: float, negatives: 
 def bounds_of(
     measure: Callable[[Floats, Bools, Ints, int], Prepared], rows: Judgements, positive: Bools, n_groups: int
 ) -> tuple[float, float] | None:
-    """(worst, best) value of a measure of two classes over all scores of the unscored rows; None where all have one."""
+    """Return the (worst, best) value of a two-class measure over all scores of unscored rows; None if all have one."""
     if not np.isnan(rows.score).any():
         return None
     refills = extreme_ranks(rows.score, positive)
@@ -201,7 +201,7 @@ def _of_ratings(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
 
 
 def _widest(judgements: Judgements, n_groups: int) -> tuple[float, float]:
-    """Return the concordance if every pair with an unscored row were lost, and if it were won."""
+    """Return the concordance if every pair with an unscored row were ordered wrongly, and if correctly."""
     missing = np.isnan(judgements.score)
     rows = judgements.rows(~missing)
     inside = value(concordance(rows.score, rows.gold, rows.group, n_groups), n_groups)
@@ -228,13 +228,13 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
 
 
 def _delong(high: float, low: float, gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """Return p of DeLong's test on the rows of two levels."""
+    """Return the p-value of DeLong's test on the rows of two levels."""
     used = np.isin(gold, (high, low))
     return {"delong": delong(first[used], other[used], gold[used] == high).p}
 
 
 def _delong_of_top(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """Return p of DeLong's test of the highest level v. the rest."""
+    """Return the p-value of DeLong's test of the highest level v. the rest."""
     return {"delong": delong(first, other, gold == gold.max()).p} if gold.size else {}
 
 

@@ -25,7 +25,7 @@ Influences = Mapping[str, Influence | None]
 
 @dataclass(frozen=True)
 class Judgements:
-    """Aligned columns, one row per judged pair (n rows).
+    """The input of a protocol: aligned columns, one row per judged pair (n rows).
 
     gold: (n,) float64, more is more support: any ordinal or continuous rating.
     score: (n,) float64, the metric's score, higher is more support; NaN where it has none.
@@ -67,12 +67,12 @@ class Judgements:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One number with what qualifies it. `value` None means undefined, and `note` says why (never 0, never NaN).
+    """The estimate of one measure: value, interval and bounds. `value` is None if undefined, and `note` says why.
 
     low, high: the interval's ends (None without resampling, or when most resamples are undefined).
     ties: (worst, best) value over all orders of tied scores, for rank measures that depend on them.
     bounds: (worst, best) value that the unscored pairs could have led to; None when every pair has a score.
-    ceiling: the most that these scores could reach in any arrangement, for measures that ties hold below 1.
+    ceiling: the highest value of these scores in any arrangement, for measures whose maximum ties keep below 1.
     effective: effective groups behind the interval, where it comes from a standard error.
     """
 
@@ -92,10 +92,10 @@ class Outcome:
 
     `unscored_rows` are the numbers of the rows that lack a score and would have counted; `excluded` counts rows that
     the protocol cannot use, scored or not, by reason. `warnings` are whole sentences, and `notes` clauses on how the
-    metric's values were made. `ceilings` holds, for each measure that ties in the gold hold below 1, what a perfect
-    metric of each kind reaches on this gold. `replicates` are what the estimates and their intervals are made of,
-    without resamples where the method draws none; `influence` holds each measure's influence values where the method
-    reads them, `resampled` what intervals are made of that the protocol draws itself.
+    metric's values were computed. `ceilings` holds, for each measure whose maximum ties in the gold keep below 1, what
+    a perfect metric of each kind reaches on this gold. `replicates` holds the values under the weightings from which
+    estimates and intervals are computed (only the first if the method draws no resamples); `influence` holds each
+    measure's influence values if the method uses them, `resampled` those of the protocol's own resamples.
     """
 
     estimates: Mapping[str, Estimate]
@@ -112,23 +112,23 @@ class Outcome:
 
     @property
     def unscored(self) -> int:
-        """Return how many rows lack a score and would have counted."""
+        """Return the number of rows that lack a score and would have counted."""
         return len(self.unscored_rows)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A column of the protocol's table. Values are stored raw and printed times `scale` with `digits` decimals.
+    """A measure of a protocol, and its column in the table. Values are stored raw, and printed times `scale`.
 
-    normal: the form in which two metrics' scores are exchanged when they are compared: "ranks" for a measure that
-    only reads their order, "z" for one that reads distances, "" for one that is not tested (it would take minutes).
-    about: what the measure is, in one plain sentence. blind: why these rows give every metric the same value, or none,
-    whatever its scores are (it reads gold, group, pool and system alone); "": they can separate metrics. span: the
-    largest difference between two metrics that a plan is made for, raw. closed_forms: gold, one metric's scores and
-    another's, (n,) each, to the p of tests that need no resampling, by name ("delong", "williams", "steiger"; NaN
-    where undefined); None: there is no such test. chance: what scores that know nothing reach, raw; None: that depends
-    on the data. ability: what a metric above chance can do, in words that "can" may stand before; "": findings do not
-    speak of it.
+    digits: decimals of a printed value. normal: the form in which two metrics' scores are exchanged when they are
+    compared: "ranks" for a measure that only reads their order, "z" for one that reads distances, "" for a measure that
+    is not tested (it would take minutes). about: what the measure is, in one plain sentence. blind: why these rows give
+    every metric the same value, or none, whatever its scores are (it reads only gold, group, pool and system); "": they
+    can distinguish metrics. span: the largest difference between two metrics that a plan is made for, raw.
+    closed_forms: gold, one metric's scores and another's, (n,) each, to the p of tests that need no resampling, by name
+    ("delong", "williams", "steiger"; NaN where undefined); None: there is no such test. chance: the value of random
+    scores, raw; None: it depends on the data. ability: what a metric above chance can do, in words that fit after
+    "can"; "": findings do not mention it.
     """
 
     key: str
@@ -146,7 +146,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Option:
-    """A choice that a protocol leaves open: what it decides, and each allowed value with what it means.
+    """An option of a protocol: what it decides, and each allowed value with its meaning.
 
     The first value is the default.
     """
@@ -156,21 +156,21 @@ class Option:
 
     @property
     def default(self) -> str:
-        """The value that a run has if it names none."""
+        """Return the default value."""
         return next(iter(self.values))
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """A protocol. Every command knows it by these fields alone.
+    """A protocol, declared by its measures, options and functions; every command uses only these fields.
 
     measures: all that it computes. shown: the keys of the table's measures for an input; they depend on its gold alone.
     evaluate: the estimates of one metric. replicate: `replicate(rows, n_groups, draws, options, keys)` gives the
-    measures of these keys under every weighting, from rows that all have a score and group codes below `n_groups`.
-    judge: turns scores into what two metrics are compared by, where that is not the score itself. influence:
-    `influence(rows, n_groups, options, keys)` gives the influence values of these measures, of the same rows; None:
-    they are the jackknife's over groups, made with `replicate`. chance: `chance(rows, options)` gives what measures
-    random scores are expected to have on these rows; None: it is the mean over draws.
+    measures of these keys for each weighting in `draws`, from rows that all have a score and group codes below
+    `n_groups`. judge: turns scores into the values by which two metrics are compared, where these are not the scores
+    themselves. influence: `influence(rows, n_groups, options, keys)` gives the influence values of these measures, of
+    the same rows; None: they are the jackknife's over groups, computed with `replicate`. chance: `chance(rows,
+    options)` gives the expected measures of random scores on these rows; None: the mean over draws.
 
     resampled: `resampled(rows, n_groups, resampling, options)` gives the measures whose intervals are percentiles of
     resamples of the protocol's own, the input first, and the same resamples for every metric; these are what such
@@ -179,13 +179,13 @@ class Protocol:
     measures that are not among them are exchanged group by group.
 
     about: what it measures, in one plain sentence. headline: the key of the measure that metrics are ranked by; "": the
-    first of the table. options: by name. usual: whether "all" asks for it.
+    first of the table. options: by name. usual: whether the protocol name "all" includes it.
 
     uses_pool: whether rows that are in the retrieval pools only (not cited by the statement) belong to its input, so
     that it depends on the setting `pool`. tie_orders: whether its estimates hold the values under the worst and the
-    best order of tied scores (`Estimate.ties`), which `multiverse` takes as choices; an option `ties` is then held at
-    its default. takes_levels: its scores have to be levels, as the gold is; of others nothing is defined. no_plan: why
-    `plan` cannot plan for it, in one sentence; "": it can.
+    best order of tied scores (`Estimate.ties`), which `multiverse` takes as choices; an option `ties` then keeps its
+    default. takes_levels: its scores have to be levels, as the gold is; for other scores nothing is defined. no_plan:
+    why `plan` cannot plan for it, in one sentence; "": it can.
 
     figure: what is drawn of a result: "bars", a group of bars for each metric, or nothing. figure_name: how the names
     of its files begin; "": figure-NAME. table_number: the number of its table in a paper; 0: it has none and comes
@@ -221,12 +221,12 @@ class Protocol:
         return next(measure for measure in self.measures if measure.key == key)
 
     def blind(self, judgements: Judgements) -> str:
-        """Say why no measure of the table can separate metrics by these rows; "" where one can."""
+        """Return why no measure of the table can distinguish metrics by these rows; "" if one can."""
         reasons = [*self.blind_measures(judgements, self.shown(judgements)).values()]
         return reasons[0] if all(reasons) else ""
 
     def blind_measures(self, judgements: Judgements, keys: Iterable[str]) -> dict[str, str]:
-        """Say why each of these measures cannot separate metrics by these rows; "" where it can."""
+        """Return for each of these measures why it cannot distinguish metrics by these rows; "" if it can."""
         why = cache(lambda blind: blind(judgements))  # several measures have one reason
         return {key: why(self.measure(key).blind) for key in keys}
 

@@ -21,7 +21,7 @@ from protocols.contract import Influences, Judgements, Measure, Protocol, Replic
 
 @dataclass(frozen=True)
 class Spread:
-    """A difference of two metrics on the input, `observed`, and how far it varies.
+    """The observed difference of two metrics on the input, with its standard error and interval.
 
     standard_error: None where it is undefined or 0. groups: of the input. interval: of the difference at a level.
     """
@@ -34,12 +34,12 @@ class Spread:
 
 @dataclass(frozen=True)
 class Contrast:
-    """`one` less `other` under one measure, beside the permutation test; None where undefined or without such a test.
+    """Further tests of `one` minus `other` under one measure, beside the permutation test; None where undefined.
 
-    tost: p of "they differ by the margin or more". equivalent: whether the 1 - 2 alpha interval of the
-    difference lies within the margin. equal_within: the smallest margin for which it would. delong, williams,
-    steiger: p of the closed forms, which take rows as independent. needed: groups that show a difference of this size
-    at 80 % power.
+    tost: p-value of the hypothesis "they differ by the margin or more". equivalent: whether the 1 - 2 alpha interval of
+    the difference lies within the margin. equal_within: the smallest margin for which it would. delong, williams,
+    steiger: p-values of closed-form tests, which treat rows as independent. needed: number of groups with which a
+    difference of this size is detected with 80 % power.
     """
 
     measure: str
@@ -88,9 +88,9 @@ def spreads(
 
 
 def spread_of(differences: Floats, influence: Influence | None, groups: int, resampling: Resampling) -> Spread:
-    """From differences (1 + R,), the first of them that of the input, or from the influence values of the difference.
+    """Return the spread of differences (1 + R,), the first of them that of the input, or of their influence values.
 
-    Resampled differences vary as their standard deviation, where at least half are defined.
+    The standard error of resampled differences is their standard deviation, if at least half are defined.
     """
     if resampling.studentised:
         error = influence.standard_error if influence else np.nan
@@ -144,7 +144,7 @@ def contrasts(
 
 
 def closed_forms(measure: Measure, first: Judgements, other: Judgements) -> dict[str, float | None]:
-    """p of DeLong's, Williams' and Steiger's test under a measure, on the rows that both scored; None without one."""
+    """Return p-values of DeLong's, Williams' and Steiger's test on the rows that both scored; None if undefined."""
     both = both_scored(first, other)
     p_values = (
         measure.closed_forms(first.gold[both], first.score[both], other.score[both]) if measure.closed_forms else {}

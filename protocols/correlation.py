@@ -34,7 +34,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     """Return Pearson's r, Spearman's rho and Kendall's tau-b of score against gold, over the scored rows.
 
     With two generating systems or more also the partial coefficients that control for the system: Pearson's, Spearman's
-    (ranks first, then the systems' means taken out), and the Spearman of what is left of score and gold without those
+    (ranks first, then the systems' means subtracted), and the Spearman of score and gold minus their systems'
     means, which FRANK's authors (arXiv 2104.13346) report as partial Spearman. Undefined, with a note, where the score
     or the gold is constant. `bounds` give each unscored row the lowest or the highest observed score, against or with
     its level: a bound by assignment of observed extremes, not a proof (see `extreme_scores` in
@@ -58,7 +58,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return what each group contributes to the coefficients; every row must have a score.
+    """Return the influence values of the groups on each coefficient; every row must have a score.
 
     Partial coefficients of ranks are recomputed without each group, and differentiated where there are more than
     `MOST_LEFT_OUT`; None where such a coefficient is undefined.
@@ -76,7 +76,7 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the coefficients under every weighting; rows without a score are not allowed here."""
+    """Return the coefficients for each weighting of the groups; every row must have a score."""
     columns = rows.score, rows.gold, rows.group, n_groups
     replicates_by_key = {}
     if "pearson" in keys:
@@ -146,7 +146,7 @@ def _shown(judgements: Judgements) -> tuple[str, ...]:
 
 
 def _williams_steiger(gold: Floats, first: Floats, other: Floats) -> dict[str, float]:
-    """Return p of the tests of two correlations that share a variable; empty where one of the three is constant."""
+    """Return p-values of Williams' and Steiger's tests of correlations with the gold; empty for a constant column."""
     if not gold.size or min(np.ptp(gold), np.ptp(first), np.ptp(other)) == 0:
         return {}
     table = np.clip(np.corrcoef([gold, first, other]), -1, 1)

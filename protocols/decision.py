@@ -28,9 +28,9 @@ MEASURES: Mapping[str, Callable[[Floats], Floats]] = {
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """Macro-F1, balanced accuracy, quadratic weighted kappa and accuracy of out-of-fold decisions.
+    """Return macro-F1, balanced accuracy, quadratic weighted kappa and accuracy of out-of-fold decisions.
 
-    They are between the levels that the gold has, three or two. options: folds, and the objective that thresholds
+    Decisions are between the levels that the gold has, three or two. options: folds, and the objective that thresholds
     maximise. Undefined, with a note, where a level has no scored row or there are fewer groups than folds. Raises
     ValueError on an infinite score or a level not finite.
     """
@@ -51,16 +51,16 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return what each group contributes to the measures of decisions (`rows.score` holds levels)."""
+    """Return the influence values of the groups on each measure of decisions (`rows.score` holds levels)."""
     run = partial(replicates, rows, n_groups, options=options, keys=keys)
     return jackknifed(run, rows.group, n_groups, lambda key: (-1.0 if key == "kappa" else 0.0, 1.0))
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """Return the rows on the three levels, the level decided out of fold for each in place of its score.
+    """Return the rows on the three levels, with each score replaced by the level that is decided out of fold.
 
-    It is one of those that the gold of the rows has. No rows where nothing can be decided: there is one level, or there
-    are fewer groups than folds. Every row must have a score.
+    The level is one of those that the gold has. Returns no rows if the gold has one level only, or there are fewer
+    groups than folds. Every row must have a score.
     """
     rows = rows.rows(np.isin(rows.gold, list(LEVELS)))
     levels = _levels(rows)
@@ -75,7 +75,7 @@ def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the measures of decisions (`rows.score` holds levels) under every weighting."""
+    """Return the measures of decisions (`rows.score` holds levels) for each weighting of the groups."""
     levels = _levels(rows)
     decided, gold = (np.searchsorted(levels, values) for values in (rows.score, rows.gold))
     counts = measures.decision_counts(decided, gold, rows.group, n_groups, number_of(levels))

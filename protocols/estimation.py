@@ -24,7 +24,7 @@ ONE_LEVEL = "one gold level only"
 
 @dataclass(frozen=True)
 class Qualities:
-    """The context of one measure's value.
+    """The context of one measure's value, which its `Estimate` reports.
 
     groups: groups that the measure's rows come from; with fewer than two there is no interval, because resampling
     one group only repeats it. undefined: the note to give if the value is undefined. The rest as in `Estimate`.
@@ -38,7 +38,7 @@ class Qualities:
 
 
 def regroup(judgements: Judgements) -> tuple[Judgements, int]:
-    """Renumber the groups that are present, scored or not, 0 .. G - 1, and return G: they are what is resampled."""
+    """Renumber the groups that occur, scored or not, as 0 .. G - 1, and return G; these groups are resampled."""
     compact, n_groups = numbered(judgements.group)
     return judgements.with_group(compact), n_groups
 
@@ -57,12 +57,12 @@ def outcome(
     ceilings: Mapping[str, Mapping[str, float]] | None = None,
     influence: Callable[[], Influences] | None = None,
 ) -> Outcome:
-    """Return a protocol's outcome from its measures under every weighting of the groups (`run`) and their context.
+    """Return a protocol's outcome from its measures for each weighting of the groups (`run`) and their context.
 
-    judgements: (n rows) all that was given. used: the rows that have a score and count. unscored: (n,) those that
-    would count and have none. excluded: the other rows by reason; a reason without rows is left out. warnings: beside
-    those on one group and on scores that collapse in float32. influence: the measures' influence values, by default
-    the jackknife's.
+    judgements: all n rows. used: the rows that have a score and count. unscored: (n,) the rows that would count and
+    have none. excluded: the other rows by reason; a reason without rows is left out. warnings: in addition to those
+    about a single group and about scores that become equal in float32. influence: the measures' influence values, by
+    default the jackknife's.
     """
     drawn = 0 if resampling.studentised else resampling.n
     values = run(bootstrap(n_groups, drawn, resampling.seed))
@@ -87,9 +87,9 @@ def outcome(
 def jackknifed(
     run: Callable[[Draws], Replicates], group: Ints, n_groups: int, ends: Callable[[str], Ends | None] = lambda _: None
 ) -> Influences:
-    """Return the jackknife's influence values of any measures, from their values under a weighting of groups.
+    """Return the jackknife influence values of any measures, from their values for a weighting of groups.
 
-    group: (n,) of what is counted, rows or pools. ends: the range of each measure, where it has one.
+    group: (n,) group of each unit, row or pool. ends: the range of each measure, where it has one.
     """
     counts = np.bincount(group, minlength=n_groups)
     return {key: of_left_out(values, counts, ends(key)) for key, values in run(jackknife(n_groups)).items()}
@@ -98,7 +98,7 @@ def jackknifed(
 def opened(judgements: Judgements, resampling: Resampling) -> tuple[Judgements, int]:
     """Return the rows with their groups renumbered, and the number of groups.
 
-    Raises ValueError, in one sentence, on an infinite score, a level not finite, or a bad `Resampling`.
+    Raises ValueError, in one sentence, for an infinite score, a level that is not finite, or a wrong `Resampling`.
     """
     if resampling.n < 0 or not 0 < resampling.level < 1:
         raise ValueError(f"resamples must be 0 or more and the level between 0 and 1, got {resampling}")
@@ -135,14 +135,14 @@ def estimate(
 
 
 def pair_of_bounds(first: float, other: float) -> tuple[float, float] | None:
-    """(worst, best) in ascending order, or None where either is undefined."""
+    """Return (worst, best) in ascending order, or None if either is undefined."""
     if np.isnan(first) or np.isnan(other):
         return None
     return float(min(first, other)), float(max(first, other))
 
 
 def warnings_for(used: Judgements, resampling: Resampling) -> tuple[str, ...]:
-    """Warn about scored rows (`used`) that come from one group, or whose scores collapse in float32."""
+    """Return warnings about scored rows (`used`) that come from one group, or whose scores become equal in float32."""
     warnings = []
     if resampling.n and distinct(used.group).size == 1:
         warnings.append("All scored pairs come from one group, so no interval can be given.")

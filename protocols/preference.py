@@ -24,11 +24,11 @@ TIES = "scores less than {} apart are tied in pairwise accuracy: the margin that
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
     """Return the consistency and tie-calibrated pairwise accuracy of the pairs of rows that share a pool.
 
-    Consistency is over all pairs of unlike gold at once; pairwise accuracy is taken of each pool, over all its pairs,
-    and averaged over pools. The difference below which scores tie is the one that is best for the metric on these rows
-    (as in Deutsch et al. 2023), and stays so when groups are resampled. `bounds` of the consistency have every pair
-    with an unscored row lost, and won, which holds but need not be reached. Raises ValueError on an infinite score or a
-    level not finite.
+    Consistency is over all pairs of different gold at once; pairwise accuracy is computed in each pool, over all its
+    pairs, and averaged over pools. The difference below which scores tie is the one that is best for the metric on
+    these rows (as in Deutsch et al. 2023), and is not changed when groups are resampled. `bounds` of the consistency
+    count every pair with an unscored row as wrong, and as right: a valid bound that need not be reached. Raises
+    ValueError on an infinite score or a level not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
     _, index, sizes = np.unique(judgements.pool, return_inverse=True, return_counts=True)
@@ -56,20 +56,20 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """Return the rows with scores in units of the difference below which they tie, which then is 1."""
+    """Return the rows with scores divided by the difference below which they tie, so that this difference becomes 1."""
     return rows.with_score(rows.score / pairwise.calibrated_tie(rows.score, rows.gold, _pairs(rows)))
 
 
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the measures under every weighting, of rows that `decide` gave."""
+    """Return the measures for each weighting of the groups; `rows` must come from `decide`."""
     replicated = _replicated(_values(rows, _pairs(rows), options), n_groups, draws)
     return {key: replicated[key] for key in keys}
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return what each group contributes to the measures, of rows that `decide` gave."""
+    """Return the influence values of the groups on each measure; `rows` must come from `decide`."""
     influences = _moved(_values(rows, _pairs(rows), options), n_groups)
     return {key: influences[key] for key in keys}
 
@@ -95,7 +95,7 @@ def _moved(values: Mapping[str, Averaged], n_groups: int) -> Influences:
 
 
 def _pairs(rows: Judgements) -> pairwise.TextPairs:
-    """Return the pairs of rows of one pool; none where they are too many."""
+    """Return the pairs of rows that share a pool; none if they are too many."""
     return pairwise.text_pairs(rows.pool if not _crowded(rows) else rows.pool[:0])
 
 
@@ -112,7 +112,7 @@ def _groups(averaged: Averaged) -> int:
 
 
 def _bounds(judgements: Judgements, n_groups: int, options: Mapping[str, str]) -> tuple[float, float] | None:
-    """Return the consistency with every pair of an unscored row lost, and won."""
+    """Return the consistency with every pair of an unscored row counted as wrong, and as right."""
     pairs = _pairs(judgements)
     values, group = _values(judgements, pairs, options)["consistency"]
     open_ = np.isnan(judgements.score[pairs.one] + judgements.score[pairs.other]) & ~np.isnan(values)

@@ -31,21 +31,21 @@ ORDERS: tuple[Order, ...] = ("expected", "worst", "best")
 
 
 class _Candidates(NamedTuple):
-    """Rows of the pools that count, with the group of each pool in ascending order of the pool's code."""
+    """The rows of the pools that count, with the group of each pool in ascending order of the pool's code."""
 
     rows: Judgements
     pool_group: Ints
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """NDCG@5, @10, @20, MRR, MAP, P@1 and recall@5: mean over pools, relevant meaning level >= 1.
+    """Return NDCG@5, @10, @20, MRR, MAP, P@1 and recall@5, as means over pools; relevant means level >= 1.
 
-    Values are exact expectations over random orders of tied scores (option `ties`: or those of the worst, or the best
-    order by gold), `Estimate.ties` the worst and the best order. Unscored rows are left out of their pool. `bounds`
+    Values are exact expectations over random orders of tied scores, or with the option `ties` those of the worst or
+    best order by gold; `Estimate.ties` holds the worst and the best. Unscored rows are left out of their pool. `bounds`
     are exact: the lowest and highest mean over all scores that the unscored rows could have, over all pools with a
-    supporting row; the value itself, which knows those rows not at all, may lie outside. options: gains "linear" or
-    "exponential", for NDCG.
-    Raises ValueError on an infinite score, a level not finite or negative, or a pool that lies in two groups.
+    supporting row; the value itself, which leaves those rows out, may lie outside. options: gains "linear" or
+    "exponential", for NDCG. Raises ValueError on an infinite score, a level not finite or negative, or a pool that lies
+    in two groups.
     """
     judgements, n_groups = opened(judgements, resampling)
     gains = _gains(options)
@@ -71,13 +71,13 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return what each group contributes to the means over pools; every row must have a score."""
+    """Return the influence values of the groups on each mean over pools; every row must have a score."""
     run = partial(replicates, rows, n_groups, options=options, keys=keys)
     return jackknifed(run, _answerable(rows).pool_group, n_groups, lambda _: (0.0, 1.0))
 
 
 def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """Return the values expected of random scores: the mean over all orders, which is that of constant scores."""
+    """Return the expected values for random scores: the mean over all orders, which is that of constant scores."""
     candidates = _answerable(rows).rows
     if not candidates.score.size:
         return {}
@@ -92,7 +92,7 @@ def _answerable(rows: Judgements) -> _Candidates:
 
 
 def _with_one(pool: Ints, wanted: Bools) -> Bools:
-    """Return whether the pool of each row, (n,), has a wanted row."""
+    """Return for each row, (n,), whether its pool has a wanted row."""
     has = np.zeros(pool.max(initial=-1) + 1, dtype=np.bool_)
     has[pool[wanted]] = True
     return np.asarray(has[pool])
@@ -101,14 +101,14 @@ def _with_one(pool: Ints, wanted: Bools) -> Bools:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the means over pools with a supporting row under every weighting; every row must have a score."""
+    """Return the means over pools with a supporting row for each weighting of groups; every row must have a score."""
     candidates = _answerable(rows)
     values = _pool_values(candidates.rows, _gains(options), _ties(options), keys)
     return _means(values, candidates, n_groups)(draws)
 
 
 def _means(values: Mapping[str, Floats], candidates: _Candidates, n_groups: int) -> Callable[[Draws], Replicates]:
-    """Prepare the function from weightings to the means over pools, from the values (P,) of each measure."""
+    """Return a function from weightings to the means over pools, from the values (P,) of each measure."""
     prepared = pools.pool_mean(np.stack([*values.values()]), candidates.pool_group, n_groups)
     return lambda draws: dict(zip(values, replicate(prepared, draws), strict=True))
 
@@ -128,9 +128,9 @@ def _range(value: Floats, pool: Ints) -> tuple[Floats, Floats, Ints]:
 
 
 def _blind(judgements: Judgements, support: bool = False, most: int = 0) -> str:
-    """Say why every order of the candidates has the same value.
+    """Return why every order of the candidates has the same value; "" if orders differ.
 
-    support: only whether a candidate supports counts, not its level. most: so many candidates are seen in any order.
+    support: only whether a candidate supports counts, not its level. most: number of candidates that the measure reads.
     """
     answerable = judgements.rows(_with_one(judgements.pool, judgements.gold >= 1))
     value = np.minimum(answerable.gold, 1.0) if support else answerable.gold
@@ -145,7 +145,7 @@ def _blind(judgements: Judgements, support: bool = False, most: int = 0) -> str:
 
 
 def _foregone(used: _Candidates) -> tuple[str, ...]:
-    """Warn about pools that no metric can rank wrongly, which pull every mean towards 1."""
+    """Return a warning about pools that no metric can rank wrongly, which pull every mean towards 1."""
     lowest, highest, _ = _range(used.rows.gold, used.rows.pool)
     same = int((highest == lowest).sum())
     if not same:
@@ -176,7 +176,7 @@ def _pool_values(rows: Judgements, gains: pools.Gains, ties: Order, keys: Collec
 
 
 def _in_orders(rows: Judgements, gains: pools.Gains) -> dict[Order, dict[str, Floats]]:
-    """As `_pool_values`, of all measures, with tied rows in each order."""
+    """Return the values of `_pool_values` for all measures, with tied rows in each order."""
     ranked = pools.rank_pools(rows.score, rows.gold, rows.pool)
     orders = ORDERS[: 1 if np.array_equal(ranked.first, ranked.last) else None]
     values = {order: _measured(ranked.in_order(order), gains, MEASURES) for order in orders}
@@ -203,7 +203,7 @@ def _bounds(whole: _Candidates, n_groups: int, gains: pools.Gains) -> dict[str, 
 def _ends(
     ranges: Mapping[str, tuple[Floats, Floats]], candidates: _Candidates, n_groups: int
 ) -> dict[str, tuple[float, float] | None]:
-    """Return the mean over pools at both ends of each measure's range."""
+    """Return the means over pools of the lowest and of the highest values of each measure."""
     means = pools.pool_mean(np.concatenate([*zip(*ranges.values(), strict=True)]), candidates.pool_group, n_groups)
     worst, best = means.evaluate(np.ones((n_groups, 1), dtype=np.uint8)).reshape(2, -1)
     return {key: pair_of_bounds(*ends) for key, *ends in zip(ranges, worst, best, strict=True)}

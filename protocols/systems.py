@@ -33,13 +33,13 @@ FEWEST = 3
 
 
 def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[str, str]) -> Outcome:
-    """Pearson, Spearman and Kendall of the systems' means, and of the systems on each input, averaged over inputs.
+    """Return Pearson, Spearman and Kendall of the systems' means, and of the systems on each input, averaged.
 
-    Beside them soft pairwise accuracy. A system's several rows of one input count with their mean. Inputs whose
-    coefficient is undefined (one row, or a constant) are left out of the average. By default systems are held fixed,
-    and intervals are those of other inputs; Spearman and Kendall of systems, which no single group moves, have
-    percentile intervals. With the option `resample` systems, or systems and inputs, are drawn for percentile intervals.
-    Raises ValueError on an infinite score or a level not finite.
+    Also returns soft pairwise accuracy. Several rows of a system on one input count with their mean. Inputs whose
+    coefficient is undefined (one row, or a constant) are left out of the average. By default systems are fixed, and
+    intervals are over inputs; Spearman and Kendall of systems, which a single group rarely changes, have percentile
+    intervals. With the option `resample` systems, or systems and inputs, are resampled for percentile intervals. Raises
+    ValueError on an infinite score or a level not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
     missing = np.isnan(judgements.score)
@@ -65,7 +65,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: Mapping[str, str]) -> Replicates:
-    """Values of the measures whose intervals are made of resamples, (1 + n,) each; every row must have a score."""
+    """Return the values of measures with resampled intervals, (1 + n,) each; every row must have a score."""
     if _blind(rows):
         return {}
     what, (score, gold, group) = options.get("resample", "inputs"), _cells(rows)
@@ -81,7 +81,7 @@ def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: 
 def exchanged(
     first: Judgements, other: Judgements, permutations: int, seed: int, options: Mapping[str, str]
 ) -> Replicates:
-    """Return the differences of two metrics on the same rows where systems, or systems and inputs, are exchanged."""
+    """Return the differences of two metrics on the same rows when systems, or systems and inputs, are exchanged."""
     what = options.get("resample", "inputs")
     if what == "inputs" or _blind(first):
         return {}
@@ -94,7 +94,7 @@ def exchanged(
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the measures under every weighting of the groups of inputs; rows without a score are not allowed here."""
+    """Return the measures for each weighting of the groups of inputs; every row must have a score."""
     if _blind(rows):
         return {key: np.full(draws.n, np.nan) for key in keys}
     score, gold, group = _cells(rows)
@@ -114,7 +114,7 @@ def replicates(
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return what each group of inputs contributes to the measures but `STEPS`; every row must have a score."""
+    """Return the influence values of groups of inputs on the measures except `STEPS`; every row must have a score."""
     if _blind(rows):
         return dict.fromkeys(keys)
     smooth = [key for key in keys if key not in STEPS]

@@ -29,9 +29,9 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     """Return the accuracy, balanced accuracy, macro-F1, Cohen's kappa, plain and quadratic, and F1 of each level.
 
     The levels are the values of the gold. All agree with scikit-learn (F1 with `labels=` these levels and
-    `zero_division=0`). A score that is not a level makes every measure undefined, with a note: these are no verdicts.
-    `bounds` are those of accuracy and balanced accuracy with every unscored row wrong, and right. Raises ValueError on
-    an infinite score or a level not finite.
+    `zero_division=0`). A score that is not a level makes every measure undefined, with a note that these are not
+    verdicts. `bounds` of accuracy and balanced accuracy count every unscored row as wrong, and as right. Raises
+    ValueError on an infinite score or a level not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
     missing = np.isnan(judgements.score)
@@ -57,7 +57,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
-    """Gold and verdicts on one scale; every score NaN where one of them is not a verdict, so that nothing is defined.
+    """Return gold and verdicts on one scale; all scores are NaN if one is not a verdict, so that nothing is defined.
 
     Every row must have a score.
     """
@@ -68,8 +68,8 @@ def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
 def _cut(rows: Judgements, options: Mapping[str, str]) -> Judgements:
     """Return the rows on one scale: unchanged, or with gold and verdicts turned into 1 and 0 at the same threshold.
 
-    Verdicts that are all 0 or 1 are not turned again. If the gold has two values and all verdicts are 0 or 1, verdict 1
-    stands for the higher value, also if the two values are full and none. Unscored rows stay unscored.
+    Verdicts that are all 0 or 1 are used unchanged. If the gold has two values and all verdicts are 0 or 1, verdict 1
+    is the higher value, also if the two values are full and none. Unscored rows stay unscored.
     """
     least, score = CUTS.get(options.get("against", "")), rows.score
     binary = bool(np.isin(score[~np.isnan(score)], (0.0, 1.0)).all())
@@ -86,12 +86,12 @@ def _cut(rows: Judgements, options: Mapping[str, str]) -> Judgements:
 def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
-    """Return the measures under every weighting, of rows that `decide` gave."""
+    """Return the measures for each weighting of the groups; `rows` must come from `decide`."""
     return {key: replicate(averaged, draws) for key, averaged in _measures(rows, n_groups, keys).items()}
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return what each group contributes to the measures, of rows that `decide` gave."""
+    """Return the influence values of the groups on each measure; `rows` must come from `decide`."""
     run = partial(replicates, rows, n_groups, options=options, keys=keys)
     return jackknifed(run, rows.group, n_groups, lambda key: (-1.0 if "kappa" in key else 0.0, 1.0))
 
@@ -123,7 +123,7 @@ def _mean(values: Floats) -> Floats:
 
 
 def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
-    """Say why the scores are no verdicts on the gold; unscored rows are left out."""
+    """Return why the scores are not verdicts on the gold; unscored rows are left out."""
     gold, score = rows.gold, rows.score[~np.isnan(rows.score)]
     if not score.size:
         return NO_SCORES
@@ -143,7 +143,7 @@ def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
 
 
 def _why_incomparable(rows: Judgements) -> str:
-    """Say why no verdicts can be compared with this gold."""
+    """Return why no verdicts can be compared with this gold."""
     values = np.unique(rows.gold).size
     if values < 2:
         return ONE_LEVEL
@@ -151,7 +151,7 @@ def _why_incomparable(rows: Judgements) -> str:
 
 
 def _cautions(used: Judgements, options: Mapping[str, str]) -> tuple[str, ...]:
-    """Warn about verdicts of yes and no that are read as the lower two of three levels."""
+    """Return warnings about verdicts of yes and no that are read as the lower two of three levels."""
     three = set(np.unique(used.gold).tolist()) == {0.0, 1.0, 2.0}
     if options.get("against") in CUTS or not three or np.unique(used.score).tolist() != [0.0, 1.0]:
         return ()

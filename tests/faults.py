@@ -837,7 +837,7 @@ def of_yaml(reader: Reader) -> Iterator[Case]:
 
 def of_text(reader: Reader) -> Iterator[Case]:
     """Prompts."""
-    yield Case("field missing", "no place for the source", as_bytes(b"{statement}"))
+    yield Case("field missing", "lacks the source", as_bytes(b"{statement}"))
     yield Case("field missing", "capital letters", as_bytes(b"{Statement} {SOURCE}"))
     yield Case("huge text", "2 MB", as_bytes(reader.sound + LONG.encode() * 20), None)
 

@@ -57,7 +57,7 @@ def test_the_threshold_of_evidence_is_read_by_its_earlier_name_too(yaml):
         evidence = load_run(path, {}, [f"{name}=0.7"]).evidence
         assert (evidence.rule, evidence.threshold) == ("touched", 0.7)
     for settings in ("evidence_threshold: 0.3\nevidence: {threshold: 0.3}\n", "evidence_threshold: 0.3\nevidence: 3\n"):
-        with pytest.raises(UserError, match=r"evidence_threshold is the earlier name of .*: give one of the two\."):
+        with pytest.raises(UserError, match=r"evidence_threshold is the earlier name of .*: give only one"):
             load_run(yaml(settings), {})
     with pytest.raises(UserError, match=r"Setting 'evidence\.threshold' in the settings is 2: it should be less than"):
         load_run(None, {}, ["evidence_threshold=2"])
@@ -166,10 +166,10 @@ def test_a_file_with_the_name_of_a_shipped_one_is_refused_with_both(kind, name, 
     monkeypatch.chdir(tmp_path)
     own = yaml("note: mine\n", f"configs/{kind}/{name}.yaml")
 
-    with pytest.raises(UserError, match="rename the first, or give the path") as error:
+    with pytest.raises(UserError, match="rename the first, or give a path") as error:
         config_file(kind, name)
 
-    assert f"{name!r} is {own} and {SHIPPED / kind / name}.yaml" in str(error.value)
+    assert f"{name!r} could be {own} or {SHIPPED / kind / name}.yaml" in str(error.value)
     own.write_bytes((SHIPPED / kind / f"{name}.yaml").read_bytes())
     assert config_file(kind, name) == own
 
@@ -180,7 +180,7 @@ def test_an_experiment_is_taken_by_its_path_where_its_name_is_not_one_files(yaml
     (tmp_path / "offline").write_text("dataset: mini\n")
 
     for name in ("wice", "offline"):
-        with pytest.raises(UserError, match=f"'{name}' is {tmp_path}.* and {SHIPPED}/experiments/{name}.yaml"):
+        with pytest.raises(UserError, match=f"'{name}' could be {tmp_path}.* or {SHIPPED}/experiments/{name}.yaml"):
             load_run(Path(name), {})
     assert load_run(own, {}).dataset == "mini"
     assert load_run(tmp_path / "offline", {}).dataset == "mini"

@@ -251,7 +251,7 @@ def test_labels_lead_to_an_estimate_and_a_gate(settings):
     assert is_html(fitted._repr_html_())
     assert metaeval.check_gate(rows, fitted.gate, max_unsupported=0.4, columns=columns, **settings).passed
     assert not metaeval.check_gate(rows, fitted.gate, max_unsupported=0.1, columns=columns, **settings).passed
-    with pytest.raises(UserError, match=r"give the \.gate of what fit_gate returned"):
+    with pytest.raises(UserError, match=r"give the attribute \.gate of the value that fit_gate returned"):
         metaeval.check_gate(rows, fitted, columns=columns, **settings)
     with pytest.raises(UserError, match="--max-unsupported is 2; allowed"):
         metaeval.check_gate(rows, fitted.gate, max_unsupported=2, columns=columns, **settings)
@@ -271,7 +271,7 @@ def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):
     assert set(metaeval.results.figures(suite)) == set(metaeval.results.figures(*suite)) == drawn
     with pytest.raises(UserError, match="has no job yet"):
         metaeval.results.figures("latest", results=tmp_path / "none")
-    with pytest.raises(UserError, match="Results are drawn by themselves"):
+    with pytest.raises(UserError, match="Result objects cannot be drawn together with jobs"):
         metaeval.results.figures(suite, cost=True)
     with pytest.raises(UserError, match="is for one data set"):
         metaeval.run(metaeval.load_corpus("mini"), suite=True)
@@ -314,7 +314,7 @@ def test_ratings_are_read_from_a_data_frame(settings):
 
     (found,) = metaeval.evaluate(data=table, columns=columns, protocols=["correlation"], **settings)
     assert [row.metric for row in found.rows if row.kind == "metric"] == ["mine"]
-    with pytest.raises(UserError, match="no frank: leave one of both out"):
+    with pytest.raises(UserError, match="itself the data set: leave it or dataset='frank' out"):
         metaeval.load_ratings("frank", table)
 
 

@@ -91,8 +91,8 @@ ROWS = [["id", "level"], ["a1", "full"], ["a2", "none"]]
         ([["id", "level"], ["a1", "=1+1"]], None, r"cell B2 holds a formula .*paste its values"),
         ([["id", "level"], ["a1", datetime.date(2026, 1, 2)]], None, r"cell B2 holds a date \(2026-01-02\).*as text"),
         ([["id", "level"], ["a1", datetime.time(1, 2)]], None, r"cell B2 holds a time"),
-        ([["Labels of May", None], ["id", "level"], ["a", "full"]], None, r"row 1 holds a title and no headings"),
-        ([["id", "level", None], ["a", "full", "who"]], None, r'cell C2 has "who" without heading'),
+        ([["Labels of May", None], ["id", "level"], ["a", "full"]], None, r"row 1 holds a title, not headings"),
+        ([["id", "level", None], ["a", "full", "who"]], None, r'cell C2 has "who" in a column without'),
         ([["id", "level", "level"], ["a", "full", 1]], None, r'column "level" appears twice'),
         ([["id", "level"]], None, r"holds no rows"),
         ([], None, r"holds no rows"),
@@ -123,7 +123,7 @@ def test_columns_are_named_where_they_are_not_known(tmp_path):
     assert table.find(ROLES, read_mapping(["level=Urteil", "id=Nr"], ROLES)) == {"level": "Urteil", "id": "Nr"}
     with pytest.raises(UserError, match=r'no column "Urteile". Did you mean \'Urteil\'\?'):
         table.find(ROLES, {"level": "Urteile"})
-    with pytest.raises(UserError, match=r"no such role\. Did you mean 'level'"):
+    with pytest.raises(UserError, match=r"unknown role\. Did you mean 'level'"):
         read_mapping(["levels=Urteil"], ROLES)
     with pytest.raises(UserError, match=r"allowed: ROLE=COLUMN"):
         read_mapping(["level"], ROLES)
@@ -134,7 +134,7 @@ def test_columns_are_named_where_they_are_not_known(tmp_path):
 def test_a_column_has_one_role_or_two_that_it_can_have():
     table = table_of("given", [{"key": "a", "said": "x", "gold": 1}])
     for given in ({"id": "gold", "gold": "gold"}, {"statement": "said", "source": "said"}):
-        with pytest.raises(UserError, match=r"is named for the \w+ and for the \w+: name another column"):
+        with pytest.raises(UserError, match=r"is given both for the \w+ and for the \w+: give another column"):
             table.find({}, given)
     for given in ({"id": "key", "group": "key"}, {"source": "said", "group": "said"}):
         assert table.find({}, given) == given

@@ -25,7 +25,7 @@ from transformers import AutoTokenizer, BartForConditionalGeneration
 from benchmarks.paired import Way, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
 from metaeval.scoring.backends import models
-from metaeval.scoring.backends.tokens import TextTokens
+from metaeval.scoring.backends.tokenization import TextTokens
 from metaeval.scoring.engine import score_pairs
 from metrics_zoo import bartscore
 from metrics_zoo.bartscore import BARTScore

@@ -33,9 +33,9 @@ Progress: TypeAlias = "MetricProgress | None"
 
 
 class DeclaredOptions(groups.Strict):
-    """Options of a command: every field is a keyword of its function, one with a `Flag` an option of its command.
+    """Options of a command: keywords of its Python function and, for fields with a `Flag`, command-line options.
 
-    untyped: fields that the command takes by --set alone.
+    untyped: fields that the command line takes only with --set.
 
     Settings of a run are inherited from the groups in `metaeval.config`. A field of a group is not declared again. A
     class whose pydantic configuration allows extra fields takes further settings by any name.
@@ -57,7 +57,7 @@ class DeclaredOptions(groups.Strict):
 
     @property
     def own(self) -> Mapping[str, Any]:
-        """The options of the analysis itself that are not at their defaults."""
+        """Return the analysis's own options, without settings of the run, that differ from their defaults."""
         fields = type(self).model_fields
         names = (name for name in fields if name not in RunConfig.model_fields and name != "config")
         values = {name: getattr(self, name) for name in names}
@@ -73,7 +73,7 @@ def typed_as(options: type[DeclaredOptions], name: str) -> str:
 
 
 class AnalysisOptions(DeclaredOptions):
-    """Options of an analysis, whose settings can come from a file."""
+    """Options of an analysis; their values can also be read from a file of settings."""
 
     config: Annotated[Path | None, Flag("FILE", "-c")] = None
     """YAML file of settings, or name of a shipped experiment."""
@@ -117,11 +117,11 @@ class ScoredOptions(
     groups.DataSettings,
     AnalysisOptions,
 ):
-    """Options of an analysis that scores metrics on rows of data; a subclass declares which data sets."""
+    """Options of an analysis that scores metrics; a subclass declares on which data sets."""
 
 
 class RowOptions(ScoredOptions):
-    """Options of an analysis whose metrics are named one by one."""
+    """Options of an analysis for which the user names each metric."""
 
     untyped = frozenset({"executor", "store", "budget", "pool"})
 
@@ -132,7 +132,7 @@ class RowOptions(ScoredOptions):
 
     @property
     def names_metrics(self) -> bool:
-        """Whether metrics are named; a rated set without names has all its published scores evaluated."""
+        """Return whether metrics are named; if none are, all published scores of a rated set are evaluated."""
         return "metrics" in self.model_fields_set or self.config is not None
 
 
@@ -144,19 +144,26 @@ class PanelOptions(RowOptions, groups.DatasetSettings):
 class Done:
     """The output of an analysis, before anything is printed or written.
 
-    config: settings for the manifest. data: data sets for the manifest (default: those of the sheets). sheets: tables,
-    written as JSON and on one page. panels: scored rows, written as pairs. files: writers of further files in the job's
-    folder; each returns the paths that it wrote, and may raise `UserError` where an optional package is missing. job: a
-    writer that takes the place of all these: it takes further fields of the manifest, and returns the job's folder and
-    its files (or a text about them). identity: for a job without sheets, the parts of its folder's name and the texts
-    that are hashed; a job with neither has no folder. outputs: files that the user named, with their writers. read:
-    input files that no option names; the recipe holds their hashes. rerun_with: options for the recipe, where they
-    differ from those that were given.
+    Fields for the files of the job:
+    config, data: settings and data sets that the manifest lists (default data: those of the tables in `sheets`).
+    sheets: tables, each written as a JSON file, and all together as one HTML page.
+    panels: scored rows, written to the file of pairs.
+    files: functions that write further files into the job's folder and return their paths; they may raise `UserError`
+    where an optional package is missing.
+    job: function that writes the whole job instead of the fields above; it takes further fields of the manifest, and
+    returns the job's folder and its files (or a text about them).
+    identity: for a job without tables, the parts of its folder's name and the texts that are hashed into it; an output
+    with neither tables nor identity has no folder.
+    outputs: files that the user named, with the functions that write them.
+    read: input files that no option names; their hashes are recorded with the options, for `results rerun`.
+    rerun_with: options to record for `results rerun`, where they differ from those that the user gave.
 
-    shown: output for the screen, by its type (`metaeval.cli.output.show`), in place of the sheets and the value;
-    sentences and cautions are printed below it. whole: print tables with their signatures. verdict: lines that are
-    printed with --quiet too. warnings: sentences about what is left out. after: lines that the command prints last,
-    from the job's folder. value: return value of the Python function (None: the sheets). exit_code: of the command.
+    Fields for the screen and the caller:
+    shown: what is printed, by its type (see `metaeval.cli.output.show`), instead of the tables and the value; sentences
+    and cautions are printed below it. whole: whether tables are printed with their signatures. verdict: lines that are
+    printed even with --quiet. warnings: sentences about what is left out. after: returns, from the job's folder, the
+    lines that the command prints last. value: return value of the Python function (None: the tables). exit_code: exit
+    code of the command.
     """
 
     config: RunConfig = field(default_factory=RunConfig)
@@ -186,7 +193,7 @@ Parts = Generator[Done, None, Done]
 
 @dataclass(frozen=True, kw_only=True)
 class Analysis:
-    """The declaration of an analysis: data and one function.
+    """An analysis, declared as data: its command, help, options, and the function that computes its output.
 
     name: the command as it is typed ("data show": the command `show` of the group `data`). summary: one sentence, for
     lists and as the first line of help. about: further paragraphs of help. examples: commands without `metaeval`.
@@ -233,23 +240,23 @@ class Analysis:
         return output
 
     def outputs(self, options: DeclaredOptions) -> list[Path]:
-        """Return the output files that options name."""
+        """Return the paths of the output files that the options name."""
         named = [
             getattr(options, name) for name, declared in self.options.model_fields.items() if flag_of(declared).output
         ]
         return [path for path in named if isinstance(path, Path)]
 
     def options_of(self, settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> DeclaredOptions:
-        """Return options from settings by name (None: not given) and `key=value` overrides; `UserError` else."""
+        """Build checked options from settings (None: not given) and `key=value` overrides; `UserError` if wrong."""
         fields = self.options.model_fields
         for name, earlier in self.earlier.items():
             if earlier not in fields and settings.get(earlier) is not None:
-                raise UserError(f"{self.name}: {earlier} is the earlier name of {name}.")
+                raise UserError(f"{self.name}: {earlier} is the earlier name of {name}: use {name}.")
         for name, declared in fields.items():
             alias = flag_of(declared).alias
             if alias and alias not in fields and settings.get(alias) is not None:
                 if settings.get(name) is not None:
-                    raise UserError(f"{self.name}: {alias} is another name of {name}: give one of the two.")
+                    raise UserError(f"{self.name}: {alias} is another name of {name}: give only one of the two.")
                 settings = {**{key: value for key, value in settings.items() if key != alias}, name: settings[alias]}
         file = settings.get("config") if issubclass(self.options, AnalysisOptions) else None
         if not (file is None or isinstance(file, str | Path)):
@@ -259,7 +266,7 @@ class Analysis:
 
 @dataclass(frozen=True)
 class AnalysisFamily:
-    """A rule that makes analyses of registered objects of another kind, such as citation pipelines.
+    """A rule that makes one analysis of each registered object of another kind, such as a citation pipeline.
 
     adapt: returns the analysis of an object. call: called by the group's function, `metaeval.cite(...)`.
     """
@@ -269,12 +276,12 @@ class AnalysisFamily:
 
 
 GROUPS: Mapping[str, str] = {
-    "cite": "Judge the citations in answers, with any metric.",
-    "gate": "Fit a release gate, check a release, write the workflow.",
+    "cite": "Judge the citations in answers: ALCE, ALiiCE, SCiFi, CiteEval.",
+    "gate": "Fit a quality gate for answers, and check releases with it.",
     "data": "Show, fetch, verify, convert, validate and audit data sets.",
-    "metrics": "List, show, verify and serve metrics.",
+    "metrics": "List, show and check metrics; serve one to another machine.",
     "shards": "Plan, show, merge and verify the shards of a job.",
-    "results": "Show, explain, export, draw, compare, rerun or delete jobs.",
+    "results": "Show, explain, export, plot, compare, rerun or delete runs.",
     "store": "Verify and compact the stores of scores and replies.",
 }
 """Help texts of the groups of commands; data.show, data.fetch ... are the group data."""

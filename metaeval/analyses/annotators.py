@@ -49,13 +49,14 @@ class AnnotatorVotes:
 
 
 def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
-    """Return the votes of a rated set, in the order of the frame; `UserError` for fewer than two annotators."""
+    """Return the votes of a rated set, in the order of the frame; raises `UserError` for fewer than two annotators."""
     votes = source.ratings.columns.take(frame.numbers).votes
     names = tuple(sorted(set(votes.annotators)))
     if len(names) < 2:
         raise UserError(
-            f"{frame.name} holds the votes of {len(names) or 'no'} annotator{'' if len(names) == 1 else 's'}, and two "
-            "are needed: give them in columns that begin with 'vote', or in rows with a column 'annotator'."
+            f"{frame.name} holds the votes of {len(names) or 'no'} annotator{('' if len(names) == 1 else 's')}, but at "
+            "least two are needed: give each annotator's votes in a column whose name begins with 'vote', or give one "
+            "row per vote and a column 'annotator'."
         )
     values = np.full((frame.numbers.size, len(names)), np.nan)
     values[np.repeat(np.arange(frame.numbers.size), votes.counts), votes.annotators.ranks] = votes.values
@@ -63,13 +64,16 @@ def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
 
 
 def annotator_sheets(panel: Panel) -> list[Table]:
-    """Return the table of values against each annotator, and with two metrics or more the table of the ranking.
+    """Return a table of each metric's agreement with each annotator and, for several metrics, one of their ranking.
 
     Raises `UserError` for data without two annotators.
     """
     source = panel.source
     if not isinstance(source, RatedSet):
-        raise UserError(f"{source.name} has no annotators: only rated sets have, as ratings and xsum_hallucination.")
+        raise UserError(
+            f"{source.name} has no votes of single annotators: choose a data set that has them, such as "
+            "ratings or xsum_hallucination."
+        )
     frame = source.frame()
     votes = votes_of(source, frame)
     ranking = [_ranking_sheet(panel, frame, votes)] if len(panel.columns) > 1 else []

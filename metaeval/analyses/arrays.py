@@ -36,7 +36,7 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
     names = np.arange(gold.size).astype(str) if groups is None else np.asarray(groups).astype(str)
     for name, column in {"groups": names, **columns}.items():
         if column.shape != gold.shape:
-            raise UserError(f"{name} has shape {column.shape}, and labels {gold.shape}: each row needs one of each.")
+            raise UserError(f"{name} has shape {column.shape} and labels {gold.shape}: both need one value per row.")
     ids = [f"{number:0{len(str(gold.size))}}" for number in range(gold.size)]
     rows = [
         Rating(id=row, group=group, gold=value)
@@ -62,7 +62,7 @@ def _numbers(name: str, values: Sequence[float | None]) -> NDArray[np.float64]:
     try:
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     except (TypeError, ValueError):
-        raise UserError(f"{name} should be numbers, one a row, or None where a row has no score.") from None
+        raise UserError(f"{name} should be numbers, one for each row, or None where a row has no score.") from None
 
 
 def _gold(labels: Any) -> tuple[NDArray[np.float64], bool]:
@@ -70,9 +70,9 @@ def _gold(labels: Any) -> tuple[NDArray[np.float64], bool]:
     listed = list(labels)
     if listed and all(isinstance(label, str) for label in listed):
         if unknown := sorted(set(listed) - _LEVELS.keys()):
-            raise UserError(f"labels holds {unknown[0]!r}; as text they are full, partial and none.")
+            raise UserError(f"labels contains {unknown[0]!r}; allowed texts: full, partial and none.")
         return np.array([_LEVELS[label] for label in listed]), True
     gold = _numbers("labels", listed)
     if not gold.size or not np.isfinite(gold).all():
-        raise UserError("labels should be finite numbers, or full, partial and none: at least one, and none missing.")
+        raise UserError("labels should be finite numbers, or full, partial and none: at least one, none missing.")
     return gold, set(gold.tolist()) <= set(_LEVELS.values()) and float(SupportLevel.FULL) in gold

@@ -47,7 +47,7 @@ OWN = {"auc": {"labels": MEAN, "ties": "half"}, **{name: {"labels": GRADES, "tie
 
 @dataclass(frozen=True)
 class PublishedClaim:
-    """A published number: its value, its digits behind the point as it was written, its measure and data set."""
+    """A published number: its value, its number of decimals as written, its measure and its data set."""
 
     text: str
     value: float
@@ -56,13 +56,13 @@ class PublishedClaim:
     dataset: str
 
     def given_by(self, value: float) -> bool:
-        """Return whether a value, rounded to as many digits, is this number."""
+        """Return whether a value, rounded to the same number of decimals, equals this number."""
         return value == value and abs(value - self.value) <= 0.5 * 10.0**-self.digits + 1e-9
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to compute the number. is_protocol: the choices are those of the project's protocol."""
+    """One way to compute the claimed number. is_protocol: its choices are those of the project's protocol."""
 
     split: str
     unit: str
@@ -93,7 +93,7 @@ class CheckedClaim(Recorded):
 
     @property
     def records(self) -> list[Record]:
-        """Every variant, and whether it gives the number. In files the field `is_protocol` is called "own"."""
+        """Return every variant as a record with whether it gives the number ("own" in files: `is_protocol`)."""
         records: list[Record] = []
         for variant in self.variants:
             fields = asdict(variant)
@@ -103,7 +103,7 @@ class CheckedClaim(Recorded):
 
     @property
     def giving(self) -> tuple[Variant, ...]:
-        """The variants that give the number."""
+        """Return the variants that give the claimed number."""
         return tuple(variant for variant in self.variants if self.claim.given_by(variant.value))
 
     @property
@@ -113,10 +113,10 @@ class CheckedClaim(Recorded):
 
 
 def read_claim(text: str) -> PublishedClaim:
-    """Read a claim such as "0.71 AUC on WiCE"; `UserError` names the part that is not understood."""
+    """Read a claim such as "0.71 AUC on WiCE"; raises `UserError` that names the part that is not understood."""
     match = _CLAIM.fullmatch(text)
     if match is None:
-        raise UserError(f'The claim is {text!r}; allowed: NUMBER MEASURE on DATA SET, for example "0.71 AUC on WiCE".')
+        raise UserError(f'Cannot read the claim {text!r}; write NUMBER MEASURE on DATA SET, as in "0.71 AUC on WiCE".')
     word = re.sub(r"[\W_]+", "", match["measure"].casefold())
     if word not in NAMES:
         raise unknown("measure of a claim", match["measure"].casefold(), [*BINARY, *GRADED])
@@ -129,16 +129,16 @@ def read_claim(text: str) -> PublishedClaim:
     if match["percent"] or abs(number) > 1:
         number, digits = number / 100, digits + 2
     if abs(number) > 1:
-        raise UserError(f"The claim is {text!r}: a {NAMES[word]} lies between -1 and 1, or -100 and 100 %.")
+        raise UserError(f"The claim {text!r} is impossible: a {NAMES[word]} lies between -1 and 1, or -100 and 100 %.")
     return PublishedClaim(text, float(number), digits, NAMES[word], named[data])
 
 
 def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> CheckedClaim:
-    """Compute a published number in every way that scores, one a pair or citation, and the data set allow.
+    """Compute a published number in every way that the scores and the data set allow.
 
-    scores: a file or data frame with columns for the id and the score, or scores by id. Every split, unit
-    and chunking whose ids the scores have is tried, with every binarisation, tie policy, system, treatment of missing
-    scores, and direction.
+    scores: a file or data frame with columns for the id (of a pair or a citation) and the score, or scores by id. Every
+    split, unit and chunking whose ids the scores have is tried, with every binarisation, tie policy, system, treatment
+    of missing scores, and direction.
 
     Raises `UserError` for a claim that cannot be read, and scores that are of no split of the data set.
     """
@@ -152,7 +152,9 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Chec
     known = _scores(table, config.columns)
     dataset, _, _ = find_dataset(claim.dataset, config)
     if dataset.kind == "ratings":
-        raise UserError(f"{claim.dataset} holds ratings, and claims are checked on citations: 'metaeval evaluate' it.")
+        raise UserError(
+            f"Claims are checked on data sets of citations, and {claim.dataset} holds ratings: use 'metaeval evaluate'."
+        )
     variants: list[Variant] = []
     data = None
     for job, unit, aggregate in _jobs(config, list(dataset.files) or [dataset.default_split], known):
@@ -171,8 +173,8 @@ def check_claim(scores: Any, text: str, config: RunConfig | None = None) -> Chec
     if data is None:
         example = next(iter(known))
         raise UserError(
-            f"{table.name} holds no pair or citation of {claim.dataset} (an id in it: {example!r}): write the ids "
-            f"with 'metaeval pairs pairs.jsonl -d {claim.dataset}'."
+            f"No id in {table.name} (for example {example!r}) is a pair or a citation of {claim.dataset}: "
+            f"use the ids that are written by 'metaeval pairs pairs.jsonl -d {claim.dataset}'."
         )
     return CheckedClaim(claim, tuple(variants), data)
 
@@ -201,7 +203,7 @@ CHUNKS = tuple(
 
 
 def _jobs(config: RunConfig, splits: Sequence[str], known: Mapping[str, float]) -> Iterator[tuple[Job, str, str]]:
-    """Yield the jobs whose rows have the scores, with the unit and the aggregation of chunks to a citation's score."""
+    """Yield the jobs whose rows have scores, with the unit and the rule that aggregates chunk scores to a citation."""
     for split in splits:
         chunk = "#" in next(iter(known))
         for chunks in CHUNKS if chunk else ({},):
@@ -289,7 +291,7 @@ def claim_sheet(checked: CheckedClaim) -> Table:
 
 
 def _without_twins(variants: Sequence[Variant]) -> list[Variant]:
-    """Return the variants without those that differ from another one in ties only, with the same value."""
+    """Return the variants, without those that have the same value as another one and differ from it in ties only."""
     half = {replace(variant, is_protocol=False) for variant in variants if variant.ties == "half"}
     return [
         variant

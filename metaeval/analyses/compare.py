@@ -62,16 +62,16 @@ def _run(options: CompareOptions, progress: Progress) -> Done:
 
 
 def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
-    """Return the run on each data set, checked before anything is scored."""
+    """Return the configuration of the run on each data set, checked before anything is scored."""
     from metaeval.analyses.comparing.contrasts import check_comparison
     from metaeval.analyses.comparing.subgroups import check_division
     from metaeval.runs.metrics import able_defaults
 
     datasets = options.dataset
     if options.by == "dataset" and len(set(datasets)) < 2:
-        raise UserError("--by dataset takes two data sets or more: --dataset NAME,NAME.")
+        raise UserError("--by dataset needs two data sets or more: give --dataset NAME,NAME.")
     if options.by != "dataset" and len(datasets) > 1:
-        raise UserError(f"Several data sets ({', '.join(datasets)}) are for --by dataset: name one.")
+        raise UserError(f"Several data sets ({', '.join(datasets)}) need --by dataset: add it, or give one data set.")
     configs = [able_defaults(options.run(dataset=name)) for name in datasets]
     for config in configs:
         if options.by:
@@ -83,7 +83,7 @@ def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
 
 COMPARE = Analysis(
     name="compare",
-    summary="Compare metrics: differences, agreement, joint gain.",
+    summary="Compare metrics: significance, agreement, combined gain.",
     about="""By default every pair is compared under every protocol, and the headline measures are printed. --by,
 --bias, --agreement and --complementarity give these analyses alone.""",
     examples=[

@@ -117,7 +117,7 @@ def write_audit(report: Audit, folder: Path) -> list[Path]:
 
 
 def _evaluated(job: Job, columns: Sequence[AlignedColumn], resamples: int | None = None) -> Result:
-    """Evaluate columns under the classification protocol. resamples: in place of the run's."""
+    """Evaluate columns of scores under the classification protocol. resamples: number that replaces the run's."""
     config = job.config
     if resamples is not None:
         config = config.model_copy(update={"interval": config.interval.model_copy(update={"resamples": resamples})})
@@ -179,7 +179,7 @@ def _duplicates(corpus: Corpus, job: Job) -> Duplicates:
 
 
 def _in_several_groups(texts: Sequence[tuple[str, str]]) -> tuple[int, int]:
-    """Return the number of distinct texts in several groups, and of their occurrences; texts: (text, group)."""
+    """Return how many distinct texts occur in several groups, and how often they occur; texts: (text, group)."""
     groups: dict[str, set[str]] = defaultdict(set)
     for text, group in texts:
         groups[text].add(group)
@@ -192,7 +192,7 @@ def _words_of(text: str) -> str:
 
 
 def _votes(citations: Collection[Citation]) -> VoteAgreement | None:
-    """Return the agreement of the votes in the citations' meta; units with one vote are left out."""
+    """Return the agreement of the annotators' votes in the citations' `meta`; units with one vote are left out."""
     units = [unit for citation in citations for unit in _units(citation) if len(unit) > 1]
     if not units:
         return None

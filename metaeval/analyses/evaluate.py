@@ -63,7 +63,7 @@ def _scores(options: EvaluateOptions) -> tuple[RunConfig, Ratings | None]:
     if options.data is None or isinstance(options.data, Path):
         return options.run(metrics=files), None
     if options.dataset not in ("mini", "ratings"):
-        raise UserError(f"A data frame holds ratings of your own: leave dataset={options.dataset!r} out.")
+        raise UserError(f"The data frame is the data set that is evaluated: leave dataset={options.dataset!r} out.")
     run = options.run(metrics=files, dataset="ratings", data=None)
     return run, ratings_in(options.data, run)
 
@@ -83,7 +83,7 @@ def _sheets(options: EvaluateOptions, run: RunConfig, ratings: Ratings | None) -
 
 EVALUATE = Analysis(
     name="evaluate",
-    summary="Evaluate score files: no model, no store.",
+    summary="Evaluate files of scores against human labels.",
     about="Without a file, the scores that were published with a rated set are evaluated.",
     examples=[
         "pairs pairs.jsonl                (score these, pair_id and score)",

@@ -41,7 +41,7 @@ def _run(options: ExplainOptions, progress: Progress) -> Done:
 
 
 def _kept(of: str, paths: Sequence[str]) -> list[str]:
-    """Return lines that say whether each file is as it was written, a table's text or LaTeX file included."""
+    """Return lines that say whether each file is unchanged since it was written, including text and LaTeX files."""
     from metaeval.analyses.explaining.explain import is_file
     from metaeval.runs.job_folder import check
 
@@ -56,7 +56,7 @@ def _kept(of: str, paths: Sequence[str]) -> list[str]:
 def _described(
     options: ExplainOptions, paths: Sequence[str], names: Sequence[str], rows: Mapping[str, Mapping[str, str]]
 ) -> list[object]:
-    """Return the fields that all rows share, the other fields by row, and the commands that repeat the rows."""
+    """Return the signature fields that all rows share, the others by row, and the commands that repeat the rows."""
     leaves = {row: _leaves(fields) for row, fields in rows.items()}
     first = next(iter(leaves.values()))
     shared = {name: leaf for name, leaf in first.items() if all(row.get(name) == leaf for row in leaves.values())}
@@ -81,7 +81,7 @@ def _fields(leaves: Sequence[Leaf]) -> object:
 
 
 def _leaves(fields: Mapping[str, str]) -> dict[str, Leaf]:
-    """Return the lines of a signature: field, value, meaning, setting; a field of several choices has one for each."""
+    """Return the name, value, meaning and setting of each signature field; a field of several choices gives several."""
     from metaeval.analyses.explaining.explain import explain as explain_fields
 
     leaves: dict[str, Leaf] = {}
@@ -93,7 +93,7 @@ def _leaves(fields: Mapping[str, str]) -> dict[str, Leaf]:
 
 
 def _rows(leaves: Mapping[str, Sequence[Leaf]]) -> list[object]:
-    """Return the fields that differ between rows: each field's meaning once, then the values, a line a row."""
+    """Return the fields that differ between rows: the meaning of each, then a line of values for each row."""
     every = [leaf for row in leaves.values() for leaf in row]
     fields = {name.strip(): (name.strip(), "", text, setting) for name, _, text, setting in every}
     values = {row: "  ".join(f"{name.strip()}:{value}" for name, value, *_ in of) for row, of in leaves.items()}
@@ -107,7 +107,7 @@ def _rows(leaves: Mapping[str, Sequence[Leaf]]) -> list[object]:
 
 
 def _commands(options: ExplainOptions, paths: Sequence[str]) -> list[str]:
-    """Return the commands of the jobs that hold the rows, from their manifests, and the files changed since."""
+    """Return the commands of the jobs that hold the rows, from their manifests, and the files that changed since."""
     from metaeval.analyses.explaining.explain import is_file
     from metaeval.analyses.explaining.job_files import jobs_with
     from metaeval.analyses.job import RECIPE, changed_files

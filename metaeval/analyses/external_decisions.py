@@ -35,7 +35,7 @@ from protocols.contract import Resampling
 
 @dataclass(frozen=True)
 class LevelProbabilities:
-    """A metric's scores, and its probabilities of some support and of full support on the same rows."""
+    """A metric's scores, and its probabilities of at least partial and of full support, on the same rows."""
 
     metric: AlignedColumn
     some: AlignedColumn
@@ -43,7 +43,7 @@ class LevelProbabilities:
 
 
 def level_probabilities(panel: Panel, frame: Frame, progress: MetricProgress | None = None) -> list[LevelProbabilities]:
-    """Score the probabilities of levels of the metrics that declare them; empty where the gold lacks a level."""
+    """Compute the level probabilities of each metric that declares them; empty where the gold lacks a level."""
     source, config = panel.source, panel.config
     if isinstance(source, RatedSet) or levels_of(frame).size < len(LEVELS):
         return []
@@ -62,7 +62,7 @@ def level_probabilities(panel: Panel, frame: Frame, progress: MetricProgress | N
 
 
 def most_likely(some: Floats, full: Floats) -> Ints:
-    """Return the most likely level, (n,), from P(some support) and P(full support), (n,); the lowest of equals."""
+    """Return the most likely level, (n,), from P(at least partial) and P(full support); ties give the lowest."""
     levels: Ints = np.argmax([1 - some, some - full, full], axis=0).astype(np.int64)
     return levels
 
@@ -123,11 +123,11 @@ def native_decisions_sheet(
 
 @dataclass(frozen=True)
 class Transfer:
-    """One metric's thresholds from all rows of one data set (second), on another data set.
+    """The evaluation of one metric's thresholds on another data set than the one that they were learnt on.
 
-    comparisons: by measure, with thresholds cross-validated on the other data set (first); intervals are over its
-    groups. partial_from, full_from: the thresholds; None where the level below (or full) is never decided. rows: of the
-    other data set.
+    comparisons: by measure, thresholds cross-validated on the other data set (first) and the transferred ones (second);
+    intervals are over the groups of the other data set. partial_from, full_from: the transferred thresholds; None where
+    the level below (or full) is never decided. rows: number of rows of the other data set.
     """
 
     comparisons: Mapping[str, DecisionComparison]
@@ -142,7 +142,7 @@ def transfer(
     options: Mapping[str, str],
     resampling: Resampling,
 ) -> Transfer:
-    """Apply one metric's thresholds from the source's rows to the target's.
+    """Learn one metric's thresholds on the source's rows, and evaluate them on the target's.
 
     The intervals take the learnt thresholds as fixed. Raises `UserError` where the two have different levels, a level
     has no scored row in either, or the target has fewer groups than folds.
@@ -170,7 +170,7 @@ def transfer(
 
 
 def transfer_sheet(panel: Panel, other: Panel) -> Table:
-    """Apply the thresholds of one panel's data to another's, with the same metrics; `UserError` as `transfer`."""
+    """Return the table of thresholds learnt on one panel's data and evaluated on another's; errors as in `transfer`."""
     (source, (_, options)), (target, _) = prepare_decisions(panel), prepare_decisions(other)
     rows: list[TableRow] = []
     records: list[Record] = []

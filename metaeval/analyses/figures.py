@@ -52,14 +52,14 @@ def _run(options: FiguresOptions, progress: Progress) -> Done:
     if not results:
         return _of_jobs(options, [_find(options.results, name) for name in names or ["latest"]])
     if names or options.cost:
-        raise UserError("Results are drawn by themselves: leave the names of jobs, and cost, out.")
+        raise UserError("Result objects cannot be drawn together with jobs or costs: leave out jobs and cost.")
     from metaeval.analyses.suites.figures import figures_of
 
     return Done(value=figures_of(results))
 
 
 def _find(results: Path, name: str) -> DoneJob:
-    """Return the job of a name; `UserError`, for a suite that has not been run with the command to type."""
+    """Return the job of a name; for a suite that has not been run, raises `UserError` with the command to type."""
     from metaeval.config_files import variants
     from metaeval.runs.job_folder import find_job
 
@@ -109,7 +109,7 @@ def _of_sentence(options: FiguresOptions, sentence: str) -> Done:
     from metaeval.analyses.suites.figures import JobFigures
 
     if "jobs" in options.model_fields_set or options.cost:
-        raise UserError("--sentence draws a sentence instead of jobs: leave out one of the two.")
+        raise UserError("--sentence draws a sentence instead of jobs: leave out --sentence, or the names of jobs.")
     analyses = (registry.find("analysis", name) for name in registry.names("analysis") if name.startswith("cite."))
     tree, made_by, lines = next(analysis.tree for analysis in analyses if analysis.tree)(sentence, options.parser)
     drawn = JobFigures({"tree": tree}, {})

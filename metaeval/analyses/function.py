@@ -89,18 +89,18 @@ def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
 
 
 def _named(name: str, signature: inspect.Signature, args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return positional arguments by parameter; `UserError` for too many, and for an argument that is given twice."""
+    """Bind positional and keyword arguments to parameters; raises `UserError` for too many, or one given twice."""
     ordered = [
         parameter for parameter in signature.parameters.values() if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
     ]
     if args and ordered and ordered[0].kind is inspect.Parameter.VAR_POSITIONAL:
         named: dict[str, Any] = {ordered[0].name: args}
     elif len(args) > len(ordered):
-        raise UserError(f"{name} takes at most {len(ordered)} arguments without a name; given: {len(args)}.")
+        raise UserError(f"{name} takes at most {len(ordered)} positional arguments; given: {len(args)}.")
     else:
         named = {parameter.name: value for parameter, value in zip(ordered, args, strict=False)}
     if twice := sorted(named.keys() & keywords.keys()):
-        raise UserError(f"{name}: {twice[0]} is given twice, with its name and without.")
+        raise UserError(f"{name}: {twice[0]} is given twice, by position and by keyword.")
     return named
 
 

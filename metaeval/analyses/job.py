@@ -26,7 +26,7 @@ RECIPE = "recipe"
 
 @dataclass(frozen=True)
 class WrittenJob:
-    """The files of a job. folder: None for an analysis without a job. failed: reasons why files could not be written.
+    """The files of a job that was written. folder: None without a job. failed: reasons why files could not be written.
 
     contents: the text about the contents, for a job that its analysis wrote; `files` may be empty then.
     """

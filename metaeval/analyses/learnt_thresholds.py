@@ -47,7 +47,7 @@ DecisionMeasures = Mapping[str, Found]
 
 @dataclass(frozen=True)
 class MetricThreshold:
-    """The threshold learnt for one metric, on the scale of its scores.
+    """The threshold learnt for one metric, on the scale of its scores, and its cross-validated measures.
 
     folds: thresholds learnt without one fold each, (folds,). out_of_fold: measures of the decisions of these thresholds
     on the folds left out. declared: the threshold that the metric has without a calibration, if any, and its measures.
@@ -85,8 +85,8 @@ def calibrate(
         raise UserError(f"folds is {folds}; allowed: 2 or more, up to the number of groups.")
     if find_dataset(config.dataset, config)[0].kind == "ratings":
         raise UserError(
-            f"Thresholds are learnt from levels of support, and {config.dataset} holds ratings: take a data set with "
-            "levels ('metaeval data list')."
+            f"Thresholds are learnt from levels of support, and {config.dataset} holds ratings: choose a "
+            "data set with levels (see 'metaeval data list')."
         )
     refuse_files(config.metrics)
     loaded = named_metrics(config.model_copy(update={"protocols": ("decision",)}))
@@ -113,14 +113,14 @@ def _threshold_of(
     gold, sign = (scored.gold >= level).astype(np.int64), metric.card.direction
     groups = np.unique(scored.group).size
     if np.unique(gold).size < 2:
-        raise UserError(f"{frame.name}: the rows that {column.name!r} scored have one label: nothing to separate.")
+        raise UserError(f"{frame.name}: all rows that {column.name!r} scored have one label, so no threshold fits.")
     if folds > groups:
         raise UserError(f"folds is {folds}; allowed: 2 to {groups}, the groups of {frame.name}.")
     threshold = float(best_thresholds(scored.score, gold, None, objective, 2)[0])
     if not np.isfinite(threshold):
         raise UserError(
-            f"{column.name!r} does not tell supported from unsupported on {frame.name}: its best threshold decides "
-            "every row alike."
+            f"{column.name!r} does not separate supported from unsupported rows of {frame.name}: its best "
+            "threshold gives every row the same decision. Choose another metric."
         )
     predicted, by_fold = nested_decisions(scored.score, gold, scored.group, folds, _SEED, objective, 2)
     declared = None

@@ -50,8 +50,8 @@ class MetricDecisions:
     """One metric's cross-validated decisions on its scored rows.
 
     levels: (K,), the levels of the gold, three or two, ascending. thresholds: (folds, K - 1), lowest scores at which
-    each level but the lowest is decided. counts: (K, K), gold down, decided across, in the levels' order. calibrations:
-    by target.
+    each level but the lowest is decided. counts: (K, K), rows are gold levels and columns
+    decided levels, in ascending order. calibrations: by target level.
     """
 
     metric: str
@@ -69,15 +69,16 @@ def prepare_decisions(panel: Panel) -> tuple[Frame, Asked]:
     ((protocol, options),) = find_protocols(panel.config)
     if isinstance(panel.source, RatedSet):
         raise UserError(
-            f"Decisions are between full, partial and none, and {panel.source.name} holds ratings: take a data set "
-            "with levels ('metaeval data list'), or type 'metaeval evaluate -p verdicts' for verdicts as they stand."
+            f"Decisions need the levels full, partial and none, and {panel.source.name} holds ratings: "
+            "choose a data set with levels (see 'metaeval data list'), or evaluate scores that are "
+            "verdicts already with 'metaeval evaluate -p verdicts'."
         )
     frame = panel.source.frame(protocol)
     present = levels_of(frame)
     if present.size < 2:
         raise UserError(
-            f"Decisions are between two or three of full, partial and none; every row of {frame.name} is "
-            f"{LEVELS[present[0]]}.{frame.unknown_levels()}"
+            "Decisions need rows of at least two of the levels full, partial and none, and every row of "
+            f"{frame.name} is {LEVELS[present[0]]}.{frame.unknown_levels()}"
         )
     return frame, (protocol, options)
 
@@ -97,7 +98,7 @@ def decision_table(panel: Panel, frame: Frame, protocol_setup: Asked) -> Result:
 
 
 def cross_validated_decisions(frame: Frame, column: AlignedColumn, options: Mapping[str, str]) -> MetricDecisions:
-    """Give a metric's decisions and calibrated probabilities, with the folds and thresholds of the decision protocol.
+    """Compute a metric's decisions and calibrated probabilities, with the decision protocol's folds and thresholds.
 
     Raises `UserError` where a level has no scored row, and for fewer groups than folds.
     """
@@ -120,12 +121,12 @@ def scored_rows(frame: Frame, column: AlignedColumn, folds: int) -> Judgements:
     rows = rows.rows(~np.isnan(rows.score))
     absent = [LEVELS[level] for level in levels_of(frame) if not (rows.gold == level).any()]
     if absent:
-        raise UserError(f"Metric {column.name!r} scored no row of {frame.name} that is {' or '.join(absent)}.")
+        raise UserError(f"Metric {column.name!r} scored no row of {frame.name} of level {' or '.join(absent)}.")
     groups = np.unique(rows.group).size
     if groups < folds:
         raise UserError(
-            f"{folds} folds need {folds} groups, and {frame.name} has {groups} that {column.name} scored: "
-            "try --set protocol_options.decision.folds=3."
+            f"{folds} folds need at least {folds} groups, and {column.name} scored only {groups} groups "
+            f"of {frame.name}: try --set protocol_options.decision.folds=3."
         )
     return rows
 
@@ -153,7 +154,7 @@ class DecisionComparison:
         return cell(self.first), cell(self.second), cell(self.difference, self.low, self.high, signed=True)
 
     def record(self, first: str, second: str, difference: str) -> dict[str, float | None]:
-        """Return all values, under these names for the first three."""
+        """Return all values as a record; the arguments name the two values and their difference."""
         return dict(zip((first, second, difference, "low", "high"), astuple(self), strict=True))
 
 
@@ -218,7 +219,7 @@ def _thresholds(sheet: Callable[..., Table], chosen: Mapping[str, str], decision
 
 
 def _never(cuts: Floats, levels: Ints) -> str:
-    """Return the levels that thresholds never decide, as text."""
+    """Return, as text, the levels that thresholds never decide."""
     ends = np.concatenate(([-np.inf], cuts, [np.inf]))
     missing = [LEVELS[level] for level in levels[ends[:-1] == ends[1:]]]
     return f"never {', '.join(missing)}" if missing else ""
@@ -315,7 +316,7 @@ def _bins(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Seq
 
 
 def write_pictures(decisions: Sequence[MetricDecisions], folder: Path) -> list[Path]:
-    """Draw each metric's confusion matrix and reliability curves; `UserError` without matplotlib."""
+    """Draw each metric's confusion matrix and reliability curves; raises `UserError` without matplotlib."""
     from metaeval.report.figures.drawing import save_figure
     from metaeval.report.figures.scores import confusion_map, reliability_curve
 

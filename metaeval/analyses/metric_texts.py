@@ -23,7 +23,7 @@ def verified_text(verified: CanaryReport, compared: OfficialComparison | None) -
 
 
 def diagnosis_text(seen: Diagnosis) -> NotebookText:
-    """Return what the machine has, what each metric needs, and the traps of installed versions."""
+    """Return the doctor's report: the machine, what each metric needs, and known faults of installed versions."""
     return NotebookText("\n".join([*_machine(seen), "", *_metrics(seen), *_traps(seen)]))
 
 

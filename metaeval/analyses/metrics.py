@@ -25,7 +25,7 @@ _log = logging.getLogger("metaeval")
 
 
 class OneMetricOptions(DeclaredOptions):
-    """Options of a command about a metric; any other setting is an option of the metric."""
+    """Options of a command about one metric; any further setting is an option of the metric itself."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -52,7 +52,7 @@ def _claimed(options: MultiverseOptions) -> Done:
 
     options.refuse(("axes", "measure", "metrics", "protocols", "dataset"), "set by the claim: leave it out")
     if options.scores is None:
-        raise UserError("--claim needs scores: metaeval multiverse SCORES --claim '0.71 AUC on WiCE'.")
+        raise UserError("--claim needs a file of scores: type metaeval multiverse SCORES --claim '0.71 AUC on WiCE'.")
     run = options.run(metrics=())
     checked = check_claim(options.scores, options.claim, run)
     sheet = claim_sheet(checked)
@@ -68,7 +68,7 @@ def _claimed(options: MultiverseOptions) -> Done:
 
 MULTIVERSE = Analysis(
     name="multiverse",
-    summary="Rank the metrics under every combination of open choices.",
+    summary="Rank the metrics under every combination of analysis choices.",
     about="""The choices are chunk size, evidence rule, unit, pool and tie policy; there are no intervals. An axis that
 is given replaces its default values, and one value fixes it. Any setting of a run can be an axis. With --claim: split,
 unit, chunks, binarisation, ties, subset, missing scores and direction are tried; the choices that give the number are

@@ -16,7 +16,7 @@ from metaeval.declared import Flag
 
 
 class Pairs(list[Pair]):
-    """Pairs with a short text, and as a data frame."""
+    """A list of pairs with a short `repr` and a method that makes a data frame."""
 
     def to_frame(self) -> Any:
         """Return a data frame with a row for each pair; levels are numbers, 2 full, 1 partial, 0 none."""
@@ -69,7 +69,7 @@ def _run(options: PairsOptions, progress: Progress) -> Done:
 
 PAIRS = Analysis(
     name="pairs",
-    summary="Write the pairs for a metric that runs elsewhere.",
+    summary="Write statement-source pairs to be scored by another program.",
     about="""The file has one row per pair: pair_id, statement, source, level, group and more. Score them there, write
 pair_id and score to a .jsonl or .parquet file, then type: metaeval evaluate FILE""",
     examples=["pairs pairs.jsonl", "pairs wice.parquet -d wice"],

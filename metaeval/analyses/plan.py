@@ -60,7 +60,7 @@ def _run(options: PlanOptions, progress: Progress) -> Done:
     run = options.run()
     if not options.names_metrics or len(run.metrics) != 2:
         names = ", ".join(run.metrics) if options.names_metrics else "none"
-        raise UserError(f"A plan takes exactly two metrics; given: {names}.")
+        raise UserError(f"A plan compares exactly two metrics; given: {names}.")
     protocol = planned(run, options.measure, options.difference, options.protocol)
     panel = load_panel(run, True, progress=progress)
     return Done(config=run, panels=[panel], sheets=[plan_sheet(panel, protocol, options.measure, options.difference)])
@@ -75,9 +75,9 @@ def _certified(options: PlanOptions, progress: Progress) -> Done:
     check_certificate(run, options.runs)
     protocol = protocol_of(run, options.measure, options.protocol)
     if options.groups is not None and not options.value:
-        raise UserError("A plan needs the value that a metric would have: --value 75.")
+        raise UserError("A plan without scores needs the expected value of a metric, for example --value 75.")
     if options.value and options.names_metrics:
-        raise UserError("--value is for a plan without scores: leave the metrics out.")
+        raise UserError("--value is for a plan without scores: leave out the metrics, or --value.")
     if options.value:
         rows = None if options.groups is None else designed_rows(run, options.groups, options.sizes, options.levels)
         panel = planned_panel(run, rows, protocol, options.measure, options.value, options.icc)
@@ -108,7 +108,7 @@ def _labels(options: PlanOptions, half_width: float) -> Done:
 
 PLAN = Analysis(
     name="plan",
-    summary="Plan how much data a difference takes; check the intervals.",
+    summary="Plan the sample size for a difference; simulate coverage.",
     about="""By default: the citations that it takes to detect a difference between two metrics; the data are the pilot,
 and show how much it varies over groups (default: the difference found in the mean ROC-AUC). With --half-width: the
 labels that an interval of a share takes. With --certify: how often intervals hold and tests reject, with scores that

@@ -53,8 +53,8 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     recipe = read_manifest(job.folder).get(RECIPE)
     if not isinstance(recipe, dict):
         raise UserError(
-            f"{job.name} was written without a recipe, by an earlier version or by a command that has none yet: its "
-            f"manifest describes it ({job.folder / NAME})."
+            f"{job.name} cannot be rerun, because its command line was not recorded (by an earlier "
+            f"version, or by a command that does not record it). Its settings are in {job.folder / NAME}."
         )
     command = str(recipe["analysis"])
     present, more = _EARLIER.get(command, (command, {}))
@@ -74,8 +74,9 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     moved = present != command and written.folder is not None  # the folder has the name of the command
     if not moved and (written.folder is None or written.folder.resolve() != job.folder.resolve()):
         raise UserError(
-            f"{job.name} was run again as {written.folder}: versions of packages, or defaults, have changed "
-            f"since ('metaeval results diff {job.hash} {'' if written.folder is None else written.folder.name[-8:]}')."
+            f"{job.name} was run again, but the results went to another folder, {written.folder}, because "
+            f"versions of packages or defaults have changed since (see 'metaeval results diff {job.hash} "
+            f"{('' if written.folder is None else written.folder.name[-8:])}')."
         )
     again_in = written.folder if moved and written.folder else job.folder
     after = {name: sha256_file(again_in / name) for name in before if (again_in / name).is_file()}

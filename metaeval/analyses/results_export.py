@@ -35,7 +35,7 @@ def _run(options: ResultsExportOptions, progress: Progress) -> Done:
         check_format(name)
     formats = list(dict.fromkeys(named_formats)) if ALL not in options.format else list(FORMATS)
     if not formats:
-        raise UserError(f"No format is named: give --format {','.join(FORMATS)}, or all.")
+        raise UserError(f"No format is given: give --format {','.join(FORMATS)}, or all.")
     job = find_job(options.results, options.job)
     folder = options.output or job.folder
     texts: dict[Path, str] = {}

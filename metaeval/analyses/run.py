@@ -60,15 +60,15 @@ class RunOptions(ProtocolSettings, JobOptions):
         return "dataset" in self.model_fields_set
 
     def run(self, **fixed: Any) -> RunConfig:
-        """Return the run on the named data set; `UserError` where several are named."""
+        """Return the run on the named data set; raises `UserError` where several are named."""
         if not self.suite and (len(self.dataset) > 1 or self.datasets):
             named = self.dataset if self.names_datasets else [str(entry["dataset"]) for entry in self.datasets]
-            raise UserError(f"Several data sets ({', '.join(named)}) are for --suite: add it, or name one.")
+            raise UserError(f"Several data sets ({', '.join(named)}) need --suite: add it, or give one data set.")
         return super().run(**{"dataset": ",".join(self.dataset), **fixed})
 
 
 def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done | None]:
-    """Return the run that options describe, and the output where only requests or an estimate are wanted.
+    """Return the run that options describe, and an output if only a batch of requests or an estimate is wanted.
 
     tables: whether the data may be a table of pairs, which is scored but not evaluated.
     """
@@ -209,7 +209,7 @@ def _comparison(
 
 RUN = Analysis(
     name="run",
-    summary="Score the data, evaluate the scores, write the tables.",
+    summary="Score data with metrics and compare them with human labels.",
     about="""The headline values are printed with what they mean; the folder that is written holds the rest. Scores are
 kept in the score store and served from it. With --suite there is one run for each data set, and a paper's tables over
 all of them. What cannot be run is left out and named; without a data set the exit code is 1.""",

@@ -38,7 +38,7 @@ def _run(options: ScoreOptions, progress: Progress) -> Done:
 
     shard = read_shard(options.shard) if options.shard else None
     if shard is not None and options.dry_run:
-        raise UserError("--dry-run is for the whole job: leave --shard out.")
+        raise UserError("--dry-run estimates the whole job and not a shard: leave --shard out.")
     run, instead = job_of(options, tables=True)
     if instead:
         return instead

@@ -25,7 +25,7 @@ class StoreOptions(ResultsSettings, DeclaredOptions):
 
 
 def _stores(options: StoreOptions) -> Iterator[Database]:
-    """Yield each existing store, open until the next step; `UserError` for a named store that does not exist."""
+    """Yield each existing store, open until the next step; raises `UserError` for a named store that does not exist."""
     from metaeval.llm.replies import ReplyStore, replies_path
     from metaeval.scoring.store import ScoreStore
 
@@ -38,8 +38,8 @@ def _stores(options: StoreOptions) -> Iterator[Database]:
     for path, kind in kinds.items():
         if not path.is_file():
             raise UserError(
-                f"There is no {kind.kind.lower()} {path}: name the file with --store or --reply-store "
-                "(in Python: store= or reply_store=)."
+                f"There is no {kind.kind.lower()} at {path}: give its path with --store or --reply-store (in "
+                "Python: store= or reply_store=)."
             )
     for path, kind in kinds.items():
         with kind(path) as opened:

@@ -51,7 +51,7 @@ class SuiteResults(Results):
 
 
 def read_suite(options: RunOptions) -> Suite:
-    """Return the suite that options describe; `UserError` for an option that is for one data set."""
+    """Return the suite that options describe; raises `UserError` for an option that is only for a single data set."""
     options.refuse([name for name in _OF_ONE_RUN if getattr(options, name)], "for one data set: leave --suite out")
     if options.rehash:
         forget_hashes()
@@ -61,7 +61,7 @@ def read_suite(options: RunOptions) -> Suite:
 
 
 def run_parts(options: RunOptions, progress: Progress) -> Parts:
-    """Run each data set without what cannot be run; the whole output is the tables of a paper."""
+    """Run each data set, leaving out metrics that cannot be run; the final output holds the tables of a paper."""
     suite = read_suite(options)
     parts = []
     for part in run_suite(suite, progress):

@@ -98,12 +98,12 @@ def _decided(options: ThresholdsOptions, progress: Progress) -> Done:
 
 
 def _elsewhere(run: RunConfig, options: ThresholdsOptions) -> RunConfig:
-    """Return the same run on another data set, without the options of the first data set."""
+    """Return the same run configuration on another data set, without the options of the first data set."""
     from metaeval.runs.columns import FILE_PREFIX
     from metaeval.runs.prepared_run import find_dataset
 
     if any(name.startswith(FILE_PREFIX) for name in run.metrics):
-        raise UserError("A score file holds the scores of one data set: --to takes metrics by name.")
+        raise UserError("--to scores a second data set, which a score file cannot do: give metrics by name.")
     named_settings = {"dataset": options.to} if isinstance(options.to, str) else {"dataset": run.dataset, **options.to}
     there = {
         "split": options.to_split,

@@ -20,10 +20,7 @@ from metaeval.reading import MalformedError, parse_yaml
 def words_of(
     options: AnalysisOptions, names: Iterable[str], takes: type[DeclaredOptions], short: bool = False
 ) -> list[str]:
-    """Return the words for the file of settings, and for each setting that differs from the file, or from its default.
-
-    takes: options of the other command. short: use one-letter options where there are some.
-    """
+    """Return the command-line words of the settings file and each setting that differs from it or its default."""
     kind = type(options)
     trust = {"trust_config": getattr(options, "trust_config", None)}
     usual = load_settings(kind, options.config, trust) if options.config else kind.model_construct()
@@ -39,7 +36,7 @@ def words_of(
 
 
 def _option(options: AnalysisOptions, name: str, value: Any, short: bool) -> list[str]:
-    """Return the words of a setting that one option sets; empty where --set is needed."""
+    """Return the command-line words of a setting that a single option sets; empty where --set is needed."""
     field = type(options).model_fields[name]
     flag = flag_of(field)
     option = (short and flag.short) or option_of(name, field)
@@ -53,7 +50,7 @@ def _option(options: AnalysisOptions, name: str, value: Any, short: bool) -> lis
 
 
 def _leaves(name: str, value: Any, usual: Any) -> Iterator[tuple[str, str]]:
-    """Yield the differences in a setting by key with dots, as --set reads them."""
+    """Yield the keys (with dots) and values in which a setting differs from its usual value, as --set reads them."""
     if isinstance(value, BaseModel):
         for key, setting in value:
             if setting != getattr(usual, key):
@@ -68,7 +65,7 @@ def _leaves(name: str, value: Any, usual: Any) -> Iterator[tuple[str, str]]:
 
 
 def command_of(recipe: Mapping[str, Any]) -> list[str]:
-    """Return the command of a recipe as words after `metaeval`; `UserError` for an unregistered analysis."""
+    """Return the command of a recipe as words after `metaeval`; raises `UserError` for an unregistered analysis."""
     name, values = str(recipe.get("analysis")), recipe.get("options")
     takes = registry.find("analysis", name.replace(" ", ".")).options
     arguments: list[str] = []

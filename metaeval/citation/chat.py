@@ -84,17 +84,18 @@ class Replay:
         missing = sum(_key(request) not in self._kept for request in requests)
         if missing:
             raise UserError(
-                f"{self._path} holds no reply to {missing:,} of {len(requests):,} requests: it was recorded with "
-                "another model, prompt, option or input; ask the model again, or give what it was recorded with."
+                f"{self._path} holds no reply to {missing:,} of {len(requests):,} requests: it was recorded "
+                "with another model, prompt, option or input. Use the same ones, or leave --replay out to "
+                "ask the model again."
             )
         return [self._kept[_key(request)] for request in requests]
 
 
 def replayed_model(path: Path) -> str:
-    """Return the model that a file of replies was recorded with; `UserError` for an empty file."""
+    """Return the model that a file of replies was recorded with; raises `UserError` for an empty file."""
     first = next(read_rows(path, _HINT, lone_surrogates=True), None)
     if first is None:
-        raise UserError(f"{path} holds no replies: name the model with --model, or record the file again.")
+        raise UserError(f"{path} holds no replies: give the model with --model, or record the file again.")
     return first.row("request").text("model")
 
 
@@ -208,9 +209,9 @@ class Spent:
 
 
 class Chat:
-    """A source of answers. heard: every answer, in the requests' order.
+    """A source of replies: a chat model, or a file of recorded replies. heard: every reply, in the requests' order.
 
-    superseded: answers to requests that were asked twice, and of which the other answer was taken.
+    superseded: replies to requests that were sent twice, where the other reply was used.
     """
 
     def __init__(self, source: Replay | _Asker, ask: Ask, ask_again: Literal["unparsed"] | None) -> None:
@@ -330,9 +331,9 @@ def spent_on(answers: Iterable[Answer]) -> Spent:
 
 
 class _Asker:
-    """The reply store in front of a session, which is opened when a request has to be sent.
+    """The reply store, and the chat session that is opened only when a request has to be sent.
 
-    requests: a file for the requests without a reply, which are then written instead of sent.
+    requests: file to which requests without a stored reply are written instead of being sent.
     """
 
     def __init__(
@@ -405,7 +406,8 @@ class _Asker:
         missing = [name for name in ("openai", "aiohttp") if importlib.util.find_spec(name) is None]
         if missing and self._options.batch is None:
             raise UserError(
-                f"Asking a model needs {', '.join(missing)}, not installed here: type {install_extra('llm')}."
+                f"Requests to a chat model need the packages {', '.join(missing)}, which are not installed "
+                f"here: type {install_extra('llm')}."
             )
         self.session = open_session(self._options, self._store)
         return self.session

@@ -12,8 +12,8 @@ from metaeval.citation import measures
 from metaeval.citation.alce import correctness
 from metaeval.citation.alce.citations import AlceOptions, alce_lines, alce_options, statements
 from metaeval.citation.alce.qa_reader import extractive_reader
+from metaeval.citation.aliice.claim_options import Profile, aliice_profile
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, aliice_lines, answer_cvcp, mark_offsets, read_answers
-from metaeval.citation.aliice.profile import Profile, aliice_profile
 from metaeval.citation.measures import AnswerShare, Statistic
 from metaeval.citation.model import Answer, Entails, answer_cells
 from metaeval.citation.panel import SystemPanel
@@ -52,7 +52,7 @@ Whole = Callable[[Sequence[Answer]], float | None]
 
 @dataclass(frozen=True, eq=False)
 class PipelineJudgement:
-    """One backend's judgement. lines: the citation table. recall, precision: of each answer.
+    """The verdicts of one backend (a metric) on all answers. lines: the citation table. recall, precision: by answer.
 
     degrees: the lines with degrees of support, for a soft backend. claim_recalls: the share of the reference's claims
     that each answer entails; None where they were not computed.
@@ -79,7 +79,7 @@ def headlines(recall: Sequence[AnswerShare], precision: Sequence[AnswerShare]) -
 
 @dataclass(frozen=True, eq=False)
 class PipelineReading:
-    """Answers as a pipeline reads them.
+    """Answers as a citation pipeline reads them, ready to be judged.
 
     fields: of the signature. lines: makes the citation table of all answers from a backend's verdicts. by_group:
     average an answer's precision over its citation groups instead of its citations. undefined_is_zero: the precision
@@ -276,7 +276,7 @@ def _aliice(answers: Sequence[Answer], profile: Profile, parser: str, cutter: Se
 
 
 def _within(read: AnswerClaims) -> bool:
-    """Whether a mark is between two words; a mark that opens a sentence belongs to the sentence before."""
+    """Return whether a mark is between two words; a mark that opens a sentence belongs to the sentence before."""
     return any(
         _WORD.search(MARK.sub("", text[: mark.start()])) and _WORD.search(MARK.sub("", text[mark.end() :]))
         for text in read.texts

@@ -21,7 +21,7 @@ from metaeval.stats.resampling import Draws, Prepared, Tile, percentile_interval
 
 @dataclass(frozen=True, slots=True)
 class AnswerShare:
-    """Hits out of a total for one answer, which has no value if the total is 0.
+    """Hits out of a total for one answer; it has no value if the total is 0.
 
     open: how much the total would grow if no verdict were missing.
     """
@@ -42,7 +42,7 @@ class AnswerShare:
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """A value of a set of answers that is a function of sums over answers, so that resampling only weights groups.
+    """A statistic of a set of answers that is a function of sums over answers, so that resampling only weights groups.
 
     moments: (n, K) contributions of the answers to K sums. of: maps sums (K, R) to values (R,), NaN where undefined.
     counts: (n,) number of units of each answer that the value is a mean over. ends: the range of the value.
@@ -313,7 +313,7 @@ def estimate(statistic: Statistic, group: Ints, n_groups: int, resampling: Resam
 
 
 def _by_group(statistic: Statistic, rows: Ints, group: Ints, n_groups: int) -> Floats:
-    """The sums of some answers in each group, (n_groups, K)."""
+    """Return the sums of some answers in each group, (n_groups, K)."""
     return np.stack([group_totals(moment[rows], group[rows], n_groups) for moment in statistic.moments.T], axis=1)
 
 
@@ -331,8 +331,8 @@ def soften(
     """Replace the verdicts of a soft backend on the lines of a pipeline by degrees of support in [0, 1].
 
     A claim's recall is the score of its passages together, a citation's precision the score of its passage alone, from
-    one more call of `entails`. What needs no verdict (a mark without a passage, an uncited claim) and the states of
-    lines stay: see `settled`.
+    one more call of `entails`. Lines that need no verdict (a mark without a passage, an uncited claim) and the states
+    of lines are unchanged: see `settled`.
     """
     passages = {answer.id: answer.passages for answer in answers}
     pairs: list[NliPair | None] = []

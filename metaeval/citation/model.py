@@ -108,7 +108,7 @@ def check_ids(ids: Iterable[str], what: str, where: object) -> None:
     """Raise `UserError` for duplicate ids. what: the noun, and where: the source, of the message."""
     repeated = [name for name, times in Counter(ids).items() if times > 1]
     if repeated:
-        raise UserError(f"{where}: two {what} have the id {shown(repeated[0])}; allowed: an id of its own for each.")
+        raise UserError(f"{where}: two {what} have the id {shown(repeated[0])}; give each its own id.")
 
 
 NliPair = tuple[str, str]

@@ -16,7 +16,7 @@ Options = TypeVar("Options", bound="DataclassInstance")
 
 
 def by_profile(default: T, **others: T) -> T:
-    """Declare an option of a dataclass with its default, and its value under the profiles that change it."""
+    """Declare a dataclass field with its default, and its values in the profiles that change it."""
     return field(default=default, metadata=others)
 
 

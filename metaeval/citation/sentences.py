@@ -192,12 +192,12 @@ class LocatedText:
 
 
 def whole(text: str) -> LocatedText:
-    """Return an answer's text with its offsets."""
+    """Return an answer's text with the offset of each character."""
     return LocatedText(text, tuple(range(len(text))))
 
 
 def added(text: str) -> LocatedText:
-    """Return text that is not in the answer, such as the question before a list item."""
+    """Return text that is not in the answer (offsets -1), such as the question before a list item."""
     return LocatedText(text, (_ADDED,) * len(text))
 
 
@@ -271,7 +271,7 @@ def move_leading(
 
 
 def _leading(sentence: LocatedText, leading: Leading, styles: MarkStyles | None) -> tuple[int, int] | None:
-    """The offsets of the marks to move."""
+    """Return the offsets of the marks to move."""
     if leading == "move first" and sentence.text.startswith("["):
         match = re.search(r"\[\d+\]", sentence.text)
         return match.span() if match else None

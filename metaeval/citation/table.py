@@ -57,7 +57,7 @@ class ClaimQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdicts on one question; None where none was needed.
+    """The verdicts on one claim; None where no verdict was needed.
 
     joint: of all cited passages together. alone, rest: of each cited passage by itself, and of the others without it,
     in the order of the marks.
@@ -72,8 +72,8 @@ def judge(questions: Sequence[ClaimQuestion], entails: Entails, untitled: Untitl
     """Judge all questions in three calls of `entails`, without duplicate pairs.
 
     The first call is for every joint verdict; the second for each passage alone, where several marks jointly entail
-    the claim; the third for the rest, where the passage alone does not entail it. So exactly the pairs that ALCE's rule
-    needs are asked for. A question without a cited passage is not asked.
+    the claim; the third for the other passages, where the passage alone does not entail it. So exactly the pairs that
+    ALCE's rule needs are judged. A question without a cited passage needs no verdict.
     """
     joint = [question.pair(question.cited, untitled) if question.cited else None for question in questions]
     known = verdicts_on(joint, entails)
@@ -101,7 +101,7 @@ def judge(questions: Sequence[ClaimQuestion], entails: Entails, untitled: Untitl
 
 
 def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
-    """Whether a citation of a jointly entailed claim is needed: False if it alone does not entail and the rest does.
+    """Return whether a citation of a jointly entailed claim is needed: False if it does not entail but the rest does.
 
     None where a deciding verdict is missing.
     """
@@ -198,11 +198,7 @@ def counts(lines: Sequence[CitationLine]) -> Mapping[str, int]:
 
 
 def unjudged_claim(line: CitationLine) -> bool:
-    """Whether a claim that counts lacks its verdict.
-
-    Claims that ALiiCE leaves out do not count: claims without citations, and in its released code claims with a mark
-    that cites no passage, the only ones that fail without a precision.
-    """
+    """Return whether a claim that counts lacks its verdict."""
     left_out = line.state == "uncited" or (line.state == "fails" and line.precision is None)
     return line.recall is None and not left_out
 
@@ -239,7 +235,7 @@ def sentence_rows(lines: Sequence[CitationLine]) -> list[dict[str, str | int | N
 
 @dataclass(frozen=True, slots=True)
 class CitedMark:
-    """One mark of a claim: the index of the cited passage (place), its problem, and its state.
+    """One citation mark of a claim: the index of the cited passage (place), its problem, and its state.
 
     state: "judged" where the passage is part of the premises.
     """
@@ -339,7 +335,7 @@ def _lines(
 
 
 def _recall(joint: Verdict | None) -> int | None:
-    """Recall of a claim by its joint verdict: 0 without a passage; None where the verdict is missing."""
+    """Return the recall of a claim by its joint verdict: 0 without a passage; None where the verdict is missing."""
     if joint is None:
         return 0
     return None if joint.entailed is None else int(joint.entailed)
@@ -356,12 +352,12 @@ def mark_precision(joint: Verdict, alone: Verdict | None, rest: Verdict | None, 
 
 
 def _reason(*verdicts: Verdict | None) -> str:
-    """Why a verdict is missing: the status of the first verdict without a decision."""
+    """Return the status of the first verdict without a decision, as the reason why a verdict is missing."""
     return next((verdict.status for verdict in verdicts if verdict is not None and verdict.entailed is None), "")
 
 
 def _not_read(answer: Answer, read: Sequence[Mark]) -> Iterator[CitationLine]:
-    """The lines of the answer's marks that are in no claim."""
+    """Yield a line for each of the answer's marks that is in no claim."""
     for mark in unread(find_marks(answer.text, first=answer.first), read):
         yield CitationLine(
             **answer_cells(answer),

@@ -42,7 +42,7 @@ EARLIER: Mapping[str, str] = {
 
 
 class _StopSignal(KeyboardInterrupt):
-    """A signal that asks the process to end. It is handled as Ctrl-C is, wherever that is handled."""
+    """A signal that asks the process to end; it is handled like Ctrl-C."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -58,22 +58,22 @@ class _InterruptError(Exception):
 
 
 class _NoReaderError(Exception):
-    """The reader of our output has left (metaeval ... | head)."""
+    """Raised when the reader of standard output has closed the pipe (metaeval ... | head)."""
 
 
 class _LogLine(logging.Formatter):
-    """What is logged, as one visible line."""
+    """A formatter that writes each log record as one line of visible characters."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The message, with what it says of an exception."""
+        """Return the message of a record, followed by that of its exception."""
         return Shown(super().format(record))
 
 
 class _Commands(DeclaredGroup):
-    """The commands, with an interrupt and a broken pipe carried past typer, which would end on them in its own way."""
+    """The top-level commands; interrupts and broken pipes bypass typer's own handling."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that was typed; `UserError` with the present name for an earlier one, or for one like it."""
+        """Return the command that was typed; raises `UserError` with the present name for an earlier or wrong one."""
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             nearest = get_close_matches(args[0], [*EARLIER, *self.list_commands(ctx)], n=1)
             for earlier in EARLIER.keys() & nearest:
@@ -83,14 +83,14 @@ class _Commands(DeclaredGroup):
         return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
-        """Read what was typed."""
+        """Parse the command line."""
         try:
             return super().make_context(*args, **more)
         except KeyboardInterrupt as error:
             raise _InterruptError(error) from error
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was typed, and find out here whether its output could be written."""
+        """Run the command that was typed, and check that its output could be written."""
         try:
             returned = super().invoke(ctx)
             sys.stdout.flush()
@@ -113,7 +113,7 @@ app = typer.Typer(
     name="metaeval",
     cls=_Commands,
     help="How far can a faithfulness metric be trusted? Score citation-support metrics against human labels.",
-    epilog="Start with: metaeval run   (the shipped demo data, the offline metrics, all three protocols)",
+    epilog="Start with: metaeval run   (shipped demo data and metrics, three protocols of evaluation)",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -149,7 +149,7 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line. Wrong input ends it with one sentence and exit code 2, a signal with 128 and its number."""
+    """Run the command line: wrong input ends with one sentence and exit code 2, a signal with 128 plus its number."""
     try:
         with _signals():
             app(prog_name="metaeval")
@@ -176,14 +176,14 @@ def _stopped(number: int) -> None:
 
 
 def _say(sentence: str) -> None:
-    """Print to stderr, if anybody still reads it: a hang-up takes the terminal away."""
+    """Print to stderr if it is still open; a hang-up closes the terminal."""
     with contextlib.suppress(OSError):
         say(sentence, err=True)
 
 
 @contextlib.contextmanager
 def _signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does. What ignores them (nohup) goes on ignoring them."""
+    """Make SIGTERM and SIGHUP end the block as Ctrl-C does; a signal that is ignored (nohup) stays ignored."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
         raise _StopSignal(number)

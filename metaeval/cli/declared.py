@@ -61,17 +61,17 @@ _JSON = Annotated[bool, Option("--json", help="Print JSON, in place of the table
 
 
 class DeclaredGroup(TyperGroup):
-    """Commands that are written by hand, then those that are registered in the group, made when they are asked for."""
+    """A command group: hand-written commands, then the registered ones of the group, which are built when used."""
 
     _listing = False
 
     @property
     def group(self) -> str:
-        """The group's name in registered names; that of all commands has none."""
+        """Return the group's name in registered names; empty for the top level."""
         return "" if self.name == "metaeval" else str(self.name)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Read what was typed; where a file or an option stands in the place of a command, the group's usual one."""
+        """Parse the arguments; if a file or option stands where a command should, use the group's default command."""
         usual = USUAL.get(self.group)
         if usual and args and args[0] not in ("--help", *self.list_commands(ctx)):
             named = args[0].startswith("-") or "." in args[0] or "/" in args[0] or Path(args[0]).exists()
@@ -79,17 +79,17 @@ class DeclaredGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the commands; their lines need nothing of what a command is made of."""
+        """List the commands in the help, without importing any of them."""
         self._listing = True
         super().format_commands(ctx, formatter)
         self._listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The commands in their order, then the registered ones that have no place in it."""
+        """Return the command names in the order of the help, then other registered ones."""
         return list(dict.fromkeys([*super().list_commands(ctx), *names_in(self.group)]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of this name, or the group of commands."""
+        """Return the command, or group of commands, of this name."""
         registered = f"{self.group}.{cmd_name}".removeprefix(".")
         if registered in registry.names("analysis"):
             return typed(registry.find("analysis", registered), self._listing)
@@ -100,13 +100,13 @@ class DeclaredGroup(TyperGroup):
 
 
 def group_of(name: str) -> typer.Typer:
-    """The group of the commands that are registered under NAME.COMMAND."""
+    """Return the typer group of the commands that are registered as NAME.COMMAND."""
     sentence = GROUPS.get(name) or f"Commands: {', '.join(names_in(name))}."
     return typer.Typer(name=name, cls=DeclaredGroup, help=sentence, no_args_is_help=True, rich_markup_mode=None)
 
 
 def typed(analysis: Analysis, for_list: bool = False) -> Any:
-    """The command of an analysis as the command line takes it. for_list: its line in a list of commands is wanted."""
+    """Return an analysis as a command for typer. for_list: only its line in a list of commands is needed."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(analysis.name.rpartition(" ")[2], help=analysis.summary if for_list else None)(
         (lambda: None) if for_list else command_of(analysis)
@@ -115,11 +115,10 @@ def typed(analysis: Analysis, for_list: bool = False) -> Any:
 
 
 def command_of(analysis: Analysis) -> Callable[..., None]:
-    """The function that typer makes a command of: own options first, then settings of a run and what is shared.
+    """Return the function from which typer makes a command: own options first, then those of a run and shared ones.
 
-    --set where no option sets a setting whole, --full where less is printed than is written, --json where the value
-    can be, and --quiet where tables are written or metrics are scored: what has neither tables nor progress needs
-    none.
+    The command has --set if options cannot set everything, --full if it prints less than it writes, --json if its value
+    can be JSON, and --quiet if it writes tables or scores metrics.
     """
     fields = analysis.options.model_fields
     names = [name for name in dict.fromkeys([*own_fields(analysis.options), *fields]) if is_typed(fields[name])]
@@ -170,7 +169,7 @@ def command_of(analysis: Analysis) -> Callable[..., None]:
 
 
 def help_of(analysis: Analysis) -> str:
-    """The command's help: the summary, what else there is to say, its own settings behind --set, and examples."""
+    """Return the help text of a command: summary, further paragraphs, settings for --set, and examples."""
     rarer = [name for name in own_fields(analysis.options) if name in analysis.options.untyped]
     settings = f"Settings for --set: {', '.join(rarer)}." if rarer else ""
     examples = "\n".join(["\b", "Examples:", *(_example(line) for line in analysis.examples)])
@@ -187,7 +186,7 @@ def help_of(analysis: Analysis) -> str:
 
 
 def _example(line: str) -> str:
-    """An example as help shows it; a long one is broken between words, as a shell takes it."""
+    """Format an example for help; a long one is broken between words so that a shell accepts it."""
     whole = f"metaeval {line}"
     # Inside quotes a break would be part of the text.
     lines = [whole] if "'" in whole or '"' in whole else _IN_LINES.wrap(whole)
@@ -200,7 +199,7 @@ _IN_LINES = TextWrapper(74, subsequent_indent="  ", break_long_words=False, brea
 def conclude(
     analysis: Analysis, options: DeclaredOptions, done: Done, full: bool, quiet: bool, json: bool = False
 ) -> None:
-    """Write and print what an analysis hands back; json: on standard output its value as JSON alone."""
+    """Write and print the output of an analysis. json: print only its value, as JSON on standard output."""
     brief = done.shown is not None and not (full and done.sheets)
     try:
         written = _write(analysis, options, done)
@@ -238,7 +237,7 @@ def _write_part(analysis: Analysis, options: DeclaredOptions, part: Done, quiet:
 
 
 def _write(analysis: Analysis, options: DeclaredOptions, done: Done) -> WrittenJob | None:
-    """Write the job; None where there is nothing to write, so that what only prints does not import NumPy."""
+    """Write the job; return None if there is nothing to write, so that commands that only print need no NumPy."""
     if not (done.sheets or done.identity or done.outputs or done.job):
         return None
     from metaeval.analyses.job import write_job

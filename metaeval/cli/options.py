@@ -26,7 +26,7 @@ _REGISTERED: Mapping[str, Literal["metric", "dataset", "protocol"]] = {
 def _completion(
     kind: Literal["metric", "dataset", "protocol"] | None, values: Sequence[str]
 ) -> Callable[[str], list[str]]:
-    """What completes the word that is being typed, by itself or after a comma: these values, and names of the kind."""
+    """Return a completion function for an option, from these values and the registered names of a kind."""
 
     def complete(incomplete: str) -> list[str]:
         from metaeval import registry
@@ -39,7 +39,7 @@ def _completion(
 
 
 def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
-    """A field as the parameter of a command. default: in place of the field's own."""
+    """Return a field as the parameter of a command. default: value that replaces the field's own default."""
     flag, kinds = flag_of(field), list(kinds_of(field.annotation))
     kind: Any = next((candidate for candidate in (Path, bool, float, int) if candidate in kinds), str)
     default = other.get("default", inspect.Parameter.empty if field.is_required() else field.get_default())
@@ -61,15 +61,15 @@ def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
 
 
 def is_set_in_part(field: FieldInfo) -> bool:
-    """Whether --set has something to set in a field: it is not typed, or settings of their own are in it."""
+    """Return whether --set is needed for a field: it has no option of its own, or has nested settings."""
     models = (isinstance(kind, type) and issubclass(kind, BaseModel) for kind in kinds_of(field.annotation))
     return any(models) or not is_typed(field)
 
 
 def text_parameter(name: str, field: FieldInfo) -> inspect.Parameter:
-    """A field as the parameter of a command, which hands on the text that is typed: the model checks and converts it.
+    """Return a field as the parameter of a command that passes on the typed text; the model checks and converts it.
 
-    Its default stands in the help alone; what is not typed is None, and takes the model's default.
+    The default is only shown in the help: an option that is not typed is None, and the model's own default applies.
     """
     flag = flag_of(field)
     needed = flag.required or field.is_required()
@@ -107,11 +107,11 @@ ANSWERED = "answered_"
 
 
 def answered_name(option: str) -> str:
-    """The parameter of an option that is answered."""
+    """Return the parameter name of a hidden option (see `answered_parameter`)."""
     return f"{ANSWERED}{option.strip('-').replace('-', '_')}"
 
 
 def answered_parameter(option: str, value: type = str) -> inspect.Parameter:
-    """An option that no help shows: the command answers it with what to type instead. value: bool for a switch."""
+    """Return a hidden option, which the command answers with what to type instead. value: bool for a switch."""
     kind: Any = Annotated[value | None, Option(option, hidden=True, help="Not an option any more.")]
     return inspect.Parameter(answered_name(option), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)

@@ -35,7 +35,7 @@ _EVERY = 10.0  # seconds between plain lines
 
 @dataclass(slots=True)
 class _Wave:
-    """One asking of a metric. start: when; before: how many pairs were done then. done, total: pairs by now."""
+    """The progress of one call of a metric. start: time of the call; before: pairs done before; done, total: now."""
 
     start: float
     before: int
@@ -107,7 +107,7 @@ def _lines() -> MetricProgress:
 
 
 def _begins(wave: _Wave | None, done: int, total: int) -> bool:
-    """Whether a metric is asked for the first time, or again: with another total, anew, or behind the end."""
+    """Return whether a new call of a metric begins: the first, one with another total, or one that counts again."""
     return wave is None or total != wave.total or done < wave.done or wave.done == wave.total
 
 
@@ -120,7 +120,7 @@ def _rate(metric: str, wave: _Wave) -> str:
 
 
 def _unit(metric: str) -> str:
-    """What is counted: pairs that a metric scores, replies of a chat model, or nothing that has another name."""
+    """Return the unit of a metric's progress: pairs, replies of a chat model, or "done" for combinations."""
     if metric == COMBINATIONS:
         return "done"
     return "replies" if metric.startswith(ASKING) else "pairs"
@@ -134,20 +134,20 @@ _CAUTIONS = 1
 
 
 def say(text: object, err: bool = False) -> None:
-    """Print one line. Commands print through this door, or by grids, lists and cards: what they print is visible."""
+    """Print one line with visible characters only; commands print only through this module."""
     typer.echo(Shown(str(text)), err=err)  # noqa: TID251
 
 
 def say_text(text: str, end: str = "\n") -> None:
-    """Print the lines of a text that a renderer made."""
+    """Print the lines of a rendered text."""
     lines = (visible(line, keep="\t\n") for line in f"{text}{end}".split("\r\n"))
     typer.echo("\r\n".join(lines), nl=False)  # noqa: TID251
 
 
 def show(value: object, whole: bool = False) -> None:
-    """Print a value by its type: a list of tables, the records of one, a card, a text, others by line.
+    """Print a value in the form that its type has: tables, records, a card, a text, or one line per item.
 
-    whole: tables with their signatures, and each with all of its notes.
+    whole: print tables with their signatures, and each with all of its notes.
     """
     from metaeval.report.notebook import Card, Fields
     from metaeval.report.table import Table
@@ -173,7 +173,7 @@ def show(value: object, whole: bool = False) -> None:
 
 
 def show_grids(grids: Sequence[Table], whole: bool = False) -> None:
-    """Print grids one below the other, without signatures; a note of several stands under the last of them.
+    """Print tables one below the other, without signatures; a note that several share is below the last of them.
 
     whole: with signatures, and each with all of its notes.
     """
@@ -196,7 +196,7 @@ def show_grids(grids: Sequence[Table], whole: bool = False) -> None:
 
 
 def show_sentences(sentences: Sequence[str], cautions: Sequence[str] = ()) -> None:
-    """Print numbered sentences and the first notes of caution, below an empty line."""
+    """Print numbered sentences and the first notes of caution, after an empty line."""
     from rich.console import Console
 
     from metaeval.report.terminal import show_sentences as show
@@ -210,9 +210,9 @@ def show_sentences(sentences: Sequence[str], cautions: Sequence[str] = ()) -> No
 
 
 def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> None:
-    """Say where the rest of a run is, by the short hash that its folder's name ends with.
+    """Print where the rest of a run's output is, by the short hash at the end of its folder's name.
 
-    whole: all was printed. pairs: what was judged is in the folder, with its texts in the data.
+    whole: everything was printed. pairs: the folder holds the judged pairs, whose texts are in the data.
     """
     code = folder.name.rpartition("-")[2]
     where = "" if results == Path("results") else f" --results {shlex.quote(str(results))}"
@@ -221,7 +221,7 @@ def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> N
 
 
 def say_written(written: Sequence[Path], err: bool = False) -> None:
-    """One line a folder, with the files' names; a name in several formats is said once."""
+    """Print one line per folder with the names of the written files; a name in several formats is listed once."""
     for folder in dict.fromkeys(path.parent for path in written):
         kinds: dict[str, list[str]] = {}
         for path in written:
@@ -232,7 +232,7 @@ def say_written(written: Sequence[Path], err: bool = False) -> None:
 
 
 def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows under headings; in a pipe one line a row, unless the variable COLUMNS says how wide."""
+    """Print rows under headings; in a pipe, one unwrapped line per row unless the variable COLUMNS sets a width."""
     from rich.table import Table as RichTable
 
     table = RichTable(box=None, padding=(0, 2, 0, 0))
@@ -242,9 +242,9 @@ def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def show_described(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print fields, each with its value, what it says and what sets it; on a terminal the words stand below.
+    """Print fields with value, meaning and setting; on a terminal the meaning is on the line below.
 
-    In a pipe one line a field, under the headings; a row of the same length as them.
+    In a pipe each field is one line under the headings. rows: of the same length as the headings.
     """
     from rich.console import Console
 
@@ -264,7 +264,7 @@ def show_described(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> 
 
 
 def show_card(lines: Sequence[tuple[str, str]]) -> None:
-    """Print labelled texts; a line without text is left out."""
+    """Print labelled texts; lines without text are left out."""
     from rich.table import Table as RichTable
 
     table = RichTable.grid(padding=(0, 2, 0, 0))
@@ -274,7 +274,7 @@ def show_card(lines: Sequence[tuple[str, str]]) -> None:
 
 
 def _show(table: RichTable, rows: Sequence[Sequence[str]], aligned_under: Sequence[str] | None) -> None:
-    """Print rows in the table; where the output is not a terminal, as unbroken lines under these headings if given."""
+    """Print rows in the table; if the output is not a terminal, as unwrapped lines, under these headings if given."""
     from rich.console import Console
     from rich.text import Text
 

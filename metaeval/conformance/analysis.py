@@ -25,12 +25,12 @@ _STORES = re.compile(r"(scores|replies)\.sqlite.*")
 
 
 class _ReadError(Exception):
-    """An example is read, and not run."""
+    """Raised to stop an example after it was parsed and before it runs."""
 
 
 @dataclass
 class AnalysisSubject:
-    """An analysis under check. options: as typed, in place of its first example. name: as registered; "": none."""
+    """An analysis under test. options: as typed, in place of its first example. name: as registered; "": none."""
 
     value: Any
     options: Mapping[str, str] = field(default_factory=dict)
@@ -38,11 +38,11 @@ class AnalysisSubject:
 
     @property
     def analysis(self) -> Analysis:
-        """The declaration."""
+        """Return the declaration of the analysis."""
         return instance_of(self.value, Analysis, "analysis")
 
     def checked(self, more: Mapping[str, Any]) -> DeclaredOptions:
-        """The options of a run, with more in their place."""
+        """Return the options of a run, some of them replaced by `more`."""
         analysis, values = self.analysis, dict(self.options)
         for example in () if values else analysis.examples[:1]:
             read = self.read(example)
@@ -50,7 +50,7 @@ class AnalysisSubject:
         return analysis.options_of({**values, **more})
 
     def read(self, example: str) -> DeclaredOptions:
-        """The options that an example types, by way of the command."""
+        """Parse an example with the command, and return its options."""
 
         seen: list[DeclaredOptions] = []
 
@@ -71,7 +71,7 @@ class AnalysisSubject:
         return seen[0]
 
     def tables(self) -> str:
-        """What a run hands back, as text, where it prints and writes nothing."""
+        """Run the analysis and return its output as text; check that it prints nothing and writes only stores."""
         what = "The run of --option" if self.options else "The run of the first example"
         # Paths that are typed stay those of the current folder, while the run is in one of its own.
         paths = {name: str(Path(text).resolve()) for name, text in self.options.items() if text and Path(text).exists()}
@@ -96,7 +96,7 @@ def _fields(part: object) -> object:
 
 
 def declares_itself(subject: AnalysisSubject) -> None:
-    """Words from which the command, its line of help and the function's documentation are made."""
+    """Check the texts from which the command, its help and the function's documentation are made."""
     analysis = subject.analysis
     words = re.fullmatch(r"[a-z][a-z0-9-]*( [a-z][a-z0-9-]*)?", analysis.name)
     need(words, f"Its name is {analysis.name!r}: give one word in lower case, or a group and a word.")
@@ -118,7 +118,7 @@ def declares_itself(subject: AnalysisSubject) -> None:
 
 
 def its_command_and_function_are_made(subject: AnalysisSubject) -> None:
-    """Both can be made: no two fields have one option, and no field without a default follows one with a default."""
+    """Check that the command and the function can be made: option names are unique, and required fields come first."""
     analysis = subject.analysis
     runs("Making the command", partial(command_of, analysis), then="Correct the fields of options.")
     then = "Give each field a default, or place it before those that have one."
@@ -128,7 +128,7 @@ def its_command_and_function_are_made(subject: AnalysisSubject) -> None:
 
 
 def its_examples_can_be_typed(subject: AnalysisSubject) -> None:
-    """The command takes each example of its own; files that an example names need not be here."""
+    """Check that the command accepts each of its examples; files that an example names need not exist."""
     for example in subject.analysis.examples:
         if example.startswith(f"{subject.analysis.name} "):
             with contextlib.suppress(UserError):
@@ -136,7 +136,7 @@ def its_examples_can_be_typed(subject: AnalysisSubject) -> None:
 
 
 def wrong_values_are_refused(subject: AnalysisSubject) -> None:
-    """An unknown option, or a wrong value of its own: a `UserError` of one sentence, where it is not taken."""
+    """Check that an unknown option and a wrong value raise a `UserError` of one sentence."""
     analysis = subject.analysis
     options = runs("Checking the options", partial(subject.checked, {}))
     base = {name: getattr(options, name) for name in options.model_fields_set}
@@ -150,7 +150,7 @@ def wrong_values_are_refused(subject: AnalysisSubject) -> None:
 
 
 def a_run_repeats(subject: AnalysisSubject) -> None:
-    """Two runs hand back the same tables; neither prints, or writes anything but stores."""
+    """Check that two runs return the same tables, print nothing, and write nothing but stores."""
     same = subject.tables() == subject.tables()
     need(same, "Two runs differ: draw from a seed in the options, sort what has no order; hand back no time, no path.")
 

@@ -31,9 +31,9 @@ _KINDS: Mapping[str, type[Corpus | Ratings]] = {"corpus": Corpus, "ratings": Rat
 
 @dataclass
 class DatasetSubject:
-    """A data set under check.
+    """A data set under test.
 
-    found: what its name stands for. data: a folder with its published files, or for a set that reads the user's own
+    found: the registered object. data: a folder with its published files, or for a set that reads the user's own
     file that file. name: the name that it is registered under; "": none.
     """
 
@@ -43,12 +43,12 @@ class DatasetSubject:
 
     @property
     def dataset(self) -> Dataset:
-        """The card."""
+        """Return the data set's card."""
         return instance_of(self.value, Dataset, "data set")
 
     @cached_property
     def splits(self) -> dict[str, Corpus | Ratings]:
-        """What each split holds, of those whose files are here."""
+        """Load every split whose files are available, by name."""
         splits: dict[str, Corpus | Ratings] = {}
         why = ""
         for split in self.dataset.files:
@@ -61,7 +61,7 @@ class DatasetSubject:
         return splits
 
     def load(self, split: str) -> Corpus | Ratings:
-        """One split; `UserError` where its files are not here."""
+        """Load one split; raises `UserError` if its files are not available."""
         loaded: Any = runs(
             f"Loading the split {split!r}",
             lambda: load_dataset(self.dataset, split, self.data),
@@ -78,7 +78,7 @@ class DatasetSubject:
 
 
 def its_card_is_whole(subject: DatasetSubject) -> None:
-    """Words, files, splits and options that `data list`, `data info` and a run can read."""
+    """Check that the card has the texts, files, splits and options that `data list`, `data info` and a run read."""
     dataset = subject.dataset
     need_name("The card's", dataset.name, subject.name)
     for what in ("name", "title", "origin", "licence", "schema"):
@@ -104,7 +104,7 @@ def its_card_is_whole(subject: DatasetSubject) -> None:
 
 
 def missing_files_are_told(subject: DatasetSubject) -> None:
-    """Files that are not there end in a `UserError`."""
+    """Check that missing files raise a `UserError`."""
     dataset = subject.dataset
     if not dataset.files.get(dataset.default_split):
         return
@@ -118,7 +118,7 @@ def missing_files_are_told(subject: DatasetSubject) -> None:
 
 
 def every_split_loads(subject: DatasetSubject) -> None:
-    """Each split whose files are here gives something to judge, and counts what it left out."""
+    """Check that each available split has something to judge, and counts what it leaves out."""
     for split, content in subject.splits.items():
         for reason, count in content.dropped.items():
             need(
@@ -144,7 +144,7 @@ def every_split_loads(subject: DatasetSubject) -> None:
 
 
 def loading_repeats(subject: DatasetSubject) -> None:
-    """Two loads give the same content, in the same order."""
+    """Check that two loads give the same content in the same order."""
     for split, content in subject.splits.items():
         need(
             subject.load(split) == content,
@@ -153,7 +153,7 @@ def loading_repeats(subject: DatasetSubject) -> None:
 
 
 def groups_can_be_resampled(subject: DatasetSubject) -> None:
-    """Intervals need more than one group, and measures more than one level."""
+    """Check that there are several groups to resample, and several levels to distinguish."""
     for split, content in subject.splits.items():
         if isinstance(content, Corpus):
             groups = {statement.group for statement in content.statements.values()}

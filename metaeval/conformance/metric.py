@@ -46,10 +46,10 @@ SLACK = 1e-5
 
 @dataclass
 class MetricSubject:
-    """A metric under check.
+    """A metric under test.
 
-    kind: what its name stands for. options: those that it is made with. name: the name that it is registered under;
-    "": none. untrained: its weights are random, so that no score of its means anything.
+    kind: the registered class. options: those that the metric is made with. name: the name that it is registered under;
+    "": none. untrained: its weights are random, so that its scores are meaningless.
     """
 
     kind: Any
@@ -58,7 +58,7 @@ class MetricSubject:
     untrained: bool = False
 
     def made(self) -> Metric:
-        """The metric again, as a new instance."""
+        """Return a new instance of the metric."""
         declares_itself(self)
         missing = [module for module in self.kind.card.modules if importlib.util.find_spec(module) is None]
         if missing:
@@ -72,12 +72,12 @@ class MetricSubject:
 
     @cached_property
     def metric(self) -> Metric:
-        """The metric that scored."""
+        """Return the instance that scored the pairs."""
         return self.made()
 
     @cached_property
     def direct(self) -> Sequence[PairScore]:
-        """What `score` returns for `PAIRS` in one call: one answer for each, which is checked."""
+        """Score `PAIRS` in one call of `score`, check that there is one answer per pair, and return the answers."""
         metric = self.metric
         metric.prepare(SOURCES, STATEMENTS)
         columns = [source for source, _ in PAIRS], [statement for _, statement in PAIRS]
@@ -87,12 +87,12 @@ class MetricSubject:
 
     @property
     def answers(self) -> dict[tuple[str, str], PairScore]:
-        """Its answers by (source, statement)."""
+        """Return the metric's answers by (source, statement)."""
         return dict(zip(PAIRS, self.direct, strict=True))
 
 
 def declares_itself(subject: MetricSubject) -> None:
-    """A subclass of Metric with a whole card."""
+    """Check that the class is a subclass of Metric with a complete card."""
     kind = subject.kind
     if not (isinstance(kind, type) and issubclass(kind, Metric)):
         refuse(f"{kind!r} is not a metric: give a subclass of metaeval.scoring.contract.Metric, the class itself.")
@@ -123,12 +123,12 @@ def declares_itself(subject: MetricSubject) -> None:
 
 
 def answers_every_pair(subject: MetricSubject) -> None:
-    """One PairScore for each pair, in order, each with a finite score or a status that says why there is none."""
+    """Check that every pair gets one PairScore, in order, with a finite score or a status that says why not."""
     _ = subject.direct
 
 
 def scores_lie_in_the_declared_range(subject: MetricSubject) -> None:
-    """Scores are many, not all the same, and within the card's range."""
+    """Check that scores are within the card's range and not all the same."""
     card = subject.kind.card
     scored = [(pair, answer.score) for pair, answer in subject.answers.items() if answer.score is not None]
     need(
@@ -148,7 +148,7 @@ def scores_lie_in_the_declared_range(subject: MetricSubject) -> None:
 
 
 def a_statement_without_words_has_no_score(subject: MetricSubject) -> None:
-    """No score, and the status EMPTY."""
+    """Check that a statement without words has no score and the status EMPTY."""
     for (_, statement), answer in subject.answers.items():
         need(
             statement.strip() or (answer.score is None and answer.status is Status.EMPTY),
@@ -158,7 +158,7 @@ def a_statement_without_words_has_no_score(subject: MetricSubject) -> None:
 
 
 def no_pair_depends_on_the_others(subject: MetricSubject) -> None:
-    """Every pair gets alone what it gets among the others, status and tokens included."""
+    """Check that a pair scored alone gets the same answer as among others, status and tokens included."""
     metric = subject.metric
     together = subject.direct
     if not metric.corpus_dependent:
@@ -179,7 +179,7 @@ def no_pair_depends_on_the_others(subject: MetricSubject) -> None:
 
 
 def order_and_repetition_change_nothing(subject: MetricSubject) -> None:
-    """The same pairs in another order, some of them twice, get the same scores in a run's blocks."""
+    """Check that order and duplicates of pairs do not change their scores in a run."""
     together = subject.direct
     order = [*reversed(range(len(PAIRS))), 3, 3, 0]
     again = runs("A run", lambda: score_pairs(subject.made(), [PAIRS[number] for number in order]))
@@ -193,7 +193,7 @@ def order_and_repetition_change_nothing(subject: MetricSubject) -> None:
 
 
 def support_scores_higher(subject: MetricSubject) -> None:
-    """A statement that the source holds scores higher than one about something else."""
+    """Check that a statement from the source scores higher than one about something else."""
     if subject.untrained:
         raise NotCheckedError("a random model knows nothing")
     direction = subject.kind.card.direction
@@ -206,7 +206,7 @@ def support_scores_higher(subject: MetricSubject) -> None:
 
 
 def its_identity_names_what_it_is(subject: MetricSubject) -> None:
-    """JSON that holds name, version and the options that can change a score, the same for two instances."""
+    """Check that the identity is JSON with name, version and score options, equal for two instances."""
     metric, identity = subject.metric, subject.metric.identity()
     try:
         read = json.loads(json.dumps(identity))
@@ -223,14 +223,14 @@ def its_identity_names_what_it_is(subject: MetricSubject) -> None:
 
 
 def its_signature_fields_are_texts(subject: MetricSubject) -> None:
-    """What stands in a signature: names and texts."""
+    """Check that the fields of the signature are names and texts."""
     for name, value in subject.metric.provenance().items():
         if not (isinstance(name, str) and isinstance(value, str)):
             refuse(f"provenance() has {name!r}: {value!r}: names and values have to be texts.")
 
 
 def what_is_cut_is_counted(subject: MetricSubject) -> None:
-    """With an input limit, tokens are those of the whole pair; `cut` is above 0 where they exceed the limit, else 0."""
+    """Check that, with an input limit, `tokens` counts the whole pair and `cut` what exceeds the limit."""
     limit, held, long = subject.kind.card.input_limit, subject.answers[HELD], subject.answers[LONG]
     need(
         limit is None or long.tokens > 700,
@@ -247,7 +247,7 @@ def what_is_cut_is_counted(subject: MetricSubject) -> None:
 
 
 def three_way_probabilities_are_a_distribution(subject: MetricSubject) -> None:
-    """Where the card says three_way: one ThreeWay of log-probabilities for each pair."""
+    """Check, if the card declares three_way, that each pair has log-probabilities that form a distribution."""
     if not subject.kind.card.three_way:
         return
     metric = subject.made()
@@ -264,7 +264,7 @@ def three_way_probabilities_are_a_distribution(subject: MetricSubject) -> None:
 
 
 def its_explanations_lie_in_the_texts(subject: MetricSubject) -> None:
-    """Where the metric explains: spans with words of the texts in them, weights from -1 to 1, for what has a score."""
+    """Check, if the metric explains, that spans contain words of the texts, with weights from -1 to 1."""
     if not subject.kind.explains():
         return
     metric, answers = subject.metric, subject.answers

@@ -41,9 +41,9 @@ UNUSUAL = (
 
 @dataclass
 class PipelineSubject:
-    """A pipeline under check.
+    """A citation pipeline under test.
 
-    value: what its name stands for. options: of its own, as typed. data: a file to read in place of a few made-up
+    value: the registered object. options: its own options, as typed. data: a file to read in place of a few made-up
     answers. name: the name that it is registered under; "": none.
     """
 
@@ -54,16 +54,16 @@ class PipelineSubject:
 
     @property
     def pipeline(self) -> Pipeline:
-        """The declaration."""
+        """Return the declaration of the pipeline."""
         return instance_of(self.value, Pipeline, "pipeline")
 
     @cached_property
     def files(self) -> dict[str, bytes]:
-        """The files of a run, by their paths in its folder."""
+        """Return the content of the files of a run, by their paths in its folder."""
         return self.written(ANSWERS)
 
     def written(self, answers: tuple[Mapping[str, Any], ...]) -> dict[str, bytes]:
-        """The files that a run on these answers writes, or on the file that is given in their place."""
+        """Run the pipeline on these answers (or on `data`, if set), and return the content of its files by path."""
         with tempfile.TemporaryDirectory() as folder:
             result = runs("The pipeline", partial(self.result, answers, Path(folder)))
             if not isinstance(result, PipelineResult):
@@ -76,7 +76,7 @@ class PipelineSubject:
             return {path.relative_to(folder).as_posix(): path.read_bytes() for path in result.write()}
 
     def result(self, answers: tuple[Mapping[str, Any], ...], folder: Path) -> Any:
-        """The result of a run, with the metric `overlap` as judge where metrics judge and none is named."""
+        """Return the result of a run; the metric `overlap` judges if metrics are needed and none is named."""
         pipeline, data = self.pipeline, self.data
         if data is None and not issubclass(pipeline.options, ReadsAnswers):
             raise NotCheckedError("it reads no answers: give a file of what it reads with --data")
@@ -98,7 +98,7 @@ class PipelineSubject:
 
 
 def declares_itself(subject: PipelineSubject) -> None:
-    """Words, options and needs from which the command and its help are made."""
+    """Check the texts, options and requirements from which the command and its help are made."""
     pipeline = subject.pipeline
     need_name("Its", pipeline.name, subject.name)
     for what in ("name", "title", "paper", "help"):
@@ -127,12 +127,12 @@ def declares_itself(subject: PipelineSubject) -> None:
 
 
 def a_run_gives_tables_with_signatures(subject: PipelineSubject) -> None:
-    """Tables with records and signatures, and files that can be written."""
+    """Check that a run returns tables with records and signatures, and files that can be written."""
     need(subject.files, "The run writes no file.")
 
 
 def the_same_run_gives_the_same_files(subject: PipelineSubject) -> None:
-    """Byte for byte."""
+    """Check that two runs write the same bytes."""
     again = subject.written(ANSWERS)
     # A manifest holds time and machine.
     names = [name for name in subject.files.keys() | again.keys() if not name.endswith("manifest.json")]
@@ -144,7 +144,7 @@ def the_same_run_gives_the_same_files(subject: PipelineSubject) -> None:
 
 
 def unusual_answers_are_read_or_refused(subject: PipelineSubject) -> None:
-    """Answers without marks, or with a mark of no passage: a result, or a `UserError` of one sentence."""
+    """Check that answers without marks, or with a mark of no passage, give a result or a one-sentence `UserError`."""
     if subject.data is None:
         with tempfile.TemporaryDirectory() as folder, suppress(UserError, NotCheckedError):
             runs(

@@ -9,7 +9,7 @@ KINDS = ("metric", "dataset", "protocol", "pipeline", "analysis")
 
 @pytest.hookimpl
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
-    """Add the options where the conformance tests are asked for: `--metric` may mean something else elsewhere."""
+    """Add the command-line options if conformance tests are requested; `--metric` may mean something else elsewhere."""
     if not any(arg.startswith("metaeval.conformance") for arg in args):
         return
     group = parser.getgroup("metaeval", "metaeval: contract checks of your own")

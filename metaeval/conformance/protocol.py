@@ -26,7 +26,7 @@ _COLUMNS = ("gold", "score", "group", "pool", "system")
 
 
 def judgements(n: int = 300, *, missing: float = 0.0) -> Judgements:
-    """Rows of three levels (n rows) of five systems, scores that follow with ties; pools of some six, three a group."""
+    """Return synthetic rows: three levels, five systems, tied scores that follow the gold, pools of about six rows."""
     rng = np.random.default_rng(0)
     pool = rng.integers(0, max(1, n // 6), n)
     gold = rng.choice([0.0, 1, 2], n, p=[0.6, 0.1, 0.3])
@@ -36,7 +36,7 @@ def judgements(n: int = 300, *, missing: float = 0.0) -> Judgements:
 
 
 def copied(rows: Judgements) -> Judgements:
-    """The same rows in arrays of their own."""
+    """Return the same rows in new arrays."""
     columns: dict[str, Any] = {
         name: value.copy() for name, value in vars(rows).items() if isinstance(value, np.ndarray)
     }
@@ -64,28 +64,28 @@ EDGES: Mapping[str, Judgements] = {
 
 @dataclasses.dataclass
 class ProtocolSubject:
-    """A protocol under check: what its name stands for, and the name that it is registered under ("": none)."""
+    """A protocol under test: the registered object, and the name under which it is registered ("": none)."""
 
     value: Any
     name: str = ""
 
     @cached_property
     def protocol(self) -> Protocol:
-        """The protocol."""
+        """Return the protocol."""
         return instance_of(self.value, Protocol, "protocol")
 
     @property
     def options(self) -> dict[str, str]:
-        """The default of each option."""
+        """Return the default value of each option."""
         return {name: option.default for name, option in self.protocol.options.items()}
 
     def run(self, rows: Judgements, n: int = 20, seed: int = 0, options: Mapping[str, str] | None = None) -> Outcome:
-        """Its outcome with intervals of resamples, whatever comes."""
+        """Return the protocol's outcome on these rows, with resampled intervals."""
         chosen = self.options if options is None else options
         return self.protocol.evaluate(self.taken(rows), Resampling(n=n, seed=seed, method="percentile"), chosen)
 
     def taken(self, rows: Judgements) -> Judgements:
-        """The rows in arrays of their own, with scores as the protocol takes them."""
+        """Return the rows in new arrays, with scores in the form that the protocol requires."""
         if not self.protocol.takes_levels:
             return copied(rows)
         score = np.where(np.isfinite(rows.score), np.clip(np.round(rows.score), 0, 2), rows.score)
@@ -93,7 +93,7 @@ class ProtocolSubject:
 
 
 def declares_itself(subject: ProtocolSubject) -> None:
-    """Names, words and options that every command can read."""
+    """Check the names, texts and options that every command reads."""
     protocol = subject.protocol
     keys = [measure.key for measure in protocol.measures]
     need_name("Its", protocol.name, subject.name)
@@ -123,7 +123,7 @@ def declares_itself(subject: ProtocolSubject) -> None:
 
 
 def counts_and_estimates_are_whole(subject: ProtocolSubject) -> None:
-    """On every edge of its input, with and without resamples: counts that add up, numbers or a note, no exception."""
+    """Check edge cases with and without resamples: counts add up, and every value is a number or has a note."""
     for edge, rows in EDGES.items():
         for resampling in (Resampling(0), Resampling(20), Resampling(20, method="percentile")):
             mine = copied(rows)
@@ -139,7 +139,7 @@ def counts_and_estimates_are_whole(subject: ProtocolSubject) -> None:
 
 
 def without_scores_nothing_is_defined(subject: ProtocolSubject) -> None:
-    """No scored row: every value is None, with a note."""
+    """Check that without scores every value is None and has a note."""
     for edge in ("all unscored", "empty"):
         outcome = subject.run(EDGES[edge])
         need(outcome.scored == 0, f"On the input {edge!r} it says scored={outcome.scored}; no row has a score.")
@@ -151,7 +151,7 @@ def without_scores_nothing_is_defined(subject: ProtocolSubject) -> None:
 
 
 def one_group_has_no_interval(subject: ProtocolSubject) -> None:
-    """Resampling one group only repeats it: an interval would have no width."""
+    """Check that a single group has no interval, which would have no width."""
     for key, estimate in subject.run(EDGES["one group"]).estimates.items():
         need(
             estimate.low is None and (estimate.value is None or estimate.note),
@@ -161,13 +161,13 @@ def one_group_has_no_interval(subject: ProtocolSubject) -> None:
 
 
 def without_resamples_there_is_no_interval(subject: ProtocolSubject) -> None:
-    """Values alone."""
+    """Check that without resamples there are values and no intervals."""
     for key, estimate in subject.run(EDGES["plain"], n=0).estimates.items():
         need(estimate.low is None, f"{key} has an interval without resamples: return low=None and high=None.")
 
 
 def the_seed_fixes_the_interval(subject: ProtocolSubject) -> None:
-    """One seed gives one outcome; the intervals of another one differ somewhere."""
+    """Check that the same seed gives the same outcome, and another seed other intervals."""
     first, again, other = (subject.run(EDGES["plain"], n=200, seed=seed) for seed in (1, 1, 2))
     if first != again:
         refuse("Two runs with one seed differ: draw with metaeval.stats.resampling.bootstrap, from the seed given.")
@@ -181,7 +181,7 @@ def the_seed_fixes_the_interval(subject: ProtocolSubject) -> None:
 
 
 def order_of_rows_is_irrelevant(subject: ProtocolSubject) -> None:
-    """Rows in another order give the same estimates."""
+    """Check that the order of rows does not change the estimates."""
     rows = EDGES["some unscored"]
     shuffled = np.random.default_rng(3).permutation(rows.score.size)
     again = dataclasses.replace(rows, **{name: getattr(rows, name)[shuffled] for name in _COLUMNS})
@@ -189,13 +189,13 @@ def order_of_rows_is_irrelevant(subject: ProtocolSubject) -> None:
 
 
 def names_of_groups_are_irrelevant(subject: ProtocolSubject) -> None:
-    """Other codes for the groups give the same estimates."""
+    """Check that other group codes do not change the estimates."""
     both = subject.run(EDGES["sparse group codes"]), subject.run(EDGES["plain"])
     _same(*both, "Renumbering the groups", "renumber those present first (protocols.estimation.opened does)")
 
 
 def bad_input_is_refused(subject: ProtocolSubject) -> None:
-    """Infinite scores, gold that is not finite, and impossible resampling end in a ValueError."""
+    """Check that infinite scores, gold that is not finite, and impossible resampling raise ValueError."""
     plain = EDGES["plain"]
     then = "has to raise a ValueError of one sentence (protocols.estimation.opened does)."
     for bad in (np.inf, -np.inf):
@@ -209,7 +209,7 @@ def bad_input_is_refused(subject: ProtocolSubject) -> None:
 
 
 def every_option_value_runs(subject: ProtocolSubject) -> None:
-    """Each allowed value of each option, the others at their defaults."""
+    """Check that each allowed value of each option runs, with the other options at their defaults."""
     for name, option in subject.protocol.options.items():
         for value in option.values:
             options = {**subject.options, name: value}
@@ -218,7 +218,7 @@ def every_option_value_runs(subject: ProtocolSubject) -> None:
 
 
 def replicate_agrees_with_evaluate(subject: ProtocolSubject) -> None:
-    """`replicate` on the scored rows gives the values of `evaluate`, one row a weighting."""
+    """Check that `replicate` on the scored rows gives the values of `evaluate`, one row per weighting."""
     protocol, edge = subject.protocol, EDGES["plain"]
     outcome = subject.run(edge, n=20)
     keys = [key for key, estimate in outcome.estimates.items() if estimate.value is not None]
@@ -244,7 +244,7 @@ def replicate_agrees_with_evaluate(subject: ProtocolSubject) -> None:
 
 
 def influence_agrees_with_evaluate(subject: ProtocolSubject) -> None:
-    """`influence` and `chance`, where a protocol has them, speak of its measures, with `evaluate`'s values."""
+    """Check that `influence` and `chance`, if a protocol has them, cover its measures and agree with `evaluate`."""
     protocol, edge = subject.protocol, EDGES["plain"]
     estimates = subject.run(edge, n=0).estimates
     keys = [key for key, estimate in estimates.items() if estimate.value is not None]
@@ -265,7 +265,7 @@ def influence_agrees_with_evaluate(subject: ProtocolSubject) -> None:
 
 
 def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
-    """A metric against a worse one and against itself, as `compare` and `plan` do."""
+    """Compare a metric with a worse one and with itself, as `compare` and `plan` do."""
     protocol, metric = subject.protocol, subject.taken(EDGES["plain"])
     noise = np.random.default_rng(5).normal(size=metric.score.size)
     other = subject.taken(metric.with_score(metric.score + noise))
@@ -293,7 +293,7 @@ def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
 
 
 def ties_are_as_declared(subject: ProtocolSubject) -> None:
-    """With tie_orders, estimates on tied scores hold their worst and best order."""
+    """Check that with tie_orders, estimates on tied scores have the values of the worst and the best tie order."""
     if subject.protocol.tie_orders:
         estimates = subject.run(EDGES["constant score"]).estimates.values()
         need(
@@ -303,7 +303,7 @@ def ties_are_as_declared(subject: ProtocolSubject) -> None:
 
 
 def what_is_blind_is_blind(subject: ProtocolSubject) -> None:
-    """Where a measure says that it cannot distinguish metrics on these rows, opposite scores have the same value."""
+    """Check that a measure that declares itself unable to distinguish metrics gives opposite scores the same value."""
     for edge, rows in EDGES.items():
         unscored = rows.with_score(np.full(rows.score.size, np.nan))
         reasons = {measure.key: measure.blind(unscored) for measure in subject.protocol.measures}

@@ -12,11 +12,11 @@ Found = TypeVar("Found")
 
 
 class ContractError(AssertionError):
-    """A contract that does not hold."""
+    """Raised when an object breaks a rule of its contract."""
 
 
 class NotCheckedError(Exception):
-    """A check that cannot be made here, and why."""
+    """Raised when a check cannot be made here; the message says why."""
 
 
 def need(holds: object, sentence: str) -> None:
@@ -26,13 +26,13 @@ def need(holds: object, sentence: str) -> None:
 
 
 def need_name(whose: str, name: str, registered: str) -> None:
-    """Raise `ContractError` unless a thing has the name that it is registered under ("": none)."""
+    """Raise `ContractError` unless an object has the name under which it is registered ("": none)."""
     if registered and name != registered:
         refuse(f"{whose} name is {name!r} and the entry point's {registered!r}: give both the same name.")
 
 
 def checks_of(module: Mapping[str, object]) -> tuple[Callable[[Any], None], ...]:
-    """The checks of a module in their order: its functions that take a subject and nothing else."""
+    """Return the checks of a module in order: its functions whose only parameter is a subject."""
     functions = filter(inspect.isfunction, module.values())
     return tuple(function for function in functions if [*inspect.signature(function).parameters] == ["subject"])
 
@@ -43,7 +43,7 @@ def refuse(sentence: str, cause: BaseException | None = None) -> NoReturn:
 
 
 def instance_of(value: Any, kind: type[Found], what: str) -> Found:
-    """What a name stands for, where it is of this kind; `ContractError` else."""
+    """Return the registered object if it is of this kind; raises `ContractError` otherwise."""
     if not isinstance(value, kind):
         article = "an" if what.startswith("a") else "a"
         refuse(f"{value!r} is not {article} {what}: give an instance of {kind.__module__}.{kind.__name__}.")
@@ -51,7 +51,7 @@ def instance_of(value: Any, kind: type[Found], what: str) -> Found:
 
 
 def raises(expected: type[Exception], call: Callable[[], object], sentence: str) -> str:
-    """What the expected error says; `ContractError` with the sentence where the call raises none or another."""
+    """Return the message of the expected error; raises `ContractError` if the call raises none or another error."""
     try:
         call()
     except expected as error:
@@ -64,7 +64,7 @@ def raises(expected: type[Exception], call: Callable[[], object], sentence: str)
 def runs(
     what: str, call: Callable[[], Found], allowed: type[Exception] = ContractError, then: str = "See the traceback."
 ) -> Found:
-    """What a call returns; `ContractError`, with the error and what to do, where it raises one not `allowed`."""
+    """Return the result of a call; raises `ContractError` for an exception other than `allowed`."""
     try:
         return call()
     except (ContractError, NotCheckedError, allowed):

@@ -18,7 +18,7 @@ Checks = tuple[Callable[[Any], None], ...]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for each check of each thing that is named."""
+    """Generate one test for each check of each named object."""
     cases = list(_cases(metafunc.config))
     if not cases:
         pytest.exit(
@@ -29,7 +29,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _cases(config: pytest.Config) -> Iterator[tuple[str, Checks, Any]]:
-    """The name of each test, its check behind those that come before it, and what is checked."""
+    """Yield for each test its name, its check with the checks that precede it, and the object to check."""
     options = dict(text.partition("=")[::2] for text in config.getoption("option"))
     path = config.getoption("data")
     data = Path(path) if path else None
@@ -51,7 +51,7 @@ def _cases(config: pytest.Config) -> Iterator[tuple[str, Checks, Any]]:
 
 
 def test_contract(checks: Checks, subject: Any) -> None:
-    """The last of the checks; where it fails, one sentence says what to do."""
+    """Run the checks, of which the last is the tested one; its failure message says what to do."""
     *before, check = checks
     try:
         try:

@@ -13,11 +13,11 @@ from metaeval.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """The rule that cuts documents (base paper: whole sentences, at most 150 words).
+    """The rule by which documents are cut into chunks (base paper: whole sentences, at most 150 words).
 
-    `sentences`: whole sentences packed in order; a chunk is closed when the next sentence would pass `size`; a
-    sentence of more than `size` words is cut every `size` words. `whole-sentences`: the same, but a longer sentence
-    stays whole and is a chunk of its own. `words`: fixed windows of `size` words. `UserError` for a size below 1.
+    `sentences`: whole sentences packed in order; a chunk is closed when the next sentence would pass `size`; a sentence
+    of more than `size` words is cut every `size` words. `whole-sentences`: the same, but a longer sentence stays whole
+    and is a chunk of its own. `words`: fixed windows of `size` words. Raises `UserError` for a size below 1.
     """
 
     size: int = 150
@@ -25,7 +25,7 @@ class Chunking:
 
     def __post_init__(self) -> None:
         if self.size < 1:
-            raise UserError(f"A chunk of at most {self.size} words holds nothing: allowed are sizes from 1 on.")
+            raise UserError(f"The size of a chunk is {self.size} words; allowed: a whole number from 1.")
 
     def __str__(self) -> str:
         return f"{self.mode}-{self.size}"
@@ -33,7 +33,7 @@ class Chunking:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a document: its place, its text, and the indices of the document sentences that it holds words of."""
+    """A piece of a document: its position, its text, and the indices of the sentences that it has words of."""
 
     document_id: str
     index: int
@@ -85,6 +85,6 @@ class ChunkedCorpus:
 
 
 def chunk_corpus(corpus: Corpus, chunking: Chunking) -> ChunkedCorpus:
-    """Cut every document that is cited or could stand in a pool."""
+    """Cut every document that is cited or could be in a retrieval pool."""
     chunks = {document.id: chunk_document(document, chunking) for document in corpus.documents.values()}
     return ChunkedCorpus(corpus, chunking, chunks)

@@ -62,7 +62,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set as the registry knows it.
+    """The declaration of a data set: its files, splits, options and loader.
 
     `files` maps each split to the published files it is read from. `load(split, paths, options)` gets the local path
     of each of those files by its name, and every option with its value, already checked against `options`.

@@ -152,7 +152,7 @@ def _check_fields(line: int, record: Record, fields: Mapping[str, Field], prefix
 
 
 def _objects(name: str, value: Any) -> list[tuple[str, Any]]:
-    """Return the object that a field holds, or each of its list, with the name of its place."""
+    """Return the object in a field, or each object in its list, with the name of its location."""
     return [(f"{name}[{at}]", entry) for at, entry in enumerate(value)] if isinstance(value, list) else [(name, value)]
 
 
@@ -240,7 +240,7 @@ def read_corpus(path: Path, unjudged: bool = False) -> Corpus:
 
 
 def validate(path: Path, limit: int = 100) -> list[Problem]:
-    """Return the problems of a corpus file, lines alone first, then what stands between lines; at most `limit`.
+    """Return the problems of a corpus file, at most `limit`: first those of single lines, then those between lines.
 
     Raises `UserError` only when the file cannot be read as UTF-8 text.
     """
@@ -346,5 +346,5 @@ def _records(corpus: Corpus) -> Iterator[Record]:
 
 
 def _given(**fields: Any) -> Record:
-    """Return the fields that hold something; mappings become plain dicts."""
+    """Return the fields that are not empty; mappings become plain dicts."""
     return {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items() if value}

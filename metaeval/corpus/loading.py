@@ -35,7 +35,7 @@ def load_dataset(
     own file and reaches the loader as `paths["corpus"]`.
 
     Raises `UserError` for an unknown split, option or option value (with the nearest known one), for a file that
-    cannot be had, and for content that does not fit the card's schema.
+    cannot be found or downloaded, and for content that does not fit the card's schema.
     """
     chosen = dataset.default_split if split is None else split
     check_split(dataset, chosen)
@@ -75,7 +75,7 @@ FileState = Literal["ok", "missing", "differs", "unpinned"]
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """One published file as found. `unpinned`: it is there, and the card knows no checksum to hold it against."""
+    """The state of one published file. `unpinned`: it exists, and the card has no checksum to compare it with."""
 
     file: SourceFile
     status: FileState
@@ -130,18 +130,19 @@ def _status(file: SourceFile, path: Path) -> FileState:
 def _in_mirror(dataset: Dataset, file: SourceFile, data: Path) -> Path:
     if not data.is_dir():
         what = "is a file" if data.is_file() else "does not exist"
-        raise UserError(f"data={data} {what}; {dataset.name} reads {file.name} from a folder: data=FOLDER.")
+        raise UserError(f"data={data} {what}; {dataset.name} reads {file.name} from a folder: give data=FOLDER.")
     places = _places(dataset, file, data)
     path = next((path for path in places if path.is_file()), None)
     if path is None:
         raise UserError(
-            f"data={data} holds neither {places[0].relative_to(data)} nor {file.name}. Put {_origin(file)} there, "
-            "or leave data=FOLDER out to have it fetched."
+            f"The folder of data={data} has neither the file {places[0].relative_to(data)} nor {file.name}. Put "
+            f"{_origin(file)} into that folder, or leave data=FOLDER out to have the file downloaded."
         )
     if _status(file, path) == "differs":
         raise UserError(
-            f"{path} has SHA-256 {sha256_file(path)}, but the {dataset.name} card pins {file.sha256}: published files "
-            f"are read unchanged. Replace it by {file.url}, or leave data=FOLDER out to have it fetched."
+            f"{path} has SHA-256 {sha256_file(path)}, but the published file of {dataset.name} has "
+            f"{file.sha256}, and only unchanged files are read. Replace it by {file.url}, or leave "
+            "data=FOLDER out to have the file downloaded."
         )
     return path
 
@@ -155,8 +156,8 @@ def _in_cache(dataset: Dataset, file: SourceFile) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
-            f"Cannot make the cache folder {path.parent}: {error.strerror or error}. "
-            "Set METAEVAL_CACHE to a folder that can be written, or name a folder with the files in it: --data FOLDER."
+            f"Cannot create the cache folder {path.parent}: {error.strerror or error}. Set METAEVAL_CACHE "
+            "to a folder that can be written, or give a folder that holds the files: --data FOLDER."
         ) from error
     # A file that differs in the cache is ours, cut short or damaged: it is fetched again.
     download(file, path, label=f"{dataset.name}/{file.name}", by_hand=by_hand)
@@ -203,10 +204,10 @@ def download(file: SourceFile, path: Path, label: str, by_hand: str) -> None:
 
 
 class _Onward(urllib.request.HTTPRedirectHandler):
-    """Follow a server to another address on the web, and never from an encrypted one to a plain one."""
+    """Follow redirects to other web addresses, but never from an encrypted one to an unencrypted one."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
-        """Return the request to the new address. Raises `HTTPError` for one that is not followed."""
+        """Return the request to the new address; raises `HTTPError` for a redirect that is not followed."""
         if urlsplit(newurl).scheme not in {"https", req.type}:
             why = f"and sends on to {newurl}, which is not followed"
             raise urllib.error.HTTPError(req.full_url, code, why, headers, fp)

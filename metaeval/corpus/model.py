@@ -72,9 +72,9 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One evidence set, as an annotator marked it: what is needed together to judge the statement.
+    """One evidence set as an annotator marked it: the sentences that are needed together to judge the statement.
 
-    0-based indices into `Document.sentences`, or copied text. Both empty: nothing was marked.
+    Holds 0-based indices into `Document.sentences`, or copied text; both are empty if nothing was marked.
     """
 
     sentences: tuple[int, ...] = ()
@@ -86,7 +86,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A statement cites a document, and a human judged how far it supports the statement.
+    """A judged citation: a statement, the document that it cites, and the human level of support.
 
     evidence: the alternative evidence sets, of which each is enough by itself; empty where nothing was marked. A single
     `Evidence` is one set. Sets that mark nothing are left out.
@@ -151,7 +151,7 @@ class Corpus:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over everything that can change a result: ids, texts, groups, levels, evidence (not `meta`)."""
+        """Return the SHA-256 of all that can change a result: ids, texts, groups, levels, evidence (not `meta`)."""
         documents = ([d.id, d.text, list(d.sentences)] for d in self.documents.values())
         statements = ([s.id, s.text, s.group, s.system] for s in self.statements.values())
         citations = ([c.id, c.statement_id, c.document_id, int(c.level), *_hashed(c.evidence)] for c in self.citations)
@@ -166,6 +166,6 @@ class Corpus:
 
 
 def _hashed(evidence: Sequence[Evidence]) -> list[Any]:
-    """Evidence as it is hashed: a single set as its two lists, so that the hash of such data has never changed."""
+    """Return evidence in the form that is hashed; a single set is its two lists, which keeps earlier hashes valid."""
     sets = [[list(evidence_set.sentences), list(evidence_set.texts)] for evidence_set in evidence]
     return [sets] if len(sets) > 1 else sets[0] if sets else [[], []]

@@ -29,7 +29,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class EvidenceAlignment:
-    """The document sentences that hold evidence, and how many evidence sentences were given and matched nothing."""
+    """The document sentences that contain evidence, and how many evidence sentences matched none."""
 
     sentences: frozenset[int]
     given: int
@@ -42,11 +42,11 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def align_evidence(evidence: Evidence, document: Sequence[frozenset[str]], threshold: float) -> EvidenceAlignment:
-    """Place one evidence set in a document given as one word set per sentence.
+    """Find the document sentences of one evidence set; the document is given as one word set per sentence.
 
-    Indices stand as published. Copied text is split into sentences; each goes to the document sentence of highest
-    Jaccard similarity of word sets (the first of equals), if that reaches `threshold`. The base paper names Jaccard
-    and no threshold; 0.5 is our default.
+    Indices are used as published. Copied text is split into sentences; each goes to the document sentence of highest
+    Jaccard similarity of word sets (the first of equals), if that reaches `threshold`. The base paper names Jaccard and
+    no threshold; 0.5 is our default.
     """
     placed = set(evidence.sentences)
     marked, unmatched = len(placed), 0
@@ -120,7 +120,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class PairTable:
-    """Pairs in corpus order, with how they were made.
+    """Pairs in corpus order, with counts of how they were made.
 
     `evidence` counts evidence sentences given (once, in however many alternative sets they stand) and unmatched,
     citations whose support no chunk could be given, and chunks of full citations by what they hold.
@@ -197,21 +197,21 @@ def build_pairs(chunked: ChunkedCorpus, threshold: float = 0.5, rule: Rule = "co
                 ["it has no citations", *(f"{n} left out: {reason}" for reason, n in corpus.dropped.items())]
             )
         raise UserError(
-            f"Corpus {corpus.name!r} gives nothing to judge: {why}. Choose another split or data set (metaeval data "
-            "list)."
+            f"Corpus {corpus.name!r} has no pair to judge: {why}. Choose another split or data set "
+            "(metaeval data list)."
         )
     return PairTable(tuple(pairs), chunked.chunking, threshold, rule, evidence=counts, dropped=dropped)
 
 
 @dataclass(frozen=True)
 class PlacedEvidence:
-    """A citation's evidence: by chunk what of it stands there, word for word; and what is found nowhere."""
+    """A citation's evidence located in its document: by chunk the text found word for word, and what was not found."""
 
     pieces: Mapping[int, set[str]]
     unplaced: list[str]
 
     def spans(self, pair: Pair) -> list[int]:
-        """Return where it stands in a pair's text: start and end in turn."""
+        """Return the offsets of the evidence in a pair's text, start and end alternating."""
         places = [(pair.source.find(piece), len(piece)) for piece in self.pieces.get(pair.chunk, ())]
         return [place for start, length in sorted(places) if start >= 0 for place in (start, start + length)]
 
@@ -219,10 +219,10 @@ class PlacedEvidence:
 def place_evidence(
     document: Document, citation: Citation, threshold: float, chunking: Chunking | None
 ) -> PlacedEvidence:
-    """Return where a citation's evidence stands in the chunks of its document.
+    """Return the location of a citation's evidence in the chunks of its document.
 
-    threshold: as of `build_pairs`. chunking: of the document; None where what was marked is the one chunk, with the
-    sentences around it.
+    threshold: as of `build_pairs`. chunking: of the document; None if the whole of it is one chunk, as in rows of the
+    unit evidence.
     """
     sentences = document_sentences(document)
     words = (
@@ -252,14 +252,14 @@ def place_evidence(
 
 
 def lacking(statement: Statement, has_text: bool) -> str:
-    """Say why a citation gives no pair; empty where it has all that is judged. has_text: its document has words."""
+    """Return why a citation gives no pair; empty if nothing is lacking. has_text: its document has words."""
     if not has_text:
         return "no document text"
     return "" if statement.text.strip() else "no statement text"
 
 
 def united(sets: Sequence[Evidence]) -> Evidence:
-    """Return what stands in any of the sets, once."""
+    """Return the union of several evidence sets."""
     indices = {index for evidence_set in sets for index in evidence_set.sentences}
     return Evidence(
         tuple(sorted(indices)), tuple(dict.fromkeys(text for evidence_set in sets for text in evidence_set.texts))
@@ -267,9 +267,9 @@ def united(sets: Sequence[Evidence]) -> Evidence:
 
 
 def _held(chunks: Sequence[Chunk], sets: Sequence[EvidenceAlignment]) -> list[float | None]:
-    """For each chunk of a document the share that it holds of an evidence set, of the set of which it holds most.
+    """Return for each chunk the largest share that it holds of any evidence set.
 
-    A sentence that is cut over n chunks counts 1/n in each of them. The one chunk of a document holds all.
+    A sentence that is cut over n chunks counts 1/n in each of them. The only chunk of a document holds all.
     """
     if len(chunks) == 1:
         return [1.0]
@@ -309,7 +309,7 @@ def pair_of(
     citation: Citation | None = None,
     held: float | None = None,
 ) -> Pair:
-    """Pair a statement with a chunk; `citation` is the one that they come from, None for a chunk of a pool."""
+    """Pair a statement with a chunk. citation: where the pair comes from; None for a chunk of a retrieval pool."""
     return Pair(
         pair_id=pair_id,
         statement_id=statement.id,
@@ -329,7 +329,7 @@ _BM25 = re.compile(r"bm25:([1-9]\d*)")
 
 
 def check_pool(pool: str) -> int:
-    """Number of BM25 chunks that a pool rule adds: 0 for `own`, k for `bm25:k`. `UserError` for anything else."""
+    """Return the number of BM25 chunks that a pool rule adds (`own`: 0, `bm25:k`: k); raises `UserError` otherwise."""
     if pool == "own":
         return 0
     match = _BM25.fullmatch(pool)
@@ -360,15 +360,15 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str) -> PairTable:
     for pair in added:
         if pair.pair_id in seen:
             raise UserError(
-                f"Two pairs would be called {pair.pair_id!r}: ids of statements, documents or citations that hold '+' "
-                "run into each other. Rename them."
+                f"Two pairs would have the same id {pair.pair_id!r}, because ids of statements, documents or "
+                "citations contain '+'. Rename these ids."
             )
         seen.add(pair.pair_id)
     return replace(table, pairs=(*table.pairs, *added), pool=pool)
 
 
 class _Ranker:
-    """BM25 over chunks (bm25s, its defaults: Lucene variant, k1 = 1.5, b = 0.75)."""
+    """BM25 ranking of chunks (bm25s with its defaults: Lucene variant, k1 = 1.5, b = 0.75)."""
 
     def __init__(self, chunks: list[Chunk]) -> None:
         import bm25s
@@ -383,7 +383,7 @@ class _Ranker:
             self._index.index(documents, show_progress=False)
 
     def best(self, statement: str) -> Iterable[int]:
-        """Chunk numbers, best first; equal scores in chunk order."""
+        """Yield chunk numbers, best first; equal scores in chunk order."""
         import numpy as np  # which a help text does not need
 
         tokens = [token for token in _tokens(statement) if token in self._known]

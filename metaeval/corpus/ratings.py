@@ -44,7 +44,7 @@ class Rating:
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """The votes on n rows: those of row i stand at starts[i] to starts[i + 1], an annotator's code and its value."""
+    """The votes on n rows, compressed: row i has entries starts[i] to starts[i + 1], annotator codes and values."""
 
     starts: NDArray[np.int64]
     annotators: Coded[str]
@@ -52,7 +52,7 @@ class Votes:
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, float]]) -> Votes:
-        """From the votes of each row, by annotator."""
+        """Build from the votes of each row, by annotator."""
         listed = list(rows)
         names = Coded.of(name for votes in listed for name in votes)
         values = np.array([value for votes in listed for value in votes.values()], dtype=np.float64)
@@ -60,7 +60,7 @@ class Votes:
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Floats], n: int) -> Votes:
-        """From a column of votes (n,) for each annotator, NaN where there is none."""
+        """Build from a column of votes (n,) for each annotator, NaN where there is none."""
         matrix = np.column_stack([np.zeros((n, 0)), *columns.values()])
         rows, places = np.nonzero(~np.isnan(matrix))
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
@@ -68,7 +68,7 @@ class Votes:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """The number of votes on each row, (n,)."""
+        """Return the number of votes on each row, (n,)."""
         return np.diff(self.starts)
 
     def __getitem__(self, row: int) -> dict[str, float]:
@@ -76,7 +76,7 @@ class Votes:
         return dict(zip(self.annotators[some].tolist(), self.values[some].tolist(), strict=True))
 
     def mean(self, row: int) -> float:
-        """Return the mean of the votes on a row, which has some."""
+        """Return the mean of the votes on a row, which must have at least one."""
         votes = self.values[slice(*self.starts[row : row + 2].tolist())].tolist()
         return float(sum(votes) / len(votes))
 
@@ -90,7 +90,7 @@ class Votes:
 
 @dataclass(frozen=True, eq=False)
 class RatingColumns(Sequence[Rating]):
-    """n ratings as columns, with the fields of `Rating`. fields: None where a row has no such field."""
+    """n ratings stored as columns, one for each field of `Rating`. fields: None where a row has no such field."""
 
     id: Texts
     group: Coded[str]
@@ -142,7 +142,7 @@ class RatingColumns(Sequence[Rating]):
     __hash__ = None  # type: ignore[assignment]
 
     def take(self, rows: Rows) -> RatingColumns:
-        """These rows, in this order."""
+        """Return these rows, in this order."""
         system, subset, text, pair = (column[rows] for column in (self.system, self.subset, self.text, self.pair))
         fields = {name: column[rows] for name, column in self.fields.items()}
         group, votes = self.group[rows], self.votes.take(rows)
@@ -150,18 +150,18 @@ class RatingColumns(Sequence[Rating]):
 
     @cached_property
     def order(self) -> Rows:
-        """The rows in the order of their ids, (n,)."""
+        """Return the row numbers in the order of the ids, (n,)."""
         return np.argsort(self.id, kind="stable")
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
-        """The row of each id."""
+        """Return the row number of each id."""
         return {name: row for row, name in enumerate(values_of(self.id))}
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreColumn(Mapping[str, "float | None"]):
-    """The scores of a metric by rating id, None where one is missing.
+    """The scores of a metric by rating id, stored as a column; None where one is missing.
 
     score: (n,), NaN where it is missing. known: (n,), whether the mapping has the row's id.
     """
@@ -201,7 +201,7 @@ class ScoreColumn(Mapping[str, "float | None"]):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over the ids and scores of the rows that have one."""
+        """Return the SHA-256 of the ids and scores of the rows that have a score."""
         order = self.rows.order[~np.isnan(self.score[self.rows.order])]
         parts = ((self.rows.id[some].tolist(), numerals(self.score[some])) for some in row_blocks(order))
         return _sha256("{}", (interleaved(",", map(encode_basestring, ids), ":", scores) for ids, scores in parts))
@@ -234,28 +234,25 @@ class Ratings:
         object.__setattr__(self, "rows", rows)
         _check_rows(rows, where)
         if len(rows) < 2:
-            raise UserError(f"{where} holds {len(rows)} ratings; no metric can be judged with fewer than two.")
+            raise UserError(f"{where} holds {len(rows)} ratings; metrics cannot be evaluated with fewer than two.")
         if np.ptp(rows.gold) == 0:
-            raise UserError(
-                f"{where}: all {len(rows)} ratings are {rows.gold[0]:g}; "
-                "nothing tells one text from another, so no metric can be judged."
-            )
+            raise UserError(f"{where}: all {len(rows)} ratings are {rows.gold[0]:g}; metrics need ratings that differ.")
         object.__setattr__(self, "scores", self.score_columns)
 
     @property
     def columns(self) -> RatingColumns:
-        """The rows as columns."""
+        """Return the rows as columns."""
         return RatingColumns.of(self.rows)
 
     @cached_property
     def score_columns(self) -> Mapping[str, ScoreColumn]:
-        """The scores as columns over the rows."""
+        """Return the scores as columns over the rows."""
         where = f"Rated set {self.name!r}: metric"
         return {name: ScoreColumn.of(self.columns, values, f"{where} {name!r}") for name, values in self.scores.items()}
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over what the ratings are: ids, groups, gold, systems, texts, and pairs if any; in any order.
+        """Return the SHA-256 of ids, groups, gold, systems, texts and pairs (if any), independent of the order of rows.
 
         Scores and votes are not hashed.
         """
@@ -273,7 +270,7 @@ class Ratings:
         return _sha256("[]", parts)
 
     def level_counts(self, most: int = 10) -> dict[str, int]:
-        """Number of texts at each gold value, highest first; empty where there are more than `most` values."""
+        """Return the number of texts at each gold value, highest first; empty for more than `most` values."""
         values, counts = (part[::-1].tolist() for part in np.unique(self.columns.gold, return_counts=True))
         count_by_value = dict(zip(values, counts, strict=True))
         if self.levels:
@@ -282,7 +279,7 @@ class Ratings:
 
 
 def _sha256(brackets: str, parts: Iterable[str]) -> str:
-    """SHA-256 of the canonical JSON of a list or an object, of which each part holds some rows, a comma before each."""
+    """Return the SHA-256 of canonical JSON that is given in parts, each with some rows, a comma before each."""
     digest, begun = hashlib.sha256(brackets[:1].encode()), False
     for part in parts:
         digest.update(part[not begun :].encode("utf-8", "surrogatepass"))
@@ -292,7 +289,7 @@ def _sha256(brackets: str, parts: Iterable[str]) -> str:
 
 
 def _check_rows(rows: RatingColumns, where: str) -> None:
-    """Raise `UserError` about the first row that is not sound, as `Ratings` says."""
+    """Raise `UserError` for the first invalid row, as described at `Ratings`."""
     ids, order, n = rows.id, rows.order, len(rows)
     empty = (np.asarray(rows.group.names) == "")[rows.group.codes]
     again = np.zeros(n, dtype=np.bool_)
@@ -308,18 +305,15 @@ def _check_rows(rows: RatingColumns, where: str) -> None:
     row = int(np.argmax(unsound))
     rating_id, group = rows.id[row], rows.group[row]
     if not rating_id or not group:
-        raise UserError(f"{where}: rating {rating_id!r} of group {group!r} needs an id and a group, not empty.")
+        raise UserError(f"{where}: rating {rating_id!r} of group {group!r} has an empty id or group; give it both.")
     if again[row]:
         raise UserError(
-            f"{where}: rating id {rating_id!r} is used twice; ids must be unique, unless a column annotator says "
-            "whose each row is."
+            f"{where}: rating id {rating_id!r} is used twice; ids must be unique, unless a column "
+            "'annotator' names the annotator of each row."
         )
     if not isfinite(rows.gold[row]):
         raise UserError(f"{where}: rating {rating_id!r} has gold {rows.gold[row]}; it must be a finite number.")
     if row in endless:
         raise UserError(f"{where}: rating {rating_id!r} has a vote that is not a finite number.")
     other = rows.group.names[first[pairs[row]]]
-    raise UserError(
-        f"{where}: pair {rows.pair[row]!r} has texts in the groups {other!r} and {group!r}; a pair lies within one "
-        "group."
-    )
+    raise UserError(f"{where}: pair {rows.pair[row]!r} is in groups {other!r} and {group!r}; a pair must be in one.")

@@ -43,7 +43,7 @@ Item = TypeVar("Item")
 
 
 def packed(items: Iterable[Item], size: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
-    """Yield the items, in order, in parts of up to `most`; a larger item is a part of its own."""
+    """Pack items, in order, into lists whose sizes sum to at most `most`; a larger item is a list of its own."""
     part: list[Item] = []
     load = 0
     for item in items:

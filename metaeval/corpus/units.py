@@ -32,7 +32,7 @@ or the sentences that the annotator marked."""
 
 
 class Aggregation(NamedTuple):
-    """The aggregation of the scores of a row's chunks; most: how many of the best chunks take part (None: all)."""
+    """The rule that aggregates the scores of a row's chunks; most: number of best chunks that take part (None: all)."""
 
     kind: Literal["max", "mean", "union"]
     most: int | None = None
@@ -86,7 +86,7 @@ def evidence_pairs(corpus: Corpus, chunking: Chunking, threshold: float, window:
         if citation.evidence
     }
     if not placed:
-        raise UserError(f"Corpus {corpus.name!r} marks no evidence, which unit=evidence reads. Try unit=page.")
+        raise UserError(f"Corpus {corpus.name!r} has no marked evidence, which unit=evidence needs. Try unit=page.")
     usual = max(1, round(median(len(alignment.sentences) for alignment in placed.values())))
     pairs, dropped = [], Counter[str]()
     counts = {GIVEN: 0, UNMATCHED: 0, NEAREST: 0}
@@ -116,7 +116,7 @@ def _nearest(statement: str, sentences: Sequence[str], most: int) -> frozenset[i
 
 
 class UnitRow(NamedTuple):
-    """One judged row: its gold level (None: not known), and the pairs whose scores it is made of.
+    """One judged row: its gold level (None: not known), and the pairs from whose scores its score is computed.
 
     id: the pair id (unit chunk) or the citation id (the other units). members: row numbers in the pair table.
     words: words of the members' sources. position: the chunk's place in its document, from 0. held: share of an

@@ -25,7 +25,7 @@ ItemJudge = Callable[[int], bool | None]
 
 @dataclass(frozen=True, slots=True)
 class ClaimQuestions:
-    """A claim and the questions about it.
+    """A claim and the items (pairs of passages and claim) whose labels decide its recall and precision.
 
     items: numbers of the items by (premise, claim): its passages together, each alone, and the others without each.
     names: ids of the items. failing: number of marks that count as imprecise whatever the answers. counts: whether
@@ -79,7 +79,7 @@ class Claims:
     fields: Mapping[str, str]
 
     def sizes(self, measure: ClaimMeasure) -> Floats:
-        """Return the weights (C,) of the claims in the mean over answers of each answer's share."""
+        """Return the weight of each claim, (C,), in the mean over answers of each answer's share."""
         if measure == "recall":
             size = np.array([float(claim.counts) for claim in self.claims])
         else:

@@ -40,7 +40,7 @@ HEADINGS = ("estimate", "labels alone", "metric alone (biased)", "labels saved")
 
 @dataclass(frozen=True)
 class Estimates(Recorded):
-    """Estimates of one or two files with settings and notes. differences: first file less second, by measure."""
+    """Estimates of one or two files with settings and notes. differences: first file minus second, by measure."""
 
     estimates: tuple[LabelEstimate, ...]
     differences: tuple[LabelEstimate, ...]
@@ -51,7 +51,7 @@ class Estimates(Recorded):
 
     @property
     def records(self) -> list[Record]:
-        """Every estimate, then the differences, each with the estimates from labels alone, the metric alone and PPI."""
+        """Return every estimate, then the differences, each by labels alone, by the metric alone, and by PPI."""
         return [estimate.record for estimate in (*self.estimates, *self.differences)]
 
     def __getitem__(self, measure: str) -> LabelEstimate:

@@ -39,19 +39,19 @@ DRIFT = 0.01
 
 
 def read_gate(path: Path) -> Gate:
-    """Read a gate; raises `UserError` for another file, and for a gate that was changed since it was fitted."""
+    """Read a gate file; raises `UserError` if it is not a gate, or was changed after the gate was fitted."""
     then = "give the file that 'metaeval gate fit -o' wrote"
     fields = read_object(path, then)
     if fields.get("schema") != SCHEMA:
         raise UserError(f"{path}: schema is {fields.get('schema')!r}; this version reads {SCHEMA!r}: {then}.")
     gate = checked(Gate, fields, path)
     if gate.hash != gate.content:
-        raise UserError(f"{path} was changed since it was fitted (its hash does not fit): fit it again.")
+        raise UserError(f"The gate {path} was changed after fitting (its hash does not match): fit it again.")
     return gate
 
 
 def filled_below(column: AlignedColumn) -> Floats:
-    """Return the scores, -inf where one is missing: an unscored citation is flagged."""
+    """Return the scores with -inf for missing ones, so that an unscored citation is flagged."""
     return np.where(np.isnan(column.score), -np.inf, column.score)
 
 
@@ -63,13 +63,13 @@ def metric_fields(column: AlignedColumn) -> dict[str, str]:
 
 
 def drift_values(items: CitationItems, column: AlignedColumn) -> dict[str, Floats]:
-    """Return the values in which drift is looked for, by name."""
+    """Return the values whose distribution is compared between release and fitting set, by name."""
     return {"score": np.where(np.isnan(column.score), np.nanmin(column.score), column.score), **items.lengths}
 
 
 @dataclass(frozen=True)
 class Drift:
-    """A comparison of a release with the fitting set: medians of one value, and the p-value of a two-sample test."""
+    """A comparison of one value between release and fitting set: medians, and the p-value of a two-sample test."""
 
     what: str
     fitted: float
@@ -83,7 +83,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class GateCheck:
-    """The check of a release.
+    """The result of checking a release with a gate.
 
     flagged: share of citations below the threshold, (value, low, high). unsupported: the share corrected for the
     metric's errors, with one-sided bounds. passed: whether the lower bound is at most the gate's `max_unsupported`.
@@ -101,13 +101,13 @@ class GateCheck:
 
     @property
     def signature(self) -> str:
-        """Everything on which the outcome depends."""
+        """Return the signature, which holds everything on which the outcome depends."""
         fields = {"gate": self.gate.hash[:12], "max-unsupported": self.gate.max_unsupported}
         return signature({"data": self.items.signed, **fields, **versions("metaeval", "numpy", "scipy")})
 
     @property
     def drifted(self) -> bool:
-        """Whether any value differs significantly from the fitting set."""
+        """Return whether any value differs significantly from the fitting set."""
         return any(drift.drifted for drift in self.drift)
 
 
@@ -134,8 +134,8 @@ def check(
     for name, fitted_with in gate.metric_fields.items():
         if name != "metaeval" and fields.get(name) != fitted_with:
             raise UserError(
-                f"The gate was fitted with {name} {fitted_with}, and here it is {fields.get(name)}: the threshold "
-                "holds for the former alone; install that version, or fit the gate again."
+                f"The gate was fitted with {name} {fitted_with}, and here it is {fields.get(name)}: its "
+                "threshold is valid only for the former. Install that version, or fit the gate again."
             )
     score = filled_below(column)
     below = score < gate.threshold
@@ -208,7 +208,7 @@ def score_one(gate: Gate, statement: str, source: str, config: RunConfig | None 
 
 
 def average(gate: Gate) -> str:
-    """Return " on average" for a promise on the mean."""
+    """Return " on average" if the gate bounds the mean of the missed share; otherwise an empty text."""
     return " on average" if gate.promise == "mean" else ""
 
 
@@ -299,8 +299,8 @@ def workflow(gate: Gate, answers: str, gate_file: str, install: str, further: Se
     """
     if "/" not in install:
         raise UserError(
-            f"--install is {install!r}, and no package index has metaeval: give an address that you trust "
-            "(git+https://HOST/OWNER/metaeval@COMMIT), or a path in your repository (./metaeval)."
+            f"--install is {install!r}, and metaeval is on no package index: give an address that you "
+            "trust (git+https://HOST/OWNER/metaeval@COMMIT), or a path in your repository (./metaeval)."
         )
     base = gate.metric.partition(":")[0]
     extras = [registry.find("metric", base).card.extra if base in registry.names("metric") else ""]

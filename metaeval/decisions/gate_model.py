@@ -30,10 +30,10 @@ SupportTarget = Literal["partial", "full"]
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """The terms of a gate. Raises `UserError` for a value out of range.
+    """The error limits that a gate has to keep. Raises `UserError` for a value out of range.
 
-    max_missed: largest share of unsupported citations that are not flagged; promise: whether this holds with confidence
-    1 - alpha, or on average ("mean"). max_flagged: largest share of supported citations that are flagged.
+    max_missed: largest share of unsupported citations that may go unflagged; promise: whether this holds with
+    confidence 1 - alpha, or on average ("mean"). max_flagged: largest share of supported citations that are flagged.
     max_unsupported: largest unsupported share of a release. target: lowest level that counts as supported.
     """
 
@@ -56,7 +56,7 @@ class _GateData(BaseModel):
 
 
 class Reference(_GateData):
-    """One value of the fitting set. quantiles: lowest first. effective: effective number of independent values."""
+    """The distribution of one value in the fitting set. quantiles: lowest first. effective: effective number."""
 
     quantiles: list[float]
     effective: float
@@ -97,7 +97,7 @@ class Gate(_GateData):
 
     @property
     def content(self) -> str:
-        """SHA-256 of all fields but the hash, and but the promise "confidence", which earlier gates do not name."""
+        """Return the SHA-256 of all fields except the hash and the promise "confidence" (absent in old gates)."""
         left_out = {"hash", *(("promise",) if self.promise == "confidence" else ())}
         return sha256_json({key: value for key, value in self.model_dump(by_alias=True).items() if key not in left_out})
 
@@ -108,16 +108,16 @@ def write_gate(gate: Gate, path: Path) -> None:
 
 
 def check_allowed(max_unsupported: float) -> None:
-    """Refuse a `max_unsupported` outside 0 .. 1."""
+    """Raise `UserError` for a `max_unsupported` outside 0 .. 1."""
     if not 0 <= max_unsupported < 1:
         raise UserError(f"--max-unsupported is {max_unsupported:g}; allowed: from 0, and below 1.")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A metric as a candidate of a fit. chosen: its last threshold that keeps the promise; None: there is none.
+    """A metric that may be chosen for a gate. chosen: its last threshold within the limits; None if there is none.
 
-    passes: whether `chosen` keeps the promise without too many flagged supported citations. best: the threshold with
+    passes: whether `chosen` also flags few enough supported citations. best: the threshold with
     the fewest misses among those that do not flag too many. more: number of further unsupported labels with which the
     metric would pass with probability .8; None: no number would do.
     """

@@ -49,7 +49,7 @@ HINT = "answers in JSON or JSONL, a corpus (metaeval-corpus/1), pairs.jsonl of a
 class Item:
     """One citation: a statement and the text that it cites. group: the answer, whose items are not independent.
 
-    level: in the file itself: 2 full, 1 partial, 0 none, or None.
+    level: human level in the file: 2 full, 1 partial, 0 none, or None.
     """
 
     id: str
@@ -82,42 +82,42 @@ class CitationItems:
         counts = Counter(row.id for row in self.rows)
         name, times = counts.most_common(1)[0]
         if times > 1:
-            raise UserError(f"{self.name}: {times} items have the id {shown(name)}; give each an id of its own.")
+            raise UserError(f"{self.name}: {times} items have the id {shown(name)}; give each its own id.")
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
-        """The place of each item, by id."""
+        """Return the index of each item, by id."""
         return {row.id: number for number, row in enumerate(self.rows)}
 
     @cached_property
     def groups(self) -> Ints:
-        """(N,) codes of the answers, in the order of their names."""
+        """Return the code of each item's answer, (N,); codes follow the order of the answers' names."""
         return codes_of([row.group for row in self.rows])
 
     @cached_property
     def clusters(self) -> tuple[str, ...]:
-        """All answers in the order of the codes: those of `groups`, then those without an item."""
+        """Return the names of all answers in the order of their codes: those in `groups`, then those without items."""
         named = sorted({row.group for row in self.rows})
         return (*named, *sorted({*self.uncited} - {*named}))
 
     @cached_property
     def singles(self) -> Ints:
-        """(N,) codes of the units that are drawn where whole answers are not: the items, or their claims."""
+        """Return the code of each item's sampling unit if single items are drawn, (N,): the item, or its claim."""
         return codes_of([row.statement_id for row in self.rows]) if self.claims else np.arange(len(self.rows))
 
     @property
     def what(self) -> str:
-        """The word for these units."""
+        """Return the word for these sampling units."""
         return "claims" if self.claims else "items"
 
     @property
     def with_texts(self) -> bool:
-        """Whether the items have texts that a metric can read."""
+        """Return whether the items have texts that a metric can read."""
         return any(row.statement for row in self.rows)
 
     @cached_property
     def lengths(self) -> Mapping[str, Floats]:
-        """(N,) the number of words of each item's statement, and of its source, by name; empty without texts."""
+        """Return the number of words of each item's statement and of its source, (N,) by name; empty without texts."""
         if not self.with_texts:
             return {}
         return {
@@ -127,12 +127,12 @@ class CitationItems:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the items without their levels; it does not depend on their order."""
+        """Return the SHA-256 of the items without their levels, independent of their order."""
         return sha256_json(sorted([row.id, row.statement, row.source, row.group, row.system] for row in self.rows))
 
     @property
     def signed(self) -> str:
-        """The name and the hash for a signature."""
+        """Return the name and the hash of the items, for a signature."""
         return f"{self.name}@{self.fingerprint[:12]}"
 
     def as_corpus(self) -> Corpus:
@@ -151,7 +151,7 @@ class CitationItems:
 def items_of(answers: Any, mapping: Mapping[str, str] | None = None, pipeline: str = "") -> CitationItems:
     """Read items from a file, a corpus, a data frame, or mappings with the fields of a table.
 
-    mapping: the column of each role (see `ROLES`), if its name is not a usual one. pipeline: alce or aliice, whose
+    mapping: the column of each role (see `ROLES`), where it has an unusual name. pipeline: alce or aliice, whose
     questions become the items; empty: the items are citations. Raises `UserError` for another input, for duplicate
     ids, and for a pipeline without answers.
     """
@@ -163,8 +163,8 @@ def items_of(answers: Any, mapping: Mapping[str, str] | None = None, pipeline: s
         return _of_claims(*content, pipeline) if pipeline else _of_answers(*content, astray)
     if pipeline and (content.claims is None or content.claims.pipeline != pipeline):
         raise UserError(
-            f"{content.name} holds citations without their answers; {TITLES[pipeline]} reads answers with marks ([1]) "
-            "and passages: give these, or leave --pipeline out."
+            f"{content.name} holds citations without their answers; {TITLES[pipeline]} reads answers with "
+            "citation marks ([1]) and passages: give such answers, or leave --pipeline out."
         )
     return content
 
@@ -207,7 +207,7 @@ def _of_corpus(corpus: Corpus) -> CitationItems:
 
 
 def _marks_without_passage(answers: Sequence[Answer], name: str) -> int:
-    """Count the marks that point at no passage, and warn of them with an example."""
+    """Count the citation marks that point at no passage, and warn of them with an example."""
     read = ((answer, citation) for answer in answers for row in statements(answer, PAPER) for citation in row.cited)
     astray = [(answer, citation.mark.number or 0) for answer, citation in read if citation.state == "fails"]
     if astray:
@@ -237,7 +237,7 @@ def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationIt
 
 
 def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> CitationItems:
-    """Make an item of each of a pipeline's questions: do the passages of a claim support it, together and each?"""
+    """Return one item per question of a pipeline: do the passages of a claim support it, together and one by one?"""
     claims = claims_of(answers, pipeline)
     rows = []
     for claim in claims.claims:
@@ -261,7 +261,10 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
     for where, row in lines:
         known = row.get("scores")
         if "statement" not in row or not isinstance(known, list) or len(known) != len(columns):
-            raise UserError(f"{where} lacks its {len(columns)} scores of a citation: give the file as it was written.")
+            raise UserError(
+                f"{where} should hold a citation with {len(columns)} scores, but some are missing: give the "
+                "file as metaeval wrote it."
+            )
         level = row.get("level")
         item_id, statement, group, system = (str(row.get(key) or "") for key in ("id", "statement", "group", "system"))
         level = level if level in (0, 1, 2) else None
@@ -318,7 +321,7 @@ _LIST = re.compile(r"""\s*\[\s*["'{\]]""")
 
 
 def _sources(table: TypedTable, columns: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Return the columns of sources, and those among them that a number distinguishes from the first."""
+    """Return the columns of sources, and those among them whose names differ from the first by a number."""
     sources = [columns["source"]] if "source" in columns else []
     plurals = [f"{name}s" for name in ROLES["source"]]
     stems = [sources[0].rstrip("0123456789 _-").casefold()] if sources else [*ROLES["source"], *plurals]

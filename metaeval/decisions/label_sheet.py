@@ -52,16 +52,14 @@ def draw(
     if unit not in get_args(DrawnUnit):
         raise unknown("unit", unit, get_args(DrawnUnit))
     if unit == "answer" and (design != "random" or existing):
-        raise UserError("Whole answers are drawn at random, at once: use --design random, or --unit item.")
+        raise UserError("Whole answers are drawn at random and all at once: use --design random, or --unit item.")
     if items.claims and (design != "random" or existing):
-        raise UserError("Claims are drawn at random, at once, with all that is asked of each: use --design random.")
+        raise UserError("Claims can only be drawn at random and all at once: use --design random.")
     free = np.array([number for number, row in enumerate(items.rows) if not existing or row.id not in existing.levels])
     if not 2 <= n <= free.size:
         raise UserError(f"-n is {n}; allowed: 2 to {free.size:,}, the citations of {items.name} without a label.")
     if existing and existing.probability and len(set(existing.probability.values())) > 1:
-        raise UserError(
-            f"{existing.name} was drawn with unequal probabilities: more items can be added to a random draw only."
-        )
+        raise UserError(f"{existing.name} was drawn with unequal probabilities: only a random draw can be extended.")
     strata, score = [""] * free.size, np.zeros(len(items.rows))
     if unit == "answer" or items.claims:
         rows, chance = _whole(items.groups if unit == "answer" else items.singles, n, seed)
@@ -117,7 +115,7 @@ PAGE = ".html"
 
 
 def _panel(drawn: Drawn) -> dict[str, Any]:
-    """Return the page's data: texts without scores and systems, and the design for the file that the page saves."""
+    """Return the data of the labelling page: texts without scores and systems, and the design to save with labels."""
     items = [
         {
             "id": record["id"],
@@ -134,22 +132,22 @@ def _panel(drawn: Drawn) -> dict[str, Any]:
 
 
 def check_output(path: Path) -> None:
-    """Refuse a file of another type, and an existing file, which may hold labels."""
+    """Raise `UserError` for a file of an unknown type, and for an existing file, which may hold labels."""
     if path.suffix.lower() not in (*WRITTEN, PAGE):
         raise UserError(f"-o is {path}; allowed: a file that ends in {', '.join((*WRITTEN, PAGE))}.")
     if path.exists():
-        raise UserError(f"{path} is there already and may hold labels: give another name.")
+        raise UserError(f"{path} exists already and may hold labels: give another name with -o.")
 
 
 def write_questions(drawn: Drawn, path: Path, existing: ItemLabels | None = None) -> None:
-    """Write the questions atomically as CSV, TSV, XLSX, JSON lines or a page (.html); never overwrite a file.
+    """Write the items to label as CSV, TSV, XLSX, JSON lines or a page (.html), atomically; never overwrite a file.
 
     existing: labels that are written first, with the probabilities of both draws.
     """
     check_output(path)
     if path.suffix.lower() == PAGE:
         if existing:
-            raise UserError(f"Existing labels go into a table: give {path.with_suffix('.csv')}.")
+            raise UserError(f"Existing labels can only be written into a table: give -o {path.with_suffix('.csv')}.")
         write_text(path, explorer_page(f"Labels of {drawn.items.name}", {"items": _panel(drawn)}, "label"))
         return
     records = [*(drawn.records_of_existing(existing) if existing else []), *drawn.records]

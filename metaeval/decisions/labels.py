@@ -57,7 +57,7 @@ _CURE = "write full, partial or none (or 2, 1, 0; or yes, no), or leave it blank
 
 @dataclass(frozen=True)
 class ItemLabels:
-    """Levels by item id, one for each annotator, and the design that the file states.
+    """Human labels of items: levels by item id and annotator, and the sampling design that the file states.
 
     blank: ids of rows without a level. notes: how the file was read. unit: sampling unit, if the file names it.
     """
@@ -72,14 +72,14 @@ class ItemLabels:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the levels and the design."""
+        """Return the SHA-256 of the levels and the design."""
         return sha256_json(
             [sorted(self.levels.items()), sorted(self.probability.items()), sorted(self.stratum.items())]
         )
 
     @property
     def three(self) -> bool:
-        """Whether the labels use three levels, for some item is partial."""
+        """Return whether the labels use three levels, that is, whether any item is partial."""
         return any(level == SupportLevel.PARTIAL for levels in self.levels.values() for level in levels)
 
 
@@ -93,7 +93,8 @@ def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | No
         levels = {row.id: (row.level,) for row in items.rows if row.level is not None}
         if not levels:
             raise UserError(
-                f"{items.name} holds no levels: give labels with --labels FILE ('metaeval label' draws them)."
+                f"{items.name} holds no human labels: give them with --labels FILE ('metaeval label' draws items to "
+                "label)."
             )
         return ItemLabels(items.name, levels, {}, {}, notes=("labels: the levels in the file of items",))
     if isinstance(labels, ItemLabels):
@@ -126,7 +127,7 @@ def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping
         id_by_key = {f"{name}{row.id}": row.id for row in items.rows}
         kept = [{id_by_key[key]: value for key, value in part.items() if key in id_by_key} for part in parts]
         if not kept[0]:
-            raise UserError(f"{whole.name} labels no item of {items.name}: a difference takes labels of both.")
+            raise UserError(f"{whole.name} has no label of an item of {items.name}: a difference needs labels of both.")
         blank = tuple(id_by_key[key] for key in whole.blank if key in id_by_key)
         label_sets.append(replace(whole, levels=kept[0], probability=kept[1], stratum=kept[2], blank=blank))
     return label_sets
@@ -173,8 +174,8 @@ def _read(table: TypedTable, items: CitationItems, mapping: Mapping[str, str]) -
         known[who] = int(scale[text]), row
     if not levels:
         raise UserError(
-            f"{table.name}: column {shown(columns['level'])} is blank in every row, so nothing is "
-            "judged yet: write full, partial or none (or 2, 1, 0; or yes, no) into some."
+            f"{table.name}: column {shown(columns['level'])} is blank in every row, so there are no "
+            "labels yet: write full, partial or none (or 2, 1, 0; or yes, no) into some rows."
         )
     if units - {"item", "answer"} or len(units) > 1:
         raise UserError(
@@ -212,8 +213,8 @@ def _refuse_id(row: Row, heading: str, item_id: str, items: CitationItems) -> No
         raise row.wrong(heading, "is blank: write the item's id, or delete the row")
     hint = did_you_mean(item_id, items.numbers)
     raise UserError(
-        f"{row.place(heading)} names item {shown(item_id)}, which is not in {items.name} (an id there: "
-        f"{shown(items.rows[0].id)}): mend it, or delete the row.{hint}"
+        f"{row.place(heading)} names item {shown(item_id)}, which is not in {items.name} (an id "
+        f"there: {shown(items.rows[0].id)}): correct the id, or delete the row.{hint}"
     )
 
 
@@ -230,7 +231,7 @@ def _probability(row: Row, heading: str) -> float:
 
 
 def _scale(table: TypedTable, heading: str) -> dict[str, SupportLevel]:
-    """Return the level of each text in the column of levels; words and numbers may not be mixed, for 1 is ambiguous."""
+    """Return the level of each text in the column of levels; words and numbers may not be mixed: 1 is ambiguous."""
     texts = {row.text(heading): row for row in reversed(table.rows) if row.text(heading)}
     words: dict[str, SupportLevel] = {}
     numbers: dict[str, float] = {}
@@ -294,7 +295,7 @@ class LabelledItems:
 
     @property
     def level(self) -> Floats:
-        """(n,) the mean level of each item, 0 to 2."""
+        """Return the mean level of each item, (n,), from 0 to 2."""
         return np.asarray(self.shares @ np.array([0.0, 1.0, 2.0]))
 
 
@@ -335,9 +336,7 @@ def judged(items: CitationItems, labels: ItemLabels) -> LabelledItems:
             design += ": whole answers, since every labelled answer is labelled whole"
     codes = groups[rows] if unit == "answer" else singles[rows]
     if np.unique(codes).size < 2:
-        raise UserError(
-            f"{labels.name} labels one {what} only: an interval takes two at least, and says much from 20 on."
-        )
+        raise UserError(f"{labels.name} labels only one {what}: an interval needs two, and is useful from about 20.")
     return LabelledItems(Sample(rows, chance, codes, stratum), shares, unit, design, lost.total())
 
 
@@ -382,7 +381,7 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
                 f"The {drawn.size:,} labelled {items.what} are not a random sample of the {values.size:,}: their mean "
                 f"{name} is {guess.value:.3g}, and that of all {items.what} {values.mean():.3g} (p {p:.1g}; design: "
                 f"{labelled.design}). Draw items with 'metaeval label', give each its probability in a column "
-                "'probability', or set assume_sample=true if you know better."
+                "'probability', or set assume_sample=true if you know that they are a random sample."
             )
 
 
@@ -392,9 +391,9 @@ FIELDS = ("id", "answer", "statement", "passage", "level", "probability", "strat
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Drawn items, in the order in which they are to be judged.
+    """Items drawn for labelling, in the order in which they are to be labelled.
 
-    rows: (n,) places among the items. probability, stratum: (n,) of each, empty for no stratum. known: probability of
+    rows: (n,) indices of the items. probability, stratum: (n,) of each, empty for no stratum. known: probability of
     each item with an existing label, of this and the earlier draw together.
     """
 
@@ -407,7 +406,7 @@ class Drawn:
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """The questions, one mapping per item, with a blank level."""
+        """Return one record per drawn item, with a blank level."""
         rows = (self.items.rows[place] for place in self.rows)
         return [
             self._record(row, "", float(chance), stratum)

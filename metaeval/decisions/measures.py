@@ -58,7 +58,7 @@ LABELS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class LabelSide:
-    """One file of answers with its labels, as read and as a sample, and the score column of one metric."""
+    """One file of answers with its labels, its labelled sample, and the scores of one metric."""
 
     items: CitationItems
     labels: ItemLabels
@@ -67,13 +67,13 @@ class LabelSide:
 
     @cached_property
     def score(self) -> Floats:
-        """(N,) the scores of all items, with their mean in place of missing ones."""
+        """Return the scores of all items, (N,), with their mean in place of missing ones."""
         return filled(self.column)
 
 
 @dataclass(frozen=True, eq=False)
 class LabelRows:
-    """The values that a measure averages: labels (n,) of a sample of units, and scores and clusters (N,) of all units.
+    """The values that a measure averages: labels (n,) of sampled units, and scores and clusters (N,) of all units.
 
     size: (N,) weights of the units; None: equal weights. settled: (K,) by cluster, total weight of units known to be 0.
     """
@@ -100,7 +100,7 @@ def citation_rows(side: LabelSide, three: bool) -> dict[str, LabelRows]:
 
 
 def _metric_only(side: LabelSide, levels: Sequence[SupportLevel]) -> float | None:
-    """Return the share in the metric's decisions, with the thresholds that fit the labels best; None for one level."""
+    """Return the share by the metric's decisions, with the thresholds that fit the labels best; None for one level."""
     gold = np.rint(side.judged.level).astype(np.int64)
     if np.unique(gold).size < 2:
         return None
@@ -113,7 +113,7 @@ def _metric_only(side: LabelSide, levels: Sequence[SupportLevel]) -> float | Non
 
 
 def _recall_rows(side: LabelSide) -> LabelRows | None:
-    """Return which statements a citation fully supports; None where the labels do not determine it.
+    """Return the rows of recall (a citation fully supports the statement); None if the labels do not determine it.
 
     A statement without a citation is not supported. A statement is labelled where all its citations are; the
     probability of this is known if whole answers were drawn, or if every statement has one citation.
@@ -198,14 +198,14 @@ def claim_rows(side: LabelSide) -> dict[str, LabelRows]:
     if not rows_by_measure:
         several = next(claim.names[0] for claim in claims.claims if len(claim.names) > 1)
         raise UserError(
-            f"{side.labels.name} labels no claim with all its passages together, which recall takes: label these items "
-            f"too (for example {shown(several)})."
+            f"{side.labels.name} has no label of a claim with all its passages together, which recall "
+            f"needs: label such items too (for example {shown(several)})."
         )
     return rows_by_measure
 
 
 def estimated(rows: LabelRows, estimand: Estimand, level: float) -> tuple[Share, Share]:
-    """Estimate a measure from labels and scores, and from labels alone; raises `UserError` for too few labels."""
+    """Return estimates of a measure from labels and scores, and from labels alone; `UserError` for too few labels."""
     of_rows = partial(share, rows.label, rows.score, rows.sample, rows.cluster, estimand, level, size=rows.size)
     try:
         shares = of_rows(), of_rows(use_scores=False)
@@ -235,9 +235,9 @@ def wald(rows: LabelRows, level: float) -> tuple[float, float, float] | None:
 def aligned_parts(
     sides: Sequence[LabelSide], shares: Sequence[tuple[Share, Share]], estimand: Estimand
 ) -> list[list[Share]]:
-    """Align the parts of both files' shares by common codes of clusters, for answers to one question are dependent.
+    """Give the cluster contributions of both files' shares common codes, since answers to one question are dependent.
 
-    Where items were drawn in each file by themselves, the files have no unit in common.
+    If items were drawn in each file separately, the files have no unit in common.
     """
     apart = estimand == "set" and any(side.judged.unit == "item" for side in sides)
     names = [side.items.clusters for side in sides]
@@ -281,7 +281,7 @@ class LabelEstimate:
 
     @property
     def record(self) -> Record:
-        """The estimates as a row of data."""
+        """Return the estimates as a record."""
         fields: dict[str, Scalar] = {name: getattr(self, name) for name in ("system", "metric", "measure", "value")}
         fields |= {"low": self.low, "high": self.high}
         fields |= zip(("labels_only", "labels_only_low", "labels_only_high"), self.alone, strict=True)
@@ -315,7 +315,7 @@ def estimate_of(
 def difference_of(
     sides: Sequence[LabelSide], name: str, pairs: Sequence[Sequence[Share]], level: float
 ) -> LabelEstimate:
-    """Estimate the first file's value of a measure less the second's. pairs: from `aligned_parts`."""
+    """Estimate the first file's value of a measure minus the second's. pairs: from `aligned_parts`."""
     (first, first_alone), (second, second_alone) = pairs
     value, low, high = difference(first, second)
     variance = float((high - low) ** 2)

@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker."""
+    """Declare the marker of release checks."""
     config.addinivalue_line("markers", "citations(file): check a file of answers against --citation-gate")
 
 
@@ -102,6 +102,6 @@ _MESSAGE = pytest.StashKey[str]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
-    """Fail a test whose release does not pass, before its body runs."""
+    """Fail a test, before its body runs, if its release does not pass the gate."""
     if message := pyfuncitem.stash.get(_MESSAGE, ""):
         pytest.fail(message, pytrace=False)

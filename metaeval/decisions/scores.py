@@ -35,7 +35,7 @@ def item_sheet(
     settings: Mapping[str, Scalar] = MappingProxyType({"unit": "citation"}),
     subtitle: str = "",
 ) -> Table:
-    """Make a table of citations, or of shares of them.
+    """Make a table about citations, or about shares of them.
 
     lines: the heading of the names, the headings of the columns, and the blocks. subtitle: default is the data's name.
     """
@@ -57,7 +57,7 @@ def item_sheet(
 
 
 def data_of(items: CitationItems) -> Data:
-    """Summarise the items as results do."""
+    """Return the description of the items that a result holds."""
     levels = Counter(row.level for row in items.rows if row.level is not None)
     return Data(
         name=items.name,

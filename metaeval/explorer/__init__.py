@@ -61,12 +61,12 @@ def _file(name: str) -> str:
 
 
 def _source(text: str) -> str:
-    """Return a text as a content security policy names it: by its hash."""
+    """Return the hash of a text in the form of a content security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _block(name: str, value: Any) -> str:
-    """Return a JSON value as a block of data: compressed, in base64, which holds nothing that ends a script element."""
+    """Return a JSON value as a data block of the page: compressed and in base64, which cannot end a script element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     packed = base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 9, mtime=0)).decode()
     lines = "\n".join(packed[start : start + _LINE] for start in range(0, len(packed), _LINE))
@@ -97,10 +97,10 @@ def drawn(rows: Sequence[tuple[str, str, int | None]], most: int) -> list[str]:
 
 @dataclass
 class Numbering:
-    """Values by number, each once."""
+    """Distinct values, numbered in order of first appearance."""
 
     of: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, value: str) -> int:
-        """Return the number of a value, a new one where it is new."""
+        """Return the number of a value, a new one if the value is new."""
         return self.of.setdefault(value, len(self.of))

@@ -19,7 +19,7 @@ def rows_of(path: Path) -> list[Mapping[str, Any]]:
 
 
 def verdicts_of(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]:
-    """Return each backend's lines with ALCE's and ALiiCE's fields, and whether their verdicts are degrees."""
+    """Return each backend's citation lines, and whether their verdicts are degrees of support."""
 
     def files(stem: str) -> dict[str, list[Mapping[str, Any]]]:
         return {path.stem.removeprefix(stem): rows_of(path) for path in sorted(folder.glob(f"{stem}*.jsonl"))}
@@ -45,7 +45,7 @@ def _fact_lines(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _numbers(row: Mapping[str, Any]) -> list[int] | list[None]:
-    """Return the passages that a row cites; a None where there are none, so that it has a line all the same."""
+    """Return the passages that a row cites; [None] if there are none, so that the row still has a line."""
     return [int(number) for number in str(row["citations"]).split()] or [None]
 
 
@@ -59,7 +59,7 @@ _COLUMN = re.compile(
 
 
 def _judges(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the columns of CiteEval's rows that hold a baseline's verdict on a statement, and what it is called."""
+    """Yield the columns of CiteEval's rows that hold a baseline's verdict on a statement, with their names."""
     for column in row:
         if match := _COLUMN.fullmatch(column):
             named = {"autoais": "AutoAIS", "attr": "AttrScore"}.get(str(match.lastgroup), "LQAC")
@@ -67,7 +67,7 @@ def _judges(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _statement_claims(row: Mapping[str, Any], column: str, reason: str) -> Iterator[Mapping[str, Any]]:
-    """Yield a statement of CiteEval's, as a claim with its citations."""
+    """Yield a statement of CiteEval as a claim with its citations."""
     recall, numbers = _recall(row[column]), _numbers(row)
     where = {"answer": row["answer"], "sentence_start": row["start"], "sentence_end": row["end"]}
     verdict = {"claim": row["text"], "score": row[column], "recall": recall}
@@ -77,6 +77,6 @@ def _statement_claims(row: Mapping[str, Any], column: str, reason: str) -> Itera
 
 
 def _edits(row: Mapping[str, Any]) -> str:
-    """Say what the judge said of a statement."""
+    """Return the judge's edits of a statement as text."""
     stars = "" if row["stars"] is None else f"{row['stars']} of 5 stars"
     return ", ".join(filter(None, [stars, row["edits"], f"context: {row['context']}" if row["context"] else ""]))

@@ -38,8 +38,8 @@ def show_answers(folder: Path, answers_file: Path | None, most: int) -> dict[str
     lines, degrees = verdicts_of(folder)
     if not lines:
         raise UserError(
-            f"{folder} holds no verdicts on single citations; 'cite alce', 'cite aliice', 'cite scifi' and 'cite "
-            "citeeval' write them."
+            f"{folder} holds no verdicts on single citations: give a job of 'cite alce', 'cite aliice', "
+            "'cite scifi' or 'cite citeeval', which write them."
         )
     answers, notes = judged_answers(folder, manifest, answers_file)
     if degrees:
@@ -47,7 +47,10 @@ def show_answers(folder: Path, answers_file: Path | None, most: int) -> dict[str
     judged = {line["answer"] for of_backend in lines.values() for line in of_backend}
     known = {answer.id for answer in answers}
     if not judged <= known:
-        raise UserError(f"{folder} judged the answer {min(judged - known)!r}, which the files of answers do not have.")
+        raise UserError(
+            f"{folder} judged the answer {min(judged - known)!r}, which the files of answers do not have: "
+            "give the files that were judged."
+        )
     shown = [answer for answer in answers if answer.id in judged][:most]
     if len(shown) < len(judged):
         notes.append(f"{len(shown):,} of {len(judged):,} answers are shown, the first ones. The tables are of all.")

@@ -53,7 +53,7 @@ def _run(options: ViewOptions, progress: MetricProgress | None) -> Done:
 
 VIEW = Analysis(
     name="view",
-    summary="Write a page to look at a job's pairs on: the explorer.",
+    summary="Write a web page that shows the scored pairs of a run.",
     about="""It is one HTML file that needs no network. It shows where two metrics disagree, what the human marked, and
 what a metric looked at; pairs can be labelled on it. The texts are read again from the data. A metric that reads a
 model explains its scores only where --explain names it.""",

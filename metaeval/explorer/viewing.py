@@ -45,7 +45,7 @@ from metaeval.scoring.plan import longest_first
 
 
 def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of these rows of a job; texts, statements, documents, groups and systems stand once.
+    """Return the columns of these rows of a job; each distinct text, statement, document, group and system once.
 
     kept: what the pair file keeps of each row, by its id.
     """
@@ -96,7 +96,7 @@ _WORDS = 12
 
 
 def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], int]]:
-    """Return the names of levels 0, 1 and 2, and which ratings are of which, in words; and the level of a rating.
+    """Return the names of levels 0, 1 and 2, with the ratings of each in words, and a function from rating to level.
 
     Ratings on the three-level scale keep it. Of two values each is a level, and the middle one has no name; of more,
     each third of the scale from the lowest rating to the highest.
@@ -114,9 +114,9 @@ def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], i
 
 
 def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
-    """Return the columns of these ratings, but for their levels; texts, groups and systems stand once.
+    """Return the columns of these ratings without their levels; each distinct text, group and system once.
 
-    The source and the rated text are in the fields that are named for them, as those of a pair are.
+    The source and the rated text are in the fields named `source` and `text`, as for pairs.
     """
     headings = list(dict.fromkeys(name for row in rows for name in row.fields))
     mapped = {role: name for role, name in rated.config.columns.items() if role in TEXT_ROLES and name in headings}
@@ -164,8 +164,8 @@ class View:
     """The settings of a page: what to show of a job, and where its data are.
 
     data: in place of the folder that the job's manifest names. most: pairs of a page, above which statements are drawn.
-    explain: metrics that explain their scores though it takes a model. trust: the manifest may name code and programs.
-    progress: is told how far they are.
+    explain: metrics that explain their scores even if this takes a model. trust: the manifest may name code and
+    programs. progress: callback that reports their progress.
     """
 
     data: Path | None = None
@@ -229,7 +229,7 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     source = shown.source
     if shown.of < len(kept):
         gone = min(kept.keys() - {row.id for row in (source.rows if isinstance(source, Job) else source.ratings.rows)})
-        raise UserError(f"{folder / PAIRS} has the pair {gone!r}, which the data do not have: run the job again.")
+        raise UserError(f"{folder / PAIRS} has the pair {gone!r}, which is not in the data: run the job again.")
     config, unit = source.config, "rating" if rated else source.config.unit
     job = source if isinstance(source, Job) else None
     files = [path for path in sorted(folder.glob("*.json")) if path.name != NAME]
@@ -284,10 +284,10 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Shown:
-    """The rows of a job that are on the page. of: how many there are; columns: theirs.
+    """The rows of a job that are on the page. of: number of rows of the job; columns: those of the shown rows.
 
-    rows: what metrics explain their scores of; empty of a rated set, whose scores were made elsewhere. ratings: of a
-    rated set, what the human said.
+    rows: the rows that metrics explain; empty for a rated set, whose scores were computed elsewhere. ratings: human
+    ratings of a rated set.
     """
 
     source: Job | RatedSet
@@ -302,7 +302,7 @@ def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mappin
     job = _prepared(folder, view, prepare)
     for key in ("unit", "chunks", "pool"):
         if (judged := head["job"].get(key)) != str(job.fields[key]):
-            raise UserError(f"{folder} judged {key} {judged}, and here it is {job.fields[key]}: run the job again.")
+            raise UserError(f"{folder} was made with {key} {judged}, now {job.fields[key]}: run the job again.")
     rows = {row.id: row for row in job.rows if row.id in kept}
     ids = drawn([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
     chosen = [rows[name] for name in ids]
@@ -324,7 +324,7 @@ def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
     """Return the first line of a job's pair file, and its rows by id."""
     path = folder / PAIRS
     if not path.is_file():
-        raise UserError(f"{folder} holds no {PAIRS}: 'metaeval run' and 'metaeval evaluate' write it.")
+        raise UserError(f"{folder} holds no {PAIRS}: give a job of 'metaeval run' or 'metaeval evaluate'.")
     if check(path) is not Kept.SAME:
         _log.warning("%s: %s.", path, check(path))
     head, lines = read_pairs(path)
@@ -332,7 +332,7 @@ def _kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
 
 
 def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> Source:
-    """Return the job as it was judged, its data read again."""
+    """Return the job of a folder with its data read again, from `view.data` if it is set."""
     settings = shown_settings(folder / NAME, settings_of(folder), view.trust)
     if view.data:
         settings["data"] = str(view.data)
@@ -342,9 +342,9 @@ def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> 
     except UserError as error:
         if view.data or config.data is None:
             raise
-        raise UserError(f"{error} The job was judged on {config.data}: name where the data are now with --data.") from (
-            error
-        )
+        raise UserError(
+            f"{error} The job was run on {config.data}: if the data were moved, give their present place with --data."
+        ) from (error)
 
 
 def _loaded(name: str, config: RunConfig, view: View) -> Metric | None:
@@ -360,7 +360,7 @@ def _loaded(name: str, config: RunConfig, view: View) -> Metric | None:
 
 
 def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]:
-    """Say that the data differ from what was judged: other files, or read by another version; "" if not."""
+    """Return sentences about how the data differ from what was judged: other files, or another reader version."""
     judged, here = str(head["job"].get("data")), str(fields["data"])
     if judged.rpartition("@")[2] == here.rpartition("@")[2]:  # a file may have another name now
         return []
@@ -370,7 +370,7 @@ def _changed(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]
 
 
 def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any]:
-    """Return a column's name, scale and threshold. Scores are turned so that higher is more support; so are these."""
+    """Return a column's name, scale and threshold, with scores and threshold turned so that higher is more support."""
     about: dict[str, Any] = {"name": name, "control": control, "low": None, "high": None}
     about |= {"threshold": None, "from": "", "summary": ""}
     if metric is None:
@@ -390,10 +390,10 @@ def _described(name: str, metric: Metric | None, control: bool) -> dict[str, Any
 def _explained(
     metric: Metric | None, name: str, job: Job | None, rows: Sequence[UnitRow], view: View
 ) -> list[list[list[int]]] | None:
-    """Return spans of each row's chunks: side (0 statement, 1 source), start, length, weight in %, link."""
+    """Return each row's explanations as spans: side (0 statement, 1 source), start, length, weight in %, link."""
     if job is None or metric is None or not metric.explains():
         if name in view.explain:
-            raise UserError(f"{name} does not explain its scores: 'metaeval metrics show {name}' says what it is.")
+            raise UserError(f"{name} cannot explain its scores (see 'metaeval metrics show {name}'): choose another.")
         return None
     if metric.card.modules and name not in view.explain:  # it takes a model
         return None
@@ -419,7 +419,7 @@ def _explained(
 
 
 def _replied(metric: Metric | None, job: Job | None, rows: Sequence[UnitRow]) -> list[list[str]] | None:
-    """Return what a model replied about each row's chunks; None where no reply is kept."""
+    """Return the stored replies of a model about each row's chunks; None if no reply is stored."""
     if job is None or metric is None or type(metric).replies is Metric.replies:
         return None
     texts = [[job.texts[number] for number in row.members] for row in rows]

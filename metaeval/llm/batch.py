@@ -29,7 +29,7 @@ _MISSING = Failure(Cause.NO_REPLY, "the batch's output has no line about it")
 
 
 def write_batch(path: Path, bodies: Mapping[str, bytes]) -> str:
-    """Write the bodies of requests, by their ids, as a batch; a sentence says how many, and what to do with them."""
+    """Write the bodies of requests, by their ids, as a batch file; return a sentence with their number and advice."""
     frame = '{{"custom_id":"{}","method":"POST","url":"/v1/chat/completions","body":{}}}\n'
     write_text(path, "".join(frame.format(name, body.decode()) for name, body in bodies.items()))
     if not bodies:
@@ -42,10 +42,10 @@ def write_batch(path: Path, bodies: Mapping[str, bytes]) -> str:
 
 
 class BatchSession:
-    """Answers from the reply store and from the output of a batch, in the place of a `ChatSession`; nothing is sent.
+    """A session that answers from the reply store and the output of a batch, like a `ChatSession`, but sends nothing.
 
-    A reply of the batch is kept in the store when its request is asked for. A request of which the batch has no reply,
-    or an error, fails.
+    A reply of the batch is stored when its request is asked. A request for which the batch has no reply, or an error,
+    fails.
     """
 
     def __init__(self, path: Path, server: str, store: ReplyStore, purse: Purse) -> None:
@@ -55,7 +55,7 @@ class BatchSession:
         self._foreign = set(self._lines)
 
     def ask(self, requests: Sequence[ChatRequest], progress: Callable[[int, int], None] | None = None) -> list[Answer]:
-        """One answer per request, in order; equal requests are counted once."""
+        """Return one answer per request, in order; equal requests are counted once."""
         answers: dict[bytes, Answer] = {}
         keys = [request.key(self._server) for request in requests]
         for key, request in zip(keys, requests, strict=True):
@@ -66,11 +66,11 @@ class BatchSession:
         return [answers[key] for key in keys]
 
     def holds(self, request: ChatRequest) -> bool:
-        """Whether the batch has a line about a request."""
+        """Return whether the batch has a line about a request."""
         return request.key(self._server).hex() in self._lines
 
     def note(self) -> str:
-        """What came of the batch, in one line; a ledger's words are for what is asked."""
+        """Return one line about the replies that the batch gave."""
         parts = [f"{self.ledger.taken:,} replies taken from {self._path}, {self.ledger.stored:,} from the reply store"]
         if self.ledger.failed:
             failed = f"{self.ledger.failed.total():,} requests have none ({causes(self.ledger.failed)})"
@@ -82,7 +82,7 @@ class BatchSession:
         return "; ".join(parts)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, as no connection is open."""
 
     def _answer(self, key: bytes, request: ChatRequest) -> Answer:
         line = self._lines.get(key.hex(), _MISSING)
@@ -101,7 +101,7 @@ class BatchSession:
 
 
 def open_session(options: ModelOptions, store: ReplyStore) -> ChatSession | BatchSession:
-    """What answers in the place that the options name: the output of a batch, or the endpoint, whose key is needed."""
+    """Open the session that the options name: the output of a batch, or the endpoint, whose key is then needed."""
     purse = Purse(options.prices, options.budget)
     if options.batch is not None:
         return BatchSession(options.batch, options.server_name, store, purse)
@@ -112,9 +112,9 @@ def open_session(options: ModelOptions, store: ReplyStore) -> ChatSession | Batc
 
 
 def _read_batch(path: Path) -> dict[str, Answer]:
-    """What a batch's output says of each id; a reply counts before errors, and the first of two replies.
+    """Return the answer for each id in a batch's output; a reply takes precedence over errors, the first over others.
 
-    Lines that are of another form are counted and said. Raises `UserError` where none has the form.
+    Lines of another form are counted and reported. Raises `UserError` if no line has the form.
     """
     answers: dict[str, Answer] = {}
     bad: list[int] = []
@@ -143,7 +143,7 @@ def _read_batch(path: Path) -> dict[str, Answer]:
 
 
 def _outcome(response: Mapping[str, Any] | None, error: Any) -> Answer:
-    """The reply in a line, or why there is none. Raises KeyError, TypeError and AttributeError for another form."""
+    """Return the reply in a line, or the failure. Raises KeyError, TypeError or AttributeError for another form."""
     if response is None:
         detail = fault_of_status(500, canonical_json(error), {}).detail.removeprefix("HTTP 500: ")
         return Failure(Cause.NO_REPLY, detail)

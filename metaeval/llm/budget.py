@@ -14,27 +14,27 @@ from metaeval.llm.replies import ReplyStore
 
 
 def usd(amount: float) -> str:
-    """An amount as it is printed: cents, and below a dollar their hundredths."""
+    """Format an amount in USD: in cents, below a dollar in hundredths of a cent."""
     return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
 
 
 def usd_enough(amount: float) -> str:
-    """The same, rounded up: a budget of what is printed has room for the amount."""
+    """Format an amount in USD rounded up, so that a budget of the printed amount is enough."""
     parts = 100 if amount >= 1 else 10_000
     return usd(ceil(amount * parts) / parts)
 
 
 def _worst_case(prices: Prices, request: ChatRequest) -> float:
-    """USD for a request at the very worst."""
+    """Return the highest possible cost of a request in USD."""
     return prices.cost(request.most_tokens_in, request.most_tokens_out)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """What a job still costs: requests to ask, replies already stored, tokens, and USD (None without prices).
+    """The cost that a job still has: requests to send, stored replies, tokens, and USD (None without prices).
 
     tokens_in is estimated, at four characters a token; tokens_out is the upper bound, max_tokens for every request.
-    dearest: USD of the dearest request at its very worst, which a budget has to have room for; None without prices.
+    dearest: highest possible cost of a single request in USD, which a budget must cover; None without prices.
     """
 
     requests: int
@@ -57,7 +57,7 @@ class Estimate:
 
 
 def estimate(requests: Iterable[ChatRequest], server: str, store: ReplyStore, prices: Prices | None) -> Estimate:
-    """What asking these would still cost: equal requests counted once, stored ones not asked."""
+    """Estimate the cost of these requests; equal ones are counted once, and those with a stored reply cost nothing."""
     unique = {request.key(server): request for request in requests}
     missing = [request for key, request in unique.items() if not store.has(key)]
     tokens_in = sum(request.likely_tokens_in for request in missing)
@@ -73,7 +73,7 @@ def estimate(requests: Iterable[ChatRequest], server: str, store: ReplyStore, pr
 
 
 class Purse:
-    """The money of one run: held for what is in flight, then paid. Never more than the budget, come what may.
+    """The budget of one run: the worst-case cost of requests in flight is reserved, and replaced by the actual cost.
 
     `paid` is by the tokens that the server counted. `unconfirmed` is the worst case of what it may have charged for
     answers that never came (a timeout, a dropped connection) or came without a count.
@@ -89,11 +89,11 @@ class Purse:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is in flight: no money will come back."""
+        """Return whether nothing is in flight, so that no reserved money can come back."""
         return self._in_flight == 0
 
     def hold(self, request: ChatRequest) -> bool:
-        """Set aside a request's worst case; False when the budget has no room for it."""
+        """Reserve a request's worst-case cost; return False if the budget does not cover it."""
         if self.prices is None:
             return True
         most = _worst_case(self.prices, request)
@@ -104,7 +104,7 @@ class Purse:
         return True
 
     def settle(self, request: ChatRequest, tokens: tuple[int, int] | None, maybe_charged: bool = False) -> None:
-        """Give back what was held, and book what was used: (in, out) tokens, or else what may have been charged."""
+        """Release a request's reserved cost and book the actual one: (in, out) tokens, or what may be charged."""
         if self.prices is None:
             return
         most = _worst_case(self.prices, request)
@@ -116,7 +116,7 @@ class Purse:
             self.unconfirmed += most
 
     def spent_out(self, left: Sequence[ChatRequest]) -> UserError:
-        """The sentence that ends a run at its budget; left: the requests that were not answered."""
+        """Return the error that ends a run at its budget; left: the requests that were not answered."""
         doubt = f", and up to {usd(self.unconfirmed)} for answers that never came" if self.unconfirmed else ""
         budget = self._budget or 0.0
         most = max((_worst_case(self.prices, request) for request in left), default=0.0) if self.prices else 0.0
@@ -125,14 +125,14 @@ class Purse:
         if most > budget:
             advice = f"one request may cost up to {usd_enough(most)}: set a budget of at least that"
         return UserError(
-            f"The budget of {usd(budget)} has no room for one more request: {usd(self.paid)} was spent in this "
-            f"run{doubt}. Every answer is kept; {advice}."
+            f"The budget of {usd(budget)} is not enough for one more request: {usd(self.paid)} was spent "
+            f"in this run{doubt}. Every answer is kept; {advice}."
         )
 
 
 @dataclass
 class Ledger:
-    """Counts of one run. Every request is in exactly one of stored, taken, answered and failed."""
+    """Counts of the requests of one run; each is in exactly one of stored, taken, answered and failed."""
 
     purse: Purse
     stored: int = 0  # served from the reply store
@@ -153,7 +153,7 @@ class Ledger:
     left_out: dict[str, str] = field(default_factory=dict)  # addresses that were left out for a time, and why
 
     def book(self, reply: Reply) -> None:
-        """A reply that was paid for."""
+        """Count a reply that was paid for."""
         self.answered += 1
         self.models[reply.model] += 1
         if reply.tokens_in is None or reply.tokens_out is None:
@@ -162,12 +162,12 @@ class Ledger:
         self.tokens_out += reply.tokens_out or 0
 
     def serve(self, reply: Reply) -> None:
-        """A reply from the store."""
+        """Count a reply from the store."""
         self.stored += 1
         self.models[reply.model] += 1
 
     def note(self) -> str:
-        """One line: what was asked, at what cost, and what went wrong."""
+        """Return one line: the number of requests, their cost, and the errors."""
         parts = [f"{self.answered:,} replies asked for, {self.stored:,} from the reply store"]
         if self.damaged:
             parts.append(f"{self.damaged:,} kept replies were damaged and were asked for again")
@@ -197,5 +197,5 @@ class Ledger:
 
 
 def causes(counts: Counter[Cause]) -> str:
-    """Why requests or attempts failed, and how many did so, the most first."""
+    """Return as text why requests or attempts failed, and how many did, the most frequent cause first."""
     return ", ".join(f"{cause} {count:,}" for cause, count in counts.most_common())

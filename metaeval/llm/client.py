@@ -40,10 +40,10 @@ _OWN_FAULTS = PASSING - {Cause.RATE_LIMIT}  # which say more about a server than
 
 @dataclass(eq=False)
 class _Server:
-    """One of the servers that answer alike.
+    """One of several servers that give the same answers.
 
-    in_flight: open requests. failures: attempts that failed since the last that did not. back: time from which it is
-    asked again. heard: it said anything at all. silent: it could not be reached, and was never heard.
+    in_flight: open requests. failures: consecutive failed attempts. back: time from which it is used again. heard: it
+    has responded at least once. silent: it could not be reached, and has never responded.
     """
 
     endpoint: Endpoint
@@ -56,7 +56,7 @@ class _Server:
 
 
 class ChatClient:
-    """Asks one endpoint, be it one server or several. Lives in one event loop."""
+    """A client of one endpoint, with one server or several. Lives in one event loop."""
 
     def __init__(self, endpoint: Endpoint, options: EndpointOptions, store: ReplyStore, ledger: Ledger) -> None:
         self._endpoint = endpoint
@@ -75,10 +75,10 @@ class ChatClient:
         self._failures_in_a_row = 0
 
     async def ask(self, requests: Sequence[ChatRequest], progress: Progress | None = None) -> list[Answer]:
-        """One answer per request, in order; equal requests are asked once. progress: called in the client's loop.
+        """Return one answer per request, in order; equal requests are sent once. progress: called in the client's loop.
 
         Raises `UserError` when going on is pointless (no such model, key refused, server gone, budget spent): no
-        further request is sent, and what is in flight is waited for, up to `GRACE`, and kept.
+        further request is sent, and requests in flight are waited for, up to `GRACE`, and their replies kept.
         """
         self._pace.stopping.clear()
         self._reason = None
@@ -99,7 +99,7 @@ class ChatClient:
         return [answers[key] for key in keys]
 
     def stop(self, reason: UserError | None = None) -> None:
-        """Send nothing more; `ask` then raises the reason."""
+        """Send nothing more; `ask` then raises `reason`."""
         self._reason = self._reason or reason or UserError("Stopped: every answer so far is kept.")
         self._pace.stopping.set()
         self._room.set()
@@ -110,7 +110,7 @@ class ChatClient:
             await server.transport.close()
 
     def _each_once(self, requests: Sequence[ChatRequest], keys: list[bytes]) -> Iterator[tuple[bytes, ChatRequest]]:
-        """The distinct requests, hashed as they are taken: nobody waits for the last hash. `keys` gets all keys."""
+        """Yield the distinct requests with their keys, hashed one by one when needed. `keys` collects all keys."""
         taken = set()
         for request in requests:
             key = request.key(self._endpoint.name)
@@ -120,7 +120,7 @@ class ChatClient:
                 yield key, request
 
     async def _finish(self, tasks: list[asyncio.Task[None]]) -> None:
-        """Wait for the workers; when the run is stopped, only for what is in flight, and not for long."""
+        """Wait for the workers; if the run was stopped, only for requests in flight, and not for long."""
         if not tasks:
             return
         stopped = asyncio.create_task(self._pace.stopping.wait())
@@ -159,7 +159,7 @@ class ChatClient:
             self.stop(error)
 
     async def _asked(self, key: bytes, request: ChatRequest) -> Answer:
-        """Send a request until it is answered, or hopeless; one that failed at a server goes to the others at once."""
+        """Send a request until it is answered or has failed for good; failed attempts are repeated at other servers."""
         failed_at: list[_Server] = []
         tries = 1
         while True:
@@ -184,12 +184,12 @@ class ChatClient:
             tries += not never_sent
 
     def _free_server(self, failed_at: Collection[_Server]) -> _Server:
-        """The server with the fewest open requests; last come those left out, and those where this request failed."""
+        """Return the server with the fewest open requests; suspended servers, and those in `failed_at`, come last."""
         now = monotonic()
         return min(self._servers, key=lambda server: (server.back > now, server in failed_at, server.in_flight))
 
     def _note_fault(self, server: _Server, fault: Fault) -> None:
-        """Count a server's faults, and leave it out for a while after several, where there are others."""
+        """Count a server's failures, and suspend it for a while after several, if there are other servers."""
         if fault.cause is Cause.UNREACHABLE:
             server.silent = not server.heard
         else:
@@ -242,7 +242,7 @@ class ChatClient:
         return kept
 
     async def _money_for(self, request: ChatRequest) -> None:
-        """Wait until the budget has room; it is spent when nothing in flight can give any back."""
+        """Wait until the budget covers the request; it is spent if no request in flight can release any money."""
         while not self._ledger.purse.hold(request):
             if self._ledger.purse.idle:
                 name = self._endpoint.name
@@ -254,11 +254,11 @@ class ChatClient:
                 raise Stopping
 
     def _hopeless(self, fault: Fault) -> bool:
-        """Servers that never said a word and cannot be reached: waiting for them helps nobody."""
+        """Return whether all servers were never reached, so that waiting for them is pointless."""
         return fault.cause is Cause.UNREACHABLE and all(server.silent for server in self._servers)
 
     def _failed(self, request: ChatRequest, fault: Fault, server: _Server) -> Failure:
-        """Count a request that failed, and end the run when the others would fare no better."""
+        """Count a failed request, and end the run if the other requests would fail too."""
         self._ledger.failed[fault.cause] += 1
         known = self._knows(request)
         its_own = fault.cause is Cause.TOO_LONG or (fault.cause in (Cause.REFUSED, Cause.TOO_LARGE) and known)
@@ -271,7 +271,7 @@ class ChatClient:
         return Failure(fault.cause, fault.detail)
 
     def _knows(self, request: ChatRequest) -> bool:
-        """Whether the server ever answered a request with these settings: if so, a refusal is about its text."""
+        """Return whether the server ever answered a request with these settings; a refusal is then about the text."""
         settings = request.settings(self._endpoint.name)
         if settings not in self._known and self._store.knows(settings):
             self._known.add(settings)
@@ -279,10 +279,10 @@ class ChatClient:
 
 
 class ChatSession:
-    """One client, its connections, its ledger and the reply store, for as long as the object lives.
+    """A client with its connections, counts and reply store; it lives as long as this object.
 
-    The event loop runs in a thread of its own: so it works inside a notebook, whose main thread has a loop already,
-    and an interrupt reaches the caller at once.
+    The event loop runs in a thread of its own: so it works inside a notebook, whose main thread has a loop already, and
+    an interrupt reaches the caller at once.
     """
 
     def __init__(self, endpoint: Endpoint, options: EndpointOptions, store: ReplyStore, purse: Purse) -> None:
@@ -299,7 +299,7 @@ class ChatSession:
         self._close = weakref.finalize(self, _close, self._loop, self._thread, self._client)
 
     def ask(self, requests: Sequence[ChatRequest], progress: Progress | None = None) -> list[Answer]:
-        """One answer per request, in order; see `ChatClient.ask`. progress: called in the loop's thread.
+        """Return one answer per request, in order; see `ChatClient.ask`. progress: called in the loop's thread.
 
         An interrupt sends nothing more, keeps the replies that arrive within `GRACE` seconds, and is raised again; a
         second one does not wait.
@@ -314,7 +314,7 @@ class ChatSession:
             raise
 
     def note(self) -> str:
-        """What was asked, at what cost, and what went wrong, in one line."""
+        """Return one line: the number of requests, their cost, and the errors."""
         return self.ledger.note()
 
     def close(self) -> None:
@@ -324,7 +324,7 @@ class ChatSession:
 
 def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread, client: ChatClient) -> None:
     async def ended() -> None:
-        """End what a second interrupt left running, then the connections."""
+        """Cancel what a second interrupt left running, then close the connections."""
         left = asyncio.all_tasks() - {asyncio.current_task()}
         for task in left:
             task.cancel()

@@ -27,7 +27,7 @@ KEY_NAME = "OPENAI_API_KEY"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """OpenAI-compatible addresses, a model there, and the key with the name of the variable that it came from.
+    """An OpenAI-compatible API: its base URLs, a model, and the key with the environment variable that it came from.
 
     base_url: an address, or several with commas, which answer alike. server: the name under which replies are kept;
     empty: the first address.
@@ -41,28 +41,28 @@ class Endpoint:
 
     @property
     def addresses(self) -> list[str]:
-        """Each address, once."""
+        """Return the distinct base URLs."""
         return addresses_in(self.base_url)
 
     @property
     def name(self) -> str:
-        """What stands for the servers in the keys of replies."""
+        """Return the name that identifies the servers in the keys of stored replies."""
         return self.server or self.addresses[0]
 
     @property
     def is_openai(self) -> bool:
-        """Whether the address is OpenAI's own, which alone is told an organisation and a project."""
+        """Return whether the base URL is OpenAI's own; only then organisation and project are sent."""
         parts = urlsplit(self.base_url)
         return parts.scheme == "https" and f".{parts.hostname}".endswith(".api.openai.com")
 
 
 def addresses_in(base_url: str) -> list[str]:
-    """The addresses of a base_url, each once."""
+    """Return the distinct base URLs in a text or list."""
     return list(dict.fromkeys(base_url.split(",")))
 
 
 def _checked(value: Any) -> Any:
-    """Addresses, a list or a text with commas, as one text: each once, as `checked_url` has them."""
+    """Return base URLs, given as a list or a text with commas, as one text of distinct `checked_url`s."""
     if isinstance(value, list | tuple) and all(isinstance(address, str) for address in value):
         value = ",".join(value)
     if not isinstance(value, str):
@@ -71,7 +71,7 @@ def _checked(value: Any) -> Any:
 
 
 def checked_url(url: str) -> str:
-    """A base address without its last slash; `ValueError` when it is none, or may hold a password or a key."""
+    """Return a base URL without its last slash; raises ValueError if it is not a URL, or may hold a password or key."""
     # Looked for in the text, whatever a parser makes of it: what might be a secret is not repeated in a sentence.
     if any(sign in url for sign in "@?#;\\"):
         raise ValueError("an address here holds no user, password or query; the key belongs in an environment variable")
@@ -83,18 +83,18 @@ def checked_url(url: str) -> str:
 
 @dataclass(frozen=True)
 class Prices:
-    """USD per million tokens, read and written."""
+    """Prices in USD per million input and output tokens."""
 
     tokens_in: float
     tokens_out: float
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
-        """USD for so many tokens."""
+        """Return the cost of so many tokens in USD."""
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
 
 
 class EndpointOptions(BaseModel):
-    """How an endpoint is treated; nothing here can change what a reply means."""
+    """Options of how requests are sent (timeouts, prices, budget ...); none of them changes the meaning of a reply."""
 
     api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = KEY_NAME
     """Environment variable that holds the key."""
@@ -123,14 +123,14 @@ class EndpointOptions(BaseModel):
 
     @property
     def prices(self) -> Prices | None:
-        """None where none are given; `UserError` for one without the other, and for a budget without both."""
+        """Return the prices, None without any; raises `UserError` for one of the two, or for a budget without both."""
         if self.price_in is not None and self.price_out is not None:
             return Prices(self.price_in, self.price_out)
         if (self.budget, self.price_in, self.price_out) != (None, None, None):
             raise UserError(
-                "Money is counted from two prices, in USD per million tokens: set price_in and price_out (-s "
-                "price_in=0.5 -s price_out=1.5; for a metric -s metric_options.NAME.price_in=0.5), or leave out "
-                "budget, price_in and price_out."
+                "The cost is computed from two prices in USD per million tokens: set both price_in and "
+                "price_out (-s price_in=0.5 -s price_out=1.5; for a metric -s "
+                "metric_options.NAME.price_in=0.5), or leave out budget, price_in and price_out."
             )
         return None
 
@@ -139,7 +139,7 @@ ENDPOINT_OPTIONS = frozenset(EndpointOptions.model_fields)
 
 
 class ModelOptions(EndpointOptions):
-    """A model at its servers."""
+    """Options that choose a chat model and the servers that run it."""
 
     model: Annotated[str, Field(min_length=1)] = "gpt-3.5-turbo-0125"
     """Name of the model at its endpoint."""
@@ -151,11 +151,11 @@ class ModelOptions(EndpointOptions):
 
     @property
     def server_name(self) -> str:
-        """What stands for the servers in the keys of replies."""
+        """Return the name that identifies the servers in the keys of stored replies."""
         return self.server or addresses_in(self.base_url)[0]
 
     def endpoint(self) -> Endpoint:
-        """The endpoint, with its key from the environment; `UserError` where it needs one.
+        """Return the endpoint with its key from the environment; raises `UserError` if a required key is missing.
 
         A server of one's own often needs no key: only OpenAI's address, and a variable that was named, require one.
         """
@@ -163,8 +163,8 @@ class ModelOptions(EndpointOptions):
         if not key and (OPENAI in addresses_in(self.base_url) or name != KEY_NAME):
             raise UserError(
                 f"{self.base_url} needs a key, and the environment variable {name} is not set: type export {name}=... "
-                "and run the same command again, or name a server of your own (--base-url http://HOST:PORT/v1, "
-                "in Python base_url=...; for a metric -s metric_options.NAME.base_url=...)."
+                "and run the same command again, or give a server of your own (--base-url http://HOST:PORT/v1, in "
+                "Python base_url=...; for a metric -s metric_options.NAME.base_url=...)."
             )
         if not key.isascii() or not key.isprintable():
             raise UserError(f"The key in {name} holds characters that no key has: type export {name}=... again.")
@@ -175,7 +175,7 @@ _DETAIL = 200  # characters of a server's message that are worth showing
 
 
 class Cause(StrEnum):
-    """Why an attempt brought no reply."""
+    """The reason why an attempt to send a request brought no reply."""
 
     UNREACHABLE = "no connection"
     DROPPED = "connection dropped"
@@ -212,7 +212,7 @@ _OF_STATUS = {
 
 @dataclass(eq=False)
 class Fault(Exception):  # noqa: N818 (caught by us, shown as a UserError)
-    """One attempt without a reply. retry_after: seconds that the server asks to wait, None where it does not say."""
+    """Raised when one attempt brought no reply. retry_after: seconds that the server asks to wait; None if unknown."""
 
     cause: Cause
     detail: str
@@ -220,7 +220,7 @@ class Fault(Exception):  # noqa: N818 (caught by us, shown as a UserError)
 
 
 def fault_of_status(status: int, body: str, headers: Mapping[str, str]) -> Fault:
-    """The fault that an HTTP error status means."""
+    """Return the fault for an HTTP error status."""
     if 300 <= status < 400:
         elsewhere = shortened(headers.get("location", "")) or "another address"
         return Fault(Cause.UNKNOWN, f"HTTP {status}, it sends on to {elsewhere}, and nobody is followed there")
@@ -234,7 +234,7 @@ def fault_of_status(status: int, body: str, headers: Mapping[str, str]) -> Fault
 
 
 def _error(body: str) -> tuple[str, str]:
-    """(code, message) of an error body: OpenAI's {"error": {...}}, FastAPI's {"detail": ...}, or plain text."""
+    """Return (code, message) of an error body: OpenAI's {"error": {...}}, FastAPI's {"detail": ...}, or plain text."""
     try:
         value = parse_json(body)
     except MalformedError:
@@ -246,13 +246,13 @@ def _error(body: str) -> tuple[str, str]:
 
 
 def shortened(text: str) -> str:
-    """A server's words, on one line and not too many."""
+    """Return a server's message on one line, shortened."""
     line = " ".join(text.split())
     return line if len(line) <= _DETAIL else f"{line[:_DETAIL]}..."
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds from now, from Retry-After as a number or a date."""
+    """Return the seconds to wait, from the header Retry-After, which holds a number or a date."""
     retry_after = headers.get("retry-after", "")
     with suppress(ValueError):
         return max(float(retry_after), 0.0)
@@ -262,7 +262,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 class EndpointError(UserError):
-    """An endpoint that cannot be gone on with, and why."""
+    """Raised when an endpoint cannot be used any further; the message says why."""
 
     def __init__(self, message: str, cause: Cause) -> None:
         super().__init__(message)
@@ -270,7 +270,7 @@ class EndpointError(UserError):
 
 
 def ending_error(fault: Fault, endpoint: Endpoint) -> EndpointError:
-    """The error that ends a run: what happened, at which address, what to do."""
+    """Return the error that ends a run: what happened, at which address, what to do."""
     url, model, key = ", ".join(endpoint.addresses), endpoint.model, endpoint.key_name
     again = "then run the same command again: every answer so far is kept"
     refusal = f"{url} refuses the key in {key}" if endpoint.key else f"{url} asks for a key, and {key} is not set"

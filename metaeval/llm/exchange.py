@@ -22,32 +22,32 @@ _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True)
 class Prompt:
-    """A text with places such as {statement}."""
+    """The text of a prompt with placeholders such as {statement}."""
 
     text: str
 
     @property
     def fingerprint(self) -> str:
-        """First 12 hex digits of the text's SHA-256: which wording it was."""
+        """Return the first 12 hex digits of the text's SHA-256, which identify the wording."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:12]
 
     def fill(self, **values: str) -> str:
-        """The text with its places filled; braces inside a value, and places that are not named, stay as they are."""
+        """Fill the placeholders; braces inside a value, and placeholders that are not named, are unchanged."""
         return _PLACE.sub(lambda match: values.get(match[1], match[0]), self.text)
 
 
 def quoted(value: Any) -> str:
-    """A value as JSON, for a place in a prompt: no text can end before its end and go on as an instruction."""
+    """Return a value as JSON, for a placeholder: a quoted text cannot end early and continue as an instruction."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def read_prompt(path: Path, places: tuple[str, ...]) -> Prompt:
-    """Read a prompt of the user's own; `UserError` when a place is missing."""
+    """Read a prompt file of the user; raises `UserError` if a placeholder is missing."""
     prompt = Prompt(read_text(path).rstrip("\n"))
     missing = [place for place in places if f"{{{place}}}" not in prompt.text]
     if missing:
         needed = " and ".join(f"{{{place}}}" for place in missing)
-        raise UserError(f"{path}: the prompt has no place for {needed}; write {needed} where that text should stand.")
+        raise UserError(f"{path}: the prompt lacks {needed}: write {needed} where its text should be inserted.")
     return prompt
 
 
@@ -57,9 +57,9 @@ CHARACTERS_PER_TOKEN = 4
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """The JSON body that is sent, and the number of the sample that this is of it (0, 1, ...).
+    """A chat request: the JSON body that is sent, and the number of the sample (0, 1, ...) if it is sent several times.
 
-    attempt: 1 where the reply to attempt 0 could not be read and is asked for again; each attempt's reply is kept.
+    attempt: 1 for a second try after an unreadable reply to attempt 0; the replies of both attempts are kept.
     """
 
     body: Mapping[str, Any]
@@ -72,39 +72,39 @@ class ChatRequest:
 
     @property
     def plain(self) -> ChatRequest:
-        """The request without a form that the server holds the model to."""
+        """Return the request without a schema that the server enforces."""
         return replace(self, body={name: value for name, value in self.body.items() if name != "response_format"})
 
     @cached_property
     def content(self) -> bytes:
-        """The body as it is sent; half a surrogate pair, which no UTF-8 can hold, is sent as a question mark."""
+        """Return the body as bytes to send; half a surrogate pair, which has no UTF-8 form, becomes a question mark."""
         return canonical_json(self.body).encode("utf-8", "replace")
 
     def key(self, server: str) -> bytes:
-        """32 bytes that stand for everything that was sent, and where to: an address, or a name for servers."""
+        """Return a 32-byte key of everything that is sent, and of the server that it is sent to."""
         named = [server, self.sample, *([self.attempt] if self.attempt else [])]
         digest = hashlib.sha256(canonical_json(named).encode("utf-8", "replace"))
         digest.update(self.content)
         return digest.digest()
 
     def settings(self, server: str) -> str:
-        """What was sent but for the messages, and where to, as JSON: what a server takes or refuses for every text."""
+        """Return server and body without messages as JSON: what a server accepts or refuses whatever the text is."""
         return canonical_json([server, {name: value for name, value in self.body.items() if name != "messages"}])
 
     @property
     def likely_tokens_in(self) -> int:
-        """Input tokens, estimated from the number of characters."""
+        """Return the number of input tokens, estimated from the number of characters."""
         return ceil(sum(len(message["content"]) for message in self.body["messages"]) / CHARACTERS_PER_TOKEN)
 
     @property
     def most_tokens_in(self) -> int:
-        """Input tokens at the very worst: no tokenizer makes more than one of a byte."""
+        """Return the highest possible number of input tokens: a tokenizer makes at most one token per byte."""
         # 64 is more than any chat template adds around one message.
         return 64 + sum(len(message["content"].encode("utf-8", "replace")) for message in self.body["messages"])
 
     @property
     def most_tokens_out(self) -> int:
-        """The limit on output tokens that the body sets."""
+        """Return the limit on output tokens that the body sets."""
         return int(self.body.get("max_tokens") or self.body.get("max_completion_tokens") or 0)
 
 
@@ -113,18 +113,18 @@ _TYPES: Mapping[str, Any] = {"string": str, "integer": int, "number": int | floa
 
 
 def object_schema(**properties: Any) -> dict[str, Any]:
-    """The schema of an object that has exactly these properties."""
+    """Return the JSON schema of an object that has exactly these properties."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def reply_form(name: str, **properties: Any) -> dict[str, Any]:
-    """The `response_format` of a chat request whose reply the server holds to the schema of these properties."""
+    """Return the `response_format` of a chat request whose reply has to match the schema of these properties."""
     schema = object_schema(**properties)
     return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
 
 
 def keeps(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Whether a JSON value keeps to a schema to the letter: types, enumerations, arrays and objects of these.
+    """Return whether a JSON value matches a schema exactly: types, enumerations, arrays and objects of these.
 
     Stricter than JSON Schema in one point: 2.0 is not an integer. An empty schema allows everything.
     """
@@ -144,10 +144,10 @@ def keeps(value: Any, schema: Mapping[str, Any]) -> bool:
 
 
 def read_object(text: str, form: Mapping[str, Any], any_entries: bool = False) -> dict[str, Any] | None:
-    """The JSON object that a text is, bare or as one block of code, where it keeps to a `response_format`; or None.
+    """Parse a JSON object, bare or in one code block, that matches a `response_format`; return None otherwise.
 
-    An object that names a field twice, at whatever depth, is malformed: which of both words was meant nobody can tell.
-    any_entries: a list is a list, whatever it holds; its entries are judged one by one, by their reader.
+    An object that names a field twice, at whatever depth, is malformed: it is unclear which of the two counts.
+    any_entries: the entries of lists are not checked here; their reader checks them one by one.
     """
     schema = form["json_schema"]["schema"]
     if any_entries:
@@ -164,14 +164,14 @@ def read_object(text: str, form: Mapping[str, Any], any_entries: bool = False) -
 
 
 def is_malformed(request: ChatRequest, answer: Reply | Failure) -> bool:
-    """Whether a reply as a whole does not keep to the form that its request has; never for a request without one."""
+    """Return whether a reply does not match the schema of its request; False for a request without one."""
     if request.form is None or isinstance(answer, Failure):
         return False
     return not answer.whole or read_object(answer.content, request.form, any_entries=True) is None
 
 
 def _unfenced(text: str) -> str:
-    """The content of a block of code with fences on lines of their own; any other text unchanged."""
+    """Return the content of a code block whose fences are on lines of their own; other text is unchanged."""
     block = text.strip()
     if len(block) < 2 * len(_FENCE) or not block.startswith(_FENCE) or not block.endswith(_FENCE):
         return text
@@ -182,7 +182,7 @@ def _unfenced(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One chat completion. tokens_in and tokens_out are the server's own count, None where it gives none that can be.
+    """One chat completion. tokens_in, tokens_out: the server's own counts, None if it gives none or impossible ones.
 
     `logprobs` is the list of output tokens with their log-probabilities; empty unless the request asked for them and
     the server gives them. `raw` is the body as it came.
@@ -200,13 +200,13 @@ class Reply:
 
     @property
     def whole(self) -> bool:
-        """Whether the reply is complete: no refusal, nothing filtered, not cut at the token limit."""
+        """Return whether the reply is complete: no refusal, nothing filtered, not cut at the token limit."""
         cut = self.finish_reason in ("length", "content_filter")
         return bool(self.content.strip()) and not self.refusal and not cut
 
 
 def read_reply(raw: str) -> Reply:
-    """Read the body of a chat completion.
+    """Parse the body of a chat completion.
 
     Raises `ValueError` for a body that is not a chat completion: not JSON, no choice, a message without text.
     """
@@ -249,7 +249,7 @@ def _count(value: Any) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A request that got no reply, however often it was sent: the last fault's cause, and what was said."""
+    """The result of a request that got no reply in any attempt: the last cause, and the server's message."""
 
     cause: Cause
     detail: str
@@ -272,14 +272,14 @@ T = TypeVar("T")
 
 
 def text_of(answer: Answer) -> tuple[str | None, Trouble | None]:
-    """The text of a complete reply, or why there is none; the other of the two is None."""
+    """Return the text of a complete reply and None, or None and the reason why there is no text."""
     if isinstance(answer, Failure):
         return None, "too long" if answer.cause is Cause.TOO_LONG else "failed"
     return (answer.content, None) if answer.whole else (None, "unparsed")
 
 
 def read_answer(answer: Answer, read: Callable[[str], T | None]) -> tuple[T | None, State]:
-    """What `read` makes of the text of an answer (None: malformed), and the outcome of the request."""
+    """Return what `read` parses from the text of an answer (None: malformed), and the outcome of the request."""
     text, trouble = text_of(answer)
     value = None if text is None else read(text)
     return (None, trouble or "unparsed") if value is None else (value, "read")

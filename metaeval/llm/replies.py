@@ -18,17 +18,17 @@ _INSERT = f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * 13)})"
 
 
 def replies_path(path: Path | None) -> Path:
-    """Where replies are kept: the path given, else replies.sqlite in the cache folder, shared by all runs."""
+    """Return the path of the reply store: the given one, else replies.sqlite in the cache folder."""
     return path.expanduser() if path else cache_folder() / "replies.sqlite"
 
 
 def reply_checksum(key: Any, reply: Any) -> int | None:
-    """The checksum of a kept reply, as its columns came out of the file; None for what cannot have been kept."""
+    """Return the checksum of a stored reply, from its columns; None for columns that cannot be a reply."""
     return checksum(key + reply.encode()) if isinstance(key, bytes) and isinstance(reply, str) else None
 
 
 def _with_checksums(connection: sqlite3.Connection) -> None:
-    """Schema 1: every reply has a checksum. One that cannot be read as a reply gets none: it is damaged."""
+    """Upgrade to schema 1: every reply gets a checksum, except damaged ones, which cannot be read as a reply."""
     connection.execute(
         "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, base_url TEXT NOT NULL, request TEXT NOT NULL, "
         "sample INTEGER NOT NULL, reply TEXT NOT NULL, model TEXT NOT NULL, system_fingerprint TEXT NOT NULL, "
@@ -51,10 +51,10 @@ def _readable(reply: Any) -> bool:
 
 
 class ReplyStore(Database):
-    """Raw replies on disk, each committed as soon as it came: a kill loses only what was in flight.
+    """The store of raw replies on disk; each is committed when it arrives, so that a kill loses only those in flight.
 
     Runs at the same time may share the file. A reply that does not match the checksum that was written with it is not
-    served: it is asked for again. damaged: the keys of those that were looked for.
+    used: its request is sent again. damaged: the keys of such replies that were looked up.
     """
 
     kind = "Reply store"
@@ -70,17 +70,17 @@ class ReplyStore(Database):
 
     @classmethod
     def sound_rows(cls, connection: sqlite3.Connection) -> Iterator[tuple[bytes, int]]:
-        """(key, checksum) of each reply that matches its checksum."""
+        """Yield (key, checksum) of each reply that matches its checksum."""
         for key, reply, known in connection.execute("SELECT key, reply, checksum FROM replies"):
             if known is not None and reply_checksum(key, reply) == known:
                 yield key, known
 
     def has(self, key: bytes) -> bool:
-        """Whether the reply to a request is kept."""
+        """Return whether the reply to a request is stored."""
         return self._reply(key) is not None
 
     def find(self, key: bytes) -> Reply | None:
-        """The reply to a request, None when it was never received, or is damaged."""
+        """Return the reply to a request; None if it was never received, or is damaged."""
         raw = self._reply(key)
         return None if raw is None else read_reply(raw)
 
@@ -101,7 +101,7 @@ class ReplyStore(Database):
         return None
 
     def put(self, key: bytes, base_url: str, request: ChatRequest, reply: Reply, seconds: float) -> None:
-        """Keep a reply; `seconds` is how long the server took. The first reply that is not damaged stays."""
+        """Store a reply, unless an undamaged one is stored; `seconds` is how long the server took."""
         raw = _plain(reply.raw)
         row = (
             key,
@@ -124,13 +124,13 @@ class ReplyStore(Database):
             connection.execute(_INSERT, row)
 
     def knows(self, settings: str) -> bool:
-        """Whether a request with these settings was ever answered."""
+        """Return whether a request with these settings was ever answered."""
         with self._sentences():
             row = self._connection.execute("SELECT 1 FROM answered WHERE settings = ?", (settings,)).fetchone()
         return row is not None
 
     def learn(self, settings: str) -> None:
-        """Note that a request with these settings was answered."""
+        """Record that a request with these settings was answered."""
         with self._transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO answered VALUES (?)", (_plain(settings),))
 
@@ -142,5 +142,5 @@ class ReplyStore(Database):
 
 
 def _plain(text: str) -> str:
-    """Text that SQLite can hold: a lone surrogate has no UTF-8."""
+    """Return text that SQLite can store: lone surrogates, which UTF-8 cannot encode, become question marks."""
     return text.encode("utf-8", "replace").decode()

@@ -22,13 +22,13 @@ _VERDICT = re.compile(
 
 @dataclass(frozen=True)
 class Scale:
-    """The scores that a prompt allows: the numbers from 0 to `top`, or only those in `only`."""
+    """The scores that a prompt allows: all numbers from 0 to `top`, or only those in `only`."""
 
     top: float
     only: tuple[float, ...] = ()
 
     def accepts(self, value: float) -> bool:
-        """Whether a number is a score on this scale."""
+        """Return whether a number is a score on this scale."""
         return value in self.only if self.only else isfinite(value) and 0 <= value <= self.top
 
 
@@ -38,7 +38,7 @@ CONTINUOUS = Scale(1)
 
 @dataclass(frozen=True)
 class FoundScore:
-    """A score, and where its number stands in the text (start and end, in characters)."""
+    """A score found in a reply, and the offsets of its number in the text (start and end, in characters)."""
 
     value: float
     start: int
@@ -46,12 +46,12 @@ class FoundScore:
 
 
 def find_score(text: str, scale: Scale) -> FoundScore | None:
-    """The score that a text gives; None where it gives none that can be trusted.
+    """Return the score that a text gives; None if it gives none that can be trusted.
 
-    The last line that is not blank must be a verdict and nothing else: a number, alone or behind "Prediction:" or
+    The last line that is not blank must be a verdict and nothing else: a number, alone or after "Prediction:" or
     "Score:", perhaps with its scale ("1/2", "1 out of 2"), a full stop and Markdown's emphasis. No other line may be
     one: a text with two verdicts, as a quotation of a forged one can make it, gives no score. The number must be a
-    score of the scale as it stands; a fraction of another scale is none. A verdict inside a sentence is never read.
+    score of the scale as it is; a fraction of another scale is not. A verdict inside a sentence is never read.
     """
     verdicts = []
     start = 0
@@ -70,14 +70,14 @@ def find_score(text: str, scale: Scale) -> FoundScore | None:
 
 
 def _verdict(line: str, start: int) -> tuple[re.Match[str], int] | None:
-    """The verdict that a line is, and where the matched part begins in the text; None for a line that is none."""
+    """Match a line that is a verdict; return the match and its offset in the text, or None for other lines."""
     bare = line.strip().strip("*_` \t")
     match = _VERDICT.fullmatch(bare) if len(bare) <= 80 else None  # characters; no verdict is longer
     return (match, start + line.index(bare)) if match else None
 
 
 def score_schema(scale: Scale) -> dict[str, Any]:
-    """The `response_format` of a chat request that asks for {"reasoning": string, "score": number}, reasoning first."""
+    """Return the `response_format` of a request for {"reasoning": string, "score": number}, reasoning first."""
     score: dict[str, Any] = {"type": "number"}
     if scale.only:
         score = {"type": "integer", "enum": [int(value) for value in scale.only]}
@@ -85,9 +85,9 @@ def score_schema(scale: Scale) -> dict[str, Any]:
 
 
 def find_judgement(text: str, scale: Scale) -> FoundScore | None:
-    """The score of a JSON text that keeps to the schema to the letter; None for every other text.
+    """Return the score in a JSON text that matches the schema exactly; None for every other text.
 
-    An object that names a field twice is malformed: which of both scores was meant nobody can tell.
+    An object that names a field twice is malformed: it is unclear which score counts.
     """
     try:
         judgement = parse_json(text, lone_surrogates=True)
@@ -107,12 +107,12 @@ TOP_LOGPROBS = 20
 
 
 def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], score: FoundScore, scale: Scale) -> float | None:
-    """Expectation of the score at the token that holds it: sum of p * score over sum of p, over the score tokens.
+    """Return the expected score at the token that holds it: sum of p * score over sum of p, over score tokens.
 
-    `tokens` are the reply's output tokens with their alternatives (`logprobs.content` of a chat completion), `score`
-    is where the text's own score stands. Score tokens are the alternatives at that position which, without blanks,
-    are one of the scale's scores; the probability that the model gives to other tokens is left out of both sums.
-    None where the tokens do not make up the text, or the score is not a token of its own.
+    `tokens` are the reply's output tokens with their alternatives (`logprobs.content` of a chat completion), `score` is
+    the location of the text's own score. Score tokens are the alternatives at that position which, without blanks, are
+    one of the scale's scores; the probability that the model gives to other tokens is left out of both sums. None if
+    the tokens do not make up the text, or the score is not a token of its own.
     """
     try:
         position = _token_at(content, tokens, score)
@@ -131,7 +131,7 @@ def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], score: Fou
 
 
 def _token_at(content: str, tokens: Sequence[Mapping[str, Any]], score: FoundScore) -> Mapping[str, Any] | None:
-    """The token that holds the found number. Counted in bytes: one character can be spread over several tokens."""
+    """Return the token that holds the number. Offsets are in bytes: a character can be spread over several tokens."""
     token_bytes = [token.get("bytes") for token in tokens]
     pieces = [
         str(token["token"]).encode() if encoded is None else bytes(encoded)

@@ -27,11 +27,11 @@ _LONGEST_BACKOFF = 60.0
 
 
 class Stopping(Exception):  # noqa: N818 (not an error: the run is ending)
-    """The run is ending: no further attempt."""
+    """Raised in waiting requests when the run is ending, so that no further attempt is made."""
 
 
 class Pace:
-    """The order to wait: at most so many requests a minute, evenly spread, and none while the server asks for rest.
+    """Limits the rate of requests: at most so many a minute, evenly spread, and none while the server asks to wait.
 
     stopping: set when the run is ending, which ends every wait.
     """
@@ -55,7 +55,7 @@ class Pace:
             raise Stopping
 
     async def back_off(self, fault: Fault, tries: int) -> None:
-        """Wait before the next of `tries` attempts: doubling, with jitter, and no less than the server asks for."""
+        """Wait before the next attempt: exponential back-off with jitter, and at least as long as the server asks."""
         wait = min(self._backoff * 2 ** (tries - 1), _LONGEST_BACKOFF) * self._random.uniform(0.5, 1.0)
         if fault.retry_after is not None:
             # A rate limit is the account's, not the request's: everyone waits.
@@ -81,14 +81,14 @@ _NEEDED = frozenset(
 
 @functools.cache
 def _trusted() -> ssl.SSLContext:
-    """The authorities that the client trusts: reading their certificates takes most of the time a client is made in."""
+    """Return the certificate authorities that the client trusts, cached because reading them is slow."""
     return httpx2.create_ssl_context()
 
 
 class Transport:
-    """A pool of connections to one endpoint. Made, used and closed inside one event loop.
+    """A pool of connections to one endpoint, created, used and closed inside one event loop.
 
-    timeout: seconds for a whole answer. reply_bytes: most bytes of one, unpacked, log-probabilities aside.
+    timeout: seconds for a whole answer. reply_bytes: largest answer, decompressed, without log-probabilities.
     """
 
     def __init__(self, endpoint: Endpoint, connections: int, timeout: float, reply_bytes: int) -> None:
@@ -114,7 +114,7 @@ class Transport:
         )
 
     async def send(self, request: ChatRequest) -> Reply:
-        """Send a request once; raises `Fault`."""
+        """Send a request once; raises `Fault` if there is no reply."""
         if request.body.get("logprobs"):
             # 4096 bytes have room for an output token with its 20 alternatives.
             self._most = max(self._most, self._reply_bytes + 4096 * request.most_tokens_out)
@@ -140,13 +140,13 @@ class Transport:
             raise Fault(Cause.GARBLED, f"not a chat completion: {self._scrubbed(shortened(response.text))}") from error
 
     async def _strip(self, request: httpx2.Request) -> None:
-        """Leave what the client takes from OPENAI_ORG_ID, OPENAI_PROJECT_ID and the system to OpenAI's own address."""
+        """Remove headers from OPENAI_ORG_ID, OPENAI_PROJECT_ID and the system, unless the address is OpenAI's own."""
         for name in () if self._endpoint.is_openai else [*request.headers]:
             if name.lower() not in _NEEDED:
                 del request.headers[name]
 
     async def _bound(self, response: httpx2.Response) -> None:
-        """Read a body, unpacked, up to the limit: the client itself would read and unpack it whole."""
+        """Read and decompress a body up to the limit: the client itself would read all of it."""
         packing = response.headers.pop("content-encoding", "identity").strip().lower()
         if packing not in ("identity", "gzip", "deflate") or not isinstance(response.stream, httpx2.AsyncByteStream):
             raise Fault(Cause.GARBLED, f"the answer is packed as {shortened(packing)}, which was not asked for")
@@ -169,7 +169,7 @@ class Transport:
         await self._client.close()
 
     def _broken(self, error: Exception) -> Fault:
-        """What a broken connection was: the client's own classes do not tell a refused one from a dropped one."""
+        """Return the fault of a broken connection: the client's own classes do not distinguish refused from dropped."""
         chain: list[BaseException] = []
         below: BaseException | None = error
         while below is not None:
@@ -190,7 +190,7 @@ class Transport:
         return Fault(Cause.DROPPED, "the connection was dropped")
 
     def _masked(self, text: str) -> str:
-        """A reply without the key, should the server repeat it, however JSON writes it."""
+        """Return a reply without the key, in case the server repeats it, in any JSON spelling."""
         key = self._endpoint.key
         if len(key) < 8:  # what is shorter is a word that servers of one's own take for a key, such as EMPTY
             return text
@@ -205,5 +205,5 @@ class Transport:
         return plain.replace(written, "***") if written in plain else text
 
     def _scrubbed(self, text: str) -> str:
-        """A server's words without the key, should it repeat it."""
+        """Return a server's message without the key, in case it repeats it."""
         return text.replace(self._endpoint.key, "***") if self._endpoint.key else text

@@ -30,7 +30,7 @@ STATEMENT_ONLY = "statement only"
 
 @dataclass(frozen=True)
 class WholeSets:
-    """Counts, at one chunk size, of full citations' chunks that hold evidence and of those that hold a whole set.
+    """Counts of chunks at one chunk size: those with evidence of full citations, and those with a whole evidence set.
 
     size: in words, as text; PAGE for whole documents. citations: full citations with marked evidence; complete: those
     of which a chunk holds a whole set.
@@ -45,10 +45,10 @@ class WholeSets:
 
 @dataclass(frozen=True)
 class RuleLabels:
-    """The labels that one rule for evidence gives the chunks.
+    """The labels of chunks under one rule for evidence.
 
-    levels: number of chunks by level. left_out: chunks of no known level. perfect: what a perfect detector would reach
-    on these labels, by what it detects and then by measure.
+    levels: number of chunks by level. left_out: chunks without a known level. perfect: value of a perfect detector on
+    these labels, by what it detects and then by measure.
     """
 
     rule: str
@@ -59,7 +59,7 @@ class RuleLabels:
 
 @dataclass(frozen=True)
 class Giveaway:
-    """A control of unit chunk or citation: by measure, its AUC with an interval. reads: it reads the source."""
+    """How well a control predicts the labels: by measure, its AUC with an interval. reads: it reads the source."""
 
     unit: str
     name: str
@@ -67,16 +67,16 @@ class Giveaway:
     values: Mapping[str, Value]
 
     def value(self, measure: str) -> Value:
-        """Return the AUC of a measure; an undefined one where it has none."""
+        """Return the AUC of a measure; an undefined value if there is none."""
         return self.values.get(measure, Value(value=None))
 
 
 @dataclass(frozen=True)
 class Duplicates:
-    """Texts that stand in more than one group, compared by their lower-cased words; and what was judged twice.
+    """Texts that occur in more than one group, compared by their lower-cased words, and pairs that were judged twice.
 
-    statements, chunks: distinct texts that stand in several groups; statement_rows, chunk_rows: statements and pairs
-    with such a text. judged_twice: pairs of statement and page, both as texts, that several citations judge;
+    statements, chunks: distinct texts in several groups; statement_rows, chunk_rows: statements and pairs with such a
+    text. judged_twice: pairs of statement and page, both as texts, that several citations judge;
     conflicting: those with several levels.
     """
 
@@ -102,9 +102,7 @@ class VoteAgreement:
 
 @dataclass(frozen=True)
 class EvidenceSets:
-    """Citations with marked evidence, their alternative sets in all, and of the full ones the mean number of sentences
-    in the smallest set.
-    """
+    """Counts of citations with marked evidence and of their alternative sets, and the mean size of the smallest set."""
 
     citations: int
     sets: int
@@ -113,7 +111,7 @@ class EvidenceSets:
 
 @dataclass(frozen=True)
 class Audit:
-    """The results of an audit. chunks: how pages were cut, but for `sizes`. words: of a page: median, maximum."""
+    """The results of a data audit. chunks: how pages were cut, except for `sizes`. words: per page: median, maximum."""
 
     data: Data
     chunks: str
@@ -151,7 +149,7 @@ def page(audit: Audit, pictures: Sequence[Picture] = ()) -> str:
 
 
 def grids(audit: Audit, brief: bool = False) -> list[Table]:
-    """Return the tables of an audit. brief: for a screen, with the giveaways of one unit."""
+    """Return the tables of an audit. brief: for a screen, with the controls of one unit only."""
     where = place_of(audit.data)
     tables = [_sizes(audit, where), _rules(audit, where, brief)] if audit.sizes else []
     tables.append(_giveaways(audit, where, brief))
@@ -238,9 +236,9 @@ def _about(audit: Audit) -> Iterator[Note]:
 
 
 def findings(audit: Audit, shown: str = "") -> Iterator[str]:
-    """Yield the sentences that a reader of the data set's numbers should know, if there are any.
+    """Yield the sentences that a reader of results on the data set should know, if there are any.
 
-    shown: the unit whose giveaways stand in a table beside; of other units' they are named without values.
+    shown: the unit whose controls are in a table; those of other units are named without values.
     """
     if not audit.sizes:
         yield "No evidence is marked: chunks of longer pages have no known level. Use --unit citation or --unit page."
@@ -262,12 +260,12 @@ def findings(audit: Audit, shown: str = "") -> Iterator[str]:
 
 
 def at_own_size(audit: Audit) -> WholeSets | None:
-    """Return the whole sets at the size that the audit's own chunks have; None where there is none."""
+    """Return the counts at the chunk size of the audit itself; None if there are none."""
     return next((size for size in audit.sizes if size.size == audit.chunks.rpartition("-")[2]), None)
 
 
 def _telling(giveaway: Giveaway) -> str:
-    """Return the measures whose interval does not contain one half, with their values."""
+    """Return, as text, the measures whose interval does not contain one half, with their values."""
     # A prediction from other groups that is wrong more often than not tells nothing of these.
     lowest = 0.0 if giveaway.name == STATEMENT_ONLY else 0.5
     known = [(name, value, value.low, value.high) for name, value in giveaway.values.items()]

@@ -70,7 +70,7 @@ def units(unit: Unit) -> str:
 
 
 class _PrintedColumn(NamedTuple):
-    """A column as it is printed. spelt: "to" stands between the ends of its intervals."""
+    """A column as printed. spelt: whether "to" is between the ends of its intervals."""
 
     column: Column
     ranks: Mapping[str, Rank]
@@ -100,10 +100,10 @@ def cell(
     marks: tuple[str, ...] = (),
     spelt: bool = False,
 ) -> Cell:
-    """Return a value with its interval as a column prints it.
+    """Format a value with its interval as its column prints it.
 
-    signed: a difference or a preference, with its sign. spelt: "to" between the ends, for a table with negative ends,
-    where a dash beside a minus sign cannot be read.
+    signed: whether the value is a difference, with a sign. spelt: whether "to" is between the ends, for a table with
+    negative ends, where a dash beside a minus sign cannot be read.
     """
     show = _signed if signed else numeral
     if value is None or low is None or high is None:
@@ -141,8 +141,8 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
     tested, data = result.significance, result.data
     if tested is None or not tested.comparisons:
         raise UserError(
-            f"The {result.protocol} result of {data.name!r} has no pairs of metrics: they need two metrics in one run, "
-            "and resampling."
+            f"The {result.protocol} result of {data.name!r} compares no pairs of metrics: run at least "
+            "two metrics together, with resampling."
         )
     reasons = notes.letters(_reason(pair) for pair in tested.comparisons if pair.p is None)
     # One number of rows is said once; several are a column.
@@ -188,7 +188,7 @@ def _order_sign(pair: Comparison, alpha: float) -> str:
 
 
 def _signed(value: float | None, column: Column) -> str:
-    """Return a difference with its sign, unless it is printed as zero."""
+    """Format a difference with its sign, unless it is printed as zero."""
     text = numeral(value, column)
     return text if text == UNDEFINED or text.startswith("-") or float(text) == 0 else f"+{text}"
 
@@ -215,9 +215,9 @@ _FEW, _EXPLAINED = 7, 5
 
 
 def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Table:
-    """Return one data set's results in one table, a column for each protocol's headline; of several: `suite_grid`.
+    """Return the table of one data set's results, a column for each protocol's headline (several: `suite_grid`).
 
-    A single protocol shows all measures of its table, where there are few metrics. most: metrics that are shown.
+    A single protocol shows all measures of its table, where there are few metrics. most: number of metrics shown.
     """
     if len({(result.data.name, result.data.split, result.unit) for result in results}) > 1:
         return suite_grid(results, readings, most)
@@ -239,13 +239,13 @@ def headline_grid(results: Sequence[Result], readings: Readings, most: int = ROW
 
 
 def in_headline(results: Sequence[Result], readings: Readings) -> Sequence[Result]:
-    """Return the results that the headline table, and the findings with it, are of."""
+    """Return the results that the headline table and the findings are about."""
     result = _of_levels(results, readings)
     return [result] if result else results
 
 
 def _of_levels(results: Sequence[Result], readings: Readings) -> Result | None:
-    """Return the result that says which levels metrics can tell from each other, of results on one data set."""
+    """Return the result that shows which levels metrics can distinguish, among results on one data set."""
     able = {result.protocol: len(ability_columns(result, readings)) for result in results}
     result = max(results, key=lambda result: able[result.protocol], default=None)
     one_table = len(able) == len(results)
@@ -259,7 +259,7 @@ def ability_columns(result: Result, readings: Readings) -> list[Column]:
 
 
 def _levels_grid(result: Result, readings: Readings, most: int) -> Table:
-    """Return the first screen's table: a column for each pair of levels, and whether a metric beats word overlap."""
+    """Return the first table of a run: a column for each pair of levels, and whether a metric beats word overlap."""
     shown = [Headline(result, column) for column in ability_columns(result, readings)]
     (ranking,) = headlines([result], readings)
     names, left = _names([ranking], most)
@@ -298,13 +298,13 @@ def _levels_grid(result: Result, readings: Readings, most: int) -> Table:
 
 
 def _plain_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> Cell:
-    """Return a cell whose only mark is the letter of its reason."""
+    """Return a cell whose only mark is the letter of its footnote."""
     full = _headline_cell(row, head, reasons, intervals=True)
     return replace(full, marks=tuple(mark for mark in full.marks if mark in reasons.values()))
 
 
 def _verdict(headline: Headline, row: Row, overlap: Row) -> str:
-    """Say whether a metric is better than word overlap, which the column asks."""
+    """Return whether a metric is better than word overlap, as text."""
     test = control_tests(headline.result, headline.column, row).get(overlap.metric)
     if test is None:
         return UNDEFINED
@@ -321,7 +321,7 @@ def named(row: Row) -> str:
 def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) -> Table:
     """Return several data sets' results in one table: a column group for each protocol, a column for each data set.
 
-    Cells have no interval. most: metrics that are shown.
+    Cells have no interval. most: number of metrics shown.
     """
     protocols = list(dict.fromkeys(result.protocol for result in results))
     shown = headlines(sorted(results, key=lambda result: protocols.index(result.protocol)), readings)
@@ -352,7 +352,7 @@ def suite_grid(results: Sequence[Result], readings: Readings, most: int = ROWS) 
 
 
 def _subtitle(results: Sequence[Result]) -> str:
-    """Return the data of the result that has the fewest rows: retrieval adds its pools."""
+    """Describe the data of the result with the fewest rows: retrieval adds its pools."""
     result = min(results, key=lambda result: sum(result.data.levels.values()))
     data = result.data
     counts = [f"{name} {data.levels[name]:,}" for name in LEVELS if name in data.levels]
@@ -408,7 +408,7 @@ def _with_lines(grid: Table, shown: Sequence[Headline], most: int, readings: Rea
 
 
 def _headline_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals: bool) -> Cell:
-    """Return a cell without asides, orders of ties and noughts; a control's is without its reasons."""
+    """Return a cell without values in brackets and leading zeros; a control has no footnotes."""
     full = _cell(row, head, {})
     return replace(
         full,

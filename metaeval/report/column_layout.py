@@ -21,7 +21,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789abcdefghijklmnoprstuvwxyz", "⁰¹²³�
 
 @dataclass(frozen=True)
 class Shape:
-    """The widths of one measure's column: its number, its marks, its interval, its longest aside, and its heading."""
+    """The widths of the parts of one column: number, marks, interval, longest value in brackets, and heading."""
 
     number: int
     marks: int
@@ -39,7 +39,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Fit:
-    """The layout of a grid: name width, stacked cells or not, each measure's widths, the measures of each table."""
+    """The layout of a table: name width, stacked cells or not, column widths, and the columns of each part."""
 
     name: int
     stacked: bool
@@ -48,14 +48,14 @@ class Fit:
 
 
 def superscript(marks: Sequence[str]) -> str:
-    """Return the marks as they stand behind a number; letters and digits are raised, the other marks are by nature."""
+    """Return the marks as printed after a number; letters and digits are raised, other marks are raised already."""
     return "".join(mark.translate(_SUPERSCRIPTS) for mark in marks)
 
 
 def fit(grid: Table, width: int) -> Fit:
-    """Return the layout for `width` characters: intervals beside the numbers, else below, else several tables.
+    """Return the layout of a table for `width` characters.
 
-    Headings stay on one line where there is room for it, and so do the asides of a cell.
+    Intervals are beside the numbers if there is room, else below them, else the table is split.
     """
     longest = max((cell_len(line.name) for line in grid.lines), default=0)
     # A name may take half of the page; only a longer one is broken.
@@ -71,7 +71,7 @@ def fit(grid: Table, width: int) -> Fit:
 
 
 def aside_lines(cell: Cell, joined: bool) -> tuple[str, ...]:
-    """Return a cell's asides in one line, or each in its own."""
+    """Return a cell's values in brackets on one line, or each on its own."""
     return (", ".join(cell.asides),) if joined and cell.asides else cell.asides
 
 
@@ -88,7 +88,7 @@ def broken(name: str, width: int) -> list[str]:
 
 
 def shapes_of(grid: Table, folded: bool = False, apart: bool = True) -> tuple[Shape, ...]:
-    """Return the width of each column, with headings broken at spaces (`folded`) and asides in own lines (`apart`)."""
+    """Return the width of each column, with headings broken at spaces (`folded`), bracketed values below (`apart`)."""
     shapes = []
     for position, heading in enumerate(grid.headings):
         cells = [line.cells[position] for line in grid.lines]
@@ -106,7 +106,7 @@ def shapes_of(grid: Table, folded: bool = False, apart: bool = True) -> tuple[Sh
 
 
 def packed(widths: Sequence[int], groups: Sequence[int], room: int) -> tuple[tuple[int, ...], ...]:
-    """Positions in order, as many to a table as there is room for, never none; a group stays whole where it fits.
+    """Distribute columns to tables in order, as many as there is room for, at least one; keep groups whole if possible.
 
     widths: one for each column; groups: the numbers of columns of each group, empty for none. A column costs its width
     and one GAP.
@@ -124,7 +124,7 @@ def packed(widths: Sequence[int], groups: Sequence[int], room: int) -> tuple[tup
 
 
 def _units(widths: Sequence[int], groups: Sequence[int], room: int) -> list[list[int]]:
-    """Units that stay in one table: whole groups, and the single columns of a group that is too wide for one table."""
+    """Return the columns that stay in one table: whole groups, and single columns of a group too wide for a table."""
     units: list[list[int]] = []
     start = 0
     for size in groups or [1] * len(widths):

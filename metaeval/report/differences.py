@@ -17,9 +17,9 @@ IntervalEnds = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Change:
-    """A difference of two rows of one name: in a field or a number; None where only one of the two has it.
+    """A difference between two rows of the same name, in a field or number; None where only one of the two has it.
 
-    kind: "field" (`text` says what the field means), "value" or "count" (`by` is other less one), "interval",
+    kind: "field" (`text` says what the field means), "value" or "count" (`by` is other minus one), "interval",
     "cluster" (of metrics that are not significantly different), or "row" where only one side has the row.
     """
 
@@ -32,7 +32,7 @@ class Change:
 
 
 def missing(name: str, in_first: bool, other: bool) -> list[Change]:
-    """Return the change that a row or record is on one side alone; none where both have it."""
+    """Return the change for a row or record that only one side has; empty if both have it."""
     if in_first and other:
         return []
     return [Change("row", name, "there" if in_first else None, "there" if other else None)]
@@ -70,7 +70,7 @@ def _ends(interval: IntervalEnds) -> str | None:
 
 
 def record_changes(ones: Sequence[Record], others: Sequence[Record]) -> Iterator[Change]:
-    """Yield the differences of the numbers of two sheets."""
+    """Yield the differences between the numbers of two tables."""
     first, second = numbers_of(ones), numbers_of(others)
     for record in dict.fromkeys([*first, *second]):
         if alone := missing(record, record in first, record in second):
@@ -88,17 +88,17 @@ def record_changes(ones: Sequence[Record], others: Sequence[Record]) -> Iterator
 
 @dataclass(frozen=True)
 class RecordValues:
-    """A record's numbers by name, "" for its value, and its intervals by the name of the number that they are of."""
+    """The numbers of a record by name ("" for its value), and its intervals by the name of the number."""
 
     values: Mapping[str, float | None]
     intervals: Mapping[str, IntervalEnds]
 
 
 def numbers_of(records: Sequence[Mapping[str, Scalar]]) -> dict[str, RecordValues]:
-    """Return the numbers of every record by their names, under the record's words (system m, overlap, recall).
+    """Return the numbers of each record, by a key of the record's words (system m, overlap, recall).
 
-    Where words are not unique, the first whole number that makes them so is taken for a word (round 2); else records
-    of the same words are counted through.
+    Where words are not unique, the first whole number that makes them unique is added (round 2); otherwise records with
+    the same words are numbered.
     """
     keys = _name_fields(records)
     seen: Counter[str] = Counter()
@@ -124,7 +124,7 @@ def _name_fields(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
 
 
 def _values_and_intervals(values: Mapping[str, float | None]) -> RecordValues:
-    """Return the numbers and intervals apart: x_low and x_high are the ends of x's."""
+    """Separate numbers and intervals: x_low and x_high are the ends of x's interval."""
     stems = [key.removesuffix("low") for key in values if key.endswith("low")]
     intervals = {stem: (f"{stem}low", f"{stem}high") for stem in stems if f"{stem}high" in values}
     ends = {end for both in intervals.values() for end in both}

@@ -34,7 +34,7 @@ _LAYOUT = TypeAdapter(Table)
 
 
 def write_table(table: Table, folder: Path) -> list[Path]:
-    """Write NAME.json, from which every other format can be made; the path. The same table gives the same bytes."""
+    """Write a table as NAME.json, the source of all other formats, and return the path in a list."""
     data = {
         **_LAYOUT.dump_python(table, mode="json", exclude_defaults=True, exclude={"records"}),
         "schema": SCHEMA,
@@ -55,7 +55,7 @@ def write_rows(table: Table, folder: Path) -> Path:
 
 
 def load_table(path: Path) -> Table:
-    """Read a table's JSON; `UserError` names the field that is wrong."""
+    """Read a table's JSON; raises `UserError` that names the field that is wrong."""
     data, version = read_versioned(path)
     if version not in SCHEMAS:
         raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}. Is it a table of an analysis?")
@@ -76,7 +76,7 @@ def tables_in(path: Path) -> list[Table]:
 
 
 def printed(paths: Iterable[Path]) -> dict[Path, str]:
-    """Return a job's tables as text, by file; of a file of an earlier version the text file beside it."""
+    """Return a job's tables as text, by file; for a file of an earlier version, the text file beside it."""
     texts = {}
     for path in paths:
         if path.suffix == ".json" and (tables := tables_in(path)):
@@ -87,7 +87,7 @@ def printed(paths: Iterable[Path]) -> dict[Path, str]:
 
 
 def write_page(heading: str, paths: Iterable[Path], folder: Path) -> list[Path]:
-    """Write the tables of these files as one HTML page; its path, where there are tables."""
+    """Write the tables of these files as one HTML page, and return its path; empty without tables."""
     tables = [table for path in paths for table in tables_in(path)]
     if not tables:
         return []
@@ -97,13 +97,13 @@ def write_page(heading: str, paths: Iterable[Path], folder: Path) -> list[Path]:
 
 
 def check_format(name: str) -> None:
-    """Raise `UserError`, with the nearest name and all known ones, for a format that is none."""
+    """Raise `UserError`, with the nearest and all known names, for an unknown format."""
     if name not in FORMATS:
         raise unknown("format", name, FORMATS)
 
 
 def table_text(table: Table, name: str, controls: bool = False) -> str:
-    """Return a table in the format of that name. controls: LaTeX with the controls too. Raises as `check_format`."""
+    """Return a table in the format of that name. controls: whether LaTeX includes controls. Errors: `check_format`."""
     check_format(name)
     if name == "csv":
         return _csv(table)
@@ -113,9 +113,9 @@ def table_text(table: Table, name: str, controls: bool = False) -> str:
 
 
 def format_texts(path: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the tables of a file in these formats, by the endings; of JSON lines with one value a field CSV alone.
+    """Return the tables of a file in these formats, by file ending; JSON lines with plain fields give CSV only.
 
-    CSV is that of the first table: of a multiverse it holds every outlook.
+    CSV holds the first table: for a multiverse, every metric under every specification.
     """
     if path.suffix == ".jsonl":
         rows = [row for _, row in json_objects(path, "export a job as it was written", True)] if "csv" in names else []
@@ -138,7 +138,7 @@ def _csv_value(value: object) -> object:
 
 
 def _csv(table: Table) -> str:
-    """Return the records as RFC 4180 text with data set and split; without records the table as printed.
+    """Return the records as RFC 4180 text with data set and split; without records, the table as printed.
 
     Numbers are raw (not scaled, not rounded) and read back to the same float; undefined is empty.
     """
@@ -153,7 +153,7 @@ def _csv(table: Table) -> str:
 
 
 def _tex(table: Table, controls: bool) -> str:
-    """LaTeX: one table, or one for each block where there are more lines than a page holds."""
+    """Return LaTeX: one table, or one for each block if there are more lines than fit on a page."""
     titles = [block.title for block in table.blocks]
     if len(table.lines) <= _PAGE or len(titles) < 2 or CONTROLS in titles:
         return latex.table_of(table, controls)

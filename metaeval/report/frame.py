@@ -16,9 +16,9 @@ ROWS = 20
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Rows as a data frame of pandas, or of polars where pandas is not installed; `UserError` where neither is.
+    """Return rows as a data frame of pandas, or of polars if pandas is not installed.
 
-    None is a missing value; numbers are raw.
+    None is a missing value; numbers are raw. Raises `UserError` if neither is installed.
     """
     listed = [dict(row) for row in rows]
     columns = {name: [row.get(name) for row in listed] for name in (listed[0] if listed else ())}
@@ -44,7 +44,7 @@ class Recorded:
 
     @property
     def records(self) -> Sequence[Mapping[str, Any]]:
-        """The records, mappings of the same fields."""
+        """Return the records, mappings with the same fields."""
         raise NotImplementedError
 
     def to_frame(self) -> Any:

@@ -32,14 +32,14 @@ _FOREST = "Headline values with their intervals, the best control of each, and w
 
 
 def escape(text: Shown) -> str:
-    """Escape text for the page, between tags and in a quoted attribute."""
+    """Escape text for HTML content and quoted attributes."""
     return html.escape(text)
 
 
 def table_of(grid: Table, titled: bool = True) -> str:
-    """Return the table in a scrolling frame with its notes; the rest of the footer and the signatures are folded.
+    """Return the table in a scrolling frame with its notes; the rest of the footer and the signatures are collapsed.
 
-    titled: the caption holds the title, which a heading above the table may do instead.
+    titled: whether the caption holds the title, which a heading above the table may hold instead.
     """
     title = f"{escape(grid.title)} " if titled else ""
     reading = [note for note in grid.footer if note.label in READING]
@@ -86,7 +86,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _notes(notes: Sequence[Note], kind: str, raised: bool) -> str:
-    """Footnotes under their raised marks, or footer lines under their labels."""
+    """Return footnotes with their raised marks, or footer lines with their labels, as HTML."""
     if not notes:
         return ""
     lines = []
@@ -111,7 +111,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: tables, each with HTML to stand below it, then pictures. title: "" where tables have theirs."""
+    """A section of a page: tables, each with HTML to put below it, then pictures. title: "" if tables have titles."""
 
     tables: Sequence[tuple[Table, str]]
     title: str = ""
@@ -125,10 +125,10 @@ def page(
     readings: Readings | None = None,
     explorer: str = "",
 ) -> str:
-    """Return the page's text: a section for each data set. Its bytes follow from what is given alone.
+    """Return the HTML page of results, a section for each data set; the same arguments give the same bytes.
 
-    pictures: by data set, as `judged` names it. readings: with them it opens with what was found, the headline table
-    and its forest plot. explorer: HTML that says where the pairs can be looked at.
+    pictures: by data set, as `judged` names it. readings: with them the page opens with the findings, the headline
+    table and its forest plot. explorer: HTML that says where the pairs can be viewed.
     """
     names = ", ".join(dict.fromkeys(plain(result.data.name) for result in results))
     against = Data.together([result.data for result in results]).wording("Metrics against human labels")
@@ -142,12 +142,12 @@ def page(
 
 
 def judged(result: Result) -> str:
-    """Say what a result's rows are: data set, split and unit."""
+    """Describe a result's rows: data set, split and unit."""
     return f"{place_of(result.data)}: {units(result.unit)}"
 
 
 def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str:
-    """Return a page of any tables and pictures; opening: HTML that stands first, above the rest, which is folded."""
+    """Return a page of any tables and pictures; opening: HTML that comes first, above the rest, which is collapsed."""
     drawn, contents, tables, figures = [], [], 0, 0
     if opening:
         contents.append('<li><a href="#findings">Findings</a></li>')
@@ -187,13 +187,13 @@ def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str
 
 
 def explorer_line(command: str, link: str = "") -> str:
-    """Return where the pairs are to be looked at: a page, where there is one, and the command that writes it."""
+    """Return HTML that says where pairs can be viewed: a link to the page if it exists, and the command to write it."""
     page = f'<a href="{escape(Shown(link))}">The explorer</a> shows every pair. ' if link else ""
     return f"<p>{page}To look at the pairs one by one, type <code>{escape(Shown(command))}</code>.</p>"
 
 
 def _opening(results: Sequence[Result], readings: Readings) -> str:
-    """Say what was found, in sentences; what limits it; the headline values."""
+    """Return the opening of a page: findings in sentences, their limits, and the headline values."""
     grid, shown = headline_grid(results, readings, sys.maxsize), in_headline(results, readings)
     sentences = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(shown, readings))
     careful = "".join(f"<li>{escape(plain(text))}</li>" for text in cautions(results))
@@ -203,7 +203,7 @@ def _opening(results: Sequence[Result], readings: Readings) -> str:
 
 
 def _folded_pairs(result: Result) -> str:
-    """Return the pairs of metrics, folded away: few readers want them all."""
+    """Return the table of pairs of metrics, collapsed, since few readers want all of them."""
     if result.significance is None or not result.significance.comparisons:
         return ""
     return f"<details><summary>Pairs of metrics</summary>{table_of(comparison_grid(result))}</details>"
@@ -224,12 +224,12 @@ _ASKED = 5  # ticks of an axis, about
 
 
 def page_forest(results: Sequence[Result], readings: Readings) -> str:
-    """Return panels side by side, a line for each metric, as in figures; "" without a value.
+    """Return a forest plot for the page: panels side by side, a line for each metric; "" without a value.
 
     There is one for each measure of an ability of a single result, else for each result's headline measure.
 
-    Lines are the results' intervals, the dashed line is the best control, the dotted one what a score that knows
-    nothing reaches, where that is known beforehand.
+    Lines are the results' intervals, the dashed line is the best control, the dotted one the value of random scores,
+    where it is known.
     """
     able = ability_columns(results[0], readings) if len(results) == 1 else []
     shown = [Headline(results[0], column) for column in able] if len(able) > 1 else headlines(results, readings)
@@ -286,7 +286,7 @@ def _panel(
 
 
 def _ticks(values: Sequence[float]) -> list[float]:
-    """About `_ASKED` round numbers, the first below and the last above all values."""
+    """Return about `_ASKED` round numbers, the first below and the last above all values."""
     low, high = min(values), max(values)
     rough = max((high - low) / _ASKED, 1e-6 * max(abs(high), 1.0))
     power = 10.0 ** math.floor(math.log10(rough))

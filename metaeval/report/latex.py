@@ -37,7 +37,7 @@ _PRINTED = (frozenset(READING) | _MISSING) - {"perfect metric", "perfect detecto
 def table_of(grid: Table, controls: bool = False) -> str:
     """Return the table with caption, label and the marks' meaning; signatures and other notes are comments.
 
-    controls: with the block of controls, which a paper seldom has room for; it stays where it is the only block.
+    controls: whether to include the block of controls, which few papers have room for; a single block stays.
     """
     kept = tuple(block for block in grid.blocks if controls or block.title != CONTROLS)
     grid = replace(grid, blocks=kept or grid.blocks)
@@ -46,7 +46,7 @@ def table_of(grid: Table, controls: bool = False) -> str:
 
 
 def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
-    """Return one of the `of` tables of a grid with its marks; other notes and signatures stand below the last."""
+    """Return one of the `of` tables of a grid with its marks; other notes and signatures come after the last."""
     which = f", part {number} of {of}" if of > 1 else ""
     caption = f"{escape(grid.title)} ({escape(grid.subtitle)}{which})."
     caption += f" {escape(grid.legend)}" if grid.legend else ""
@@ -73,7 +73,7 @@ def _table(grid: Table, part: Sequence[int], number: int, of: int) -> str:
 
 
 def _below(grid: Table, part: Sequence[int], last: bool) -> tuple[list[Note], list[Note], list[str]]:
-    """Below a table: what its marks mean; with the last what its cells mean; and what is left, as comments."""
+    """Return the notes below a table: the meaning of marks; after the last, other notes; and the rest as comments."""
     used = {mark for line in grid.lines for position in part for mark in line.cells[position].marks}
     marks = [note for note in grid.footnotes if note.label in used]
     reading = [note for note in grid.footer if note.label in _PRINTED and last]
@@ -92,7 +92,7 @@ def _brief(note: Note) -> Note:
 
 
 def _fit(grid: Table, part: Sequence[int]) -> tuple[str, str, bool]:
-    """Environment, size, and whether intervals stand beside their numbers, as far as counting characters can tell.
+    """Return environment, size, and whether intervals are beside their numbers, judged by numbers of characters.
 
     The narrower environment comes first, then intervals beside the numbers, then the larger size.
     """
@@ -173,7 +173,7 @@ def _row_beside(line: TableLine) -> str:
 
 
 def _row_stacked(line: TableLine) -> str:
-    """Marks take no width here: the number's last digit and the bracket below it stand in line."""
+    """Return a row with intervals below the numbers, whose digits are aligned; marks take no width."""
     numbers = [_number(cell) + (rf"\rlap{{{_marks(cell.marks)}}}" if cell.marks else "") for cell in line.cells]
     below = [[_interval(cell) for cell in line.cells]] if any(cell.ends for cell in line.cells) else []
     levels = zip_longest(*(cell.asides for cell in line.cells))

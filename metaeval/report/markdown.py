@@ -56,7 +56,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _number(text: Shown) -> str:
-    """Return a cell as it is, so that numbers stay legible; escaped where it holds what acts within a line."""
+    """Return a cell unchanged if it is plain, so that numbers stay legible; escape it if it contains markup."""
     return escape(text) if re.search(r"[\\`<>|]|\]\(", text) else text
 
 

@@ -17,7 +17,7 @@ NAMED = 4
 
 @dataclass(frozen=True)
 class ProtocolReading:
-    """Declarations of a protocol about its measures (see `protocols.contract.Measure`), by the measures' keys.
+    """What a protocol declares about its measures (see `protocols.contract.Measure`), by the measures' keys.
 
     headline: key of the measure that metrics are ranked by; "": the table's first.
     """
@@ -30,9 +30,9 @@ class ProtocolReading:
 
 @dataclass(frozen=True)
 class Readings:
-    """The readings of all protocols. protocols: by name. aside: the oracle controls, with which no metric is compared.
+    """The declarations of all protocols about their measures. protocols: by name. aside: the oracle controls.
 
-    chance: controls whose scores carry no information; a metric has an ability if it is significantly above them.
+    chance: controls whose scores carry no information; a metric has an ability if it is significantly better.
     """
 
     protocols: Mapping[str, ProtocolReading] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Readings:
     chance: Collection[str] = ()
 
     def of(self, result: Result) -> ProtocolReading:
-        """Return the reading of the result's protocol; of one that is not known, an empty one."""
+        """Return the declarations of the result's protocol; empty ones for an unknown protocol."""
         return self.protocols.get(result.protocol, ProtocolReading())
 
 
@@ -70,7 +70,7 @@ def metrics_of(result: Result) -> list[Row]:
 
 
 def headlines(results: Sequence[Result], readings: Readings) -> list[Headline]:
-    """Return each result's declared measure; where no metric has a value there, the first in which one has."""
+    """Return each result's headline measure; if no metric has a value there, the first measure with a value."""
     ranked_by = []
     for result in results:
         declared = [column for column in result.columns if column.key == readings.of(result).headline]
@@ -89,7 +89,7 @@ def named_in(headline: Headline, every: Sequence[Headline]) -> str:
 
 
 def measures_of(shown: Sequence[Headline], every: Sequence[Headline]) -> str:
-    """Name the measures of these columns, and their data sets where all columns have several."""
+    """Name the measures of these columns, and their data sets if the table has several."""
     all_names = list(dict.fromkeys(plain(headline.result.data.name) for headline in every))
     names_by_label = grouped((plain(headline.column.label), plain(headline.result.data.name)) for headline in shown)
     if len(all_names) == 1:
@@ -102,14 +102,14 @@ def measures_of(shown: Sequence[Headline], every: Sequence[Headline]) -> str:
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
-    """Return the names in a sentence: a, b and c; of many, the first and how many more."""
+    """Return the names in a sentence: a, b and c; a long list ends in how many more there are."""
     if len(names) > NAMED + 1:
         names = [*names[:NAMED], f"{len(names) - NAMED} more"]
     return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def untested(shown: Iterable[tuple[Result, Column]]) -> str:
-    """Return the measures without a test against controls, beside others that have one: there, no mark says nothing."""
+    """Return the measures without a test against controls, if others have one: no mark says nothing there."""
     labels: dict[str, None] = {}
     for result, column in shown:
         tests = (result.significance.controls or []) if result.significance else []

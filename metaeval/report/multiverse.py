@@ -26,11 +26,11 @@ MULTIVERSE = "metaeval-multiverse/1"
 
 @dataclass(frozen=True)
 class Outlook:
-    """One metric under one specification. `rank` is 1 + the number of metrics above it.
+    """The value and rank of one metric under one specification. `rank` is 1 + the number of metrics above it.
 
     value is None where undefined; rank too, and where all metrics have one value, so that nothing is ranked: NDCG
     over pools of a single candidate is 1 for every metric.
-    choices: axis -> value; of an axis that the protocol or the unit does not depend on there is none.
+    choices: axis -> value, without axes that the protocol or the unit does not depend on.
     """
 
     protocol: str
@@ -43,7 +43,7 @@ class Outlook:
 
 @dataclass(frozen=True, repr=False)
 class Multiverse(Recorded):
-    """All outlooks of one data set, and the combinations that could not be run, with the reason of each.
+    """Every metric's values under every specification on one data set, and the combinations that could not be run.
 
     held: axes kept at one value because the data do not depend on them, with that value. demo: of demo data.
     """
@@ -57,7 +57,7 @@ class Multiverse(Recorded):
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """Every outlook; a choice that makes no difference to it is empty."""
+        """Return every outlook as a record; a choice that makes no difference to it is empty."""
         axes = list(dict.fromkeys(axis for outlook in self.outlooks for axis in outlook.choices))
         return [
             {
@@ -74,7 +74,7 @@ class Multiverse(Recorded):
 
 @dataclass(frozen=True)
 class Standing:
-    """A metric over the specifications in which it has a rank: their number, its ranks, and all of its values.
+    """A summary of one metric over the specifications in which it has a rank: their number, its ranks, its values.
 
     first: the specifications in which no metric is above it; two metrics can share one.
     """
@@ -87,15 +87,15 @@ class Standing:
 
     @property
     def share_first(self) -> float:
-        """Share of the specifications in which no metric is above it."""
+        """Return the share of the specifications in which no metric is above it."""
         return self.first / self.specifications
 
 
 @dataclass(frozen=True)
 class RankInfluence:
-    """The share of the variance of ranks that one choice explains alone, over the specifications that have the choice.
+    """The share of the variance of ranks that one choice explains on its own, over specifications that have it.
 
-    None where no rank ever moves. Shares of two choices may overlap where not every combination was run.
+    None where no rank ever changes. Shares of two choices may overlap where not every combination was run.
     """
 
     axis: str
@@ -113,7 +113,7 @@ class Swap:
 
 
 def standings(outlooks: Sequence[Outlook]) -> list[Standing]:
-    """Return one per metric that has a value somewhere, the most often first at the top."""
+    """Return one summary per metric that has a value somewhere, the most often first at the top."""
     ranked = []
     for metric, of_metric in grouped((outlook.metric, outlook) for outlook in outlooks).items():
         ranks = [o.rank for o in of_metric if o.rank is not None]
@@ -125,7 +125,7 @@ def standings(outlooks: Sequence[Outlook]) -> list[Standing]:
 
 
 def influences(outlooks: Sequence[Outlook]) -> list[RankInfluence]:
-    """Return one per choice that takes several values where anything is ranked, the most influential first.
+    """Return one per choice that takes several values where metrics are ranked, the most influential first.
 
     The share is that of a one-way analysis of variance, pooled over the metrics: the sum of squares between the
     choice's values over the total sum of squares about each metric's own mean rank.
@@ -140,7 +140,7 @@ def influences(outlooks: Sequence[Outlook]) -> list[RankInfluence]:
 
 
 def swaps(outlooks: Sequence[Outlook]) -> list[Swap]:
-    """Return the pairs of metrics of which each is above the other somewhere, the most even first."""
+    """Return the pairs of metrics that change places between specifications, the most balanced pair first."""
     known = grouped((o.metric, (specification(o), o.value)) for o in outlooks if o.value is not None)
     values = {metric: dict(of_metric) for metric, of_metric in known.items()}
     swapped = []
@@ -185,13 +185,13 @@ _SHARES = (
 
 
 def write_multiverse(multiverse: Multiverse, folder: Path) -> list[Path]:
-    """Write multiverse.json into a folder; its path. The same outlooks give the same bytes."""
+    """Write multiverse.json into a folder and return its path in a list; the same outlooks give the same bytes."""
     write_text(folder / "multiverse.json", as_json(multiverse))
     return [folder / "multiverse.json"]
 
 
 def load_multiverse(path: Path) -> Multiverse:
-    """Read multiverse.json; `UserError` where a field is wrong or missing."""
+    """Read multiverse.json; raises `UserError` where a field is wrong or missing."""
     data = read_json(path, "give a multiverse.json that metaeval wrote")
     try:
         return Multiverse(
@@ -203,13 +203,13 @@ def load_multiverse(path: Path) -> Multiverse:
             demo=data.get("demo", False),
         )
     except (KeyError, TypeError) as error:
-        raise UserError(f"{path} is not a multiverse as metaeval writes it: {error}.") from error
+        raise UserError(f"{path} is not a multiverse file that metaeval wrote: {error}.") from error
 
 
 def multiverse_tables(multiverse: Multiverse) -> list[Table]:
-    """For each protocol who is first how often, which choices move ranks, and, along a single choice, every value.
+    """Return for each protocol the tables of first ranks, of influential choices and, for a single choice, of values.
 
-    What holds of all of them stands below the last. The first holds every outlook as a record.
+    Notes that hold for all of them are below the last. The first table has every outlook as a record.
     """
     tables: list[Table] = []
     for protocol, outlooks in by_protocol(multiverse.outlooks):
@@ -288,7 +288,7 @@ def as_json(multiverse: Multiverse) -> str:
 
 
 def ranks_of(values: Mapping[str, float | None]) -> dict[str, int | None]:
-    """Return the rank of each metric by its value; no ranks where all have one value."""
+    """Return the rank of each metric by its value; None for all if all values are equal."""
     known = [value for value in values.values() if value is not None]
     if len(known) > 1 and len(set(known)) == 1:
         return dict.fromkeys(values)
@@ -298,7 +298,7 @@ def ranks_of(values: Mapping[str, float | None]) -> dict[str, int | None]:
 
 
 def value_under(estimate: Value | None, policy: str) -> float | None:
-    """Return a value under a policy for ties: expected, worst or best; "" where there are no ties."""
+    """Return a value under a policy for ties: expected, worst or best; "" if there are no ties."""
     if estimate is None or policy in ("", "expected") or estimate.ties is None:
         return None if estimate is None else estimate.value
     return estimate.ties[0] if policy == "worst" else estimate.ties[1]

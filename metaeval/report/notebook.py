@@ -30,7 +30,7 @@ _HEADINGS = {"first": "one", "second": "other", "text": "what it says"}  # of th
 
 
 class Fields(Table):
-    """Fields, each with its value, what it says and what sets it; a terminal shows the words below the value."""
+    """Fields, each with its value, meaning and setting; a terminal shows the meaning below the value."""
 
 
 class Card(list[tuple[str, str]]):
@@ -56,11 +56,11 @@ class NotebookText(str):
 
 
 class Changes(dict[str, list[Change]], Recorded):
-    """Differences of two sides' rows by name: a short text, a table in a notebook, and a data frame."""
+    """Differences between the rows of two sides, by name: with a short `repr`, a notebook table and a data frame."""
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """A record for each change: the row, the kind of change, what changed, both sides, and other less one."""
+        """Return a record for each change: row, kind of change, what changed, both sides, and their difference."""
         return [
             {"row": row, **{_HEADINGS.get(key, key): value for key, value in asdict(change).items()}}
             for row, changes in self.items()
@@ -81,7 +81,7 @@ class Changes(dict[str, list[Change]], Recorded):
 class Results(list[Result]):
     """The results of a run, one for each protocol (and data set): a list that shows its findings.
 
-    In a notebook it is the headline table with what it means; `print` gives the same as text. Each item is a `Result`,
+    A notebook shows the headline table with the findings; `print` gives the same as text. Each item is a `Result`,
     whose table is `table(results[0])`.
     """
 
@@ -91,7 +91,7 @@ class Results(list[Result]):
 
     @property
     def findings(self) -> list[str]:
-        """Return what the run found, in sentences, and what limits it."""
+        """Return the findings of the run and their limits, as sentences."""
         return [*findings(in_headline(self, self._readings), self._readings), *cautions(self)] if self else []
 
     def to_frame(self) -> Any:
@@ -135,7 +135,7 @@ class Sheets(dict[str, Table]):
     def to_frame(self, name: str = "") -> Any:
         """Return the records of a table as a data frame; name: which, by default the first."""
         if not self or (name and name not in self):
-            raise UserError(f"No table is called {name!r}: there are {', '.join(self) or 'none'}.")
+            raise UserError(f"No table is called {name!r}; the tables are {', '.join(self) or 'none'}.")
         return frame(self[name or next(iter(self))].records)
 
     def plot(self, name: str = "") -> Figure:
@@ -146,7 +146,7 @@ class Sheets(dict[str, Table]):
         from metaeval.report.figures.forest import has_intervals, records_forest
 
         if name and name not in self:
-            raise UserError(f"No table is called {name!r}: there are {', '.join(self) or 'none'}.")
+            raise UserError(f"No table is called {name!r}; the tables are {', '.join(self) or 'none'}.")
         drawn = [self[name]] if name else [sheet for sheet in self.values() if has_intervals(sheet.records)]
         if not drawn or not has_intervals(drawn[0].records):
             raise UserError(
@@ -163,14 +163,14 @@ class Sheets(dict[str, Table]):
 
 
 def in_notebook() -> bool:
-    """Return whether this is the kernel of a notebook. IPython is asked only where it is loaded already."""
+    """Return whether the code runs in the kernel of a notebook; IPython is asked only if it is loaded already."""
     shell = sys.modules.get("IPython")
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
 @contextlib.contextmanager
 def notebook_progress() -> Iterator[Callable[[str, int, int], None] | None]:
-    """Bars while the block runs, for (metric, pairs done, pairs in all); None outside notebooks, and without tqdm."""
+    """Yield a progress callback for notebooks: (metric, pairs done, pairs in all); None elsewhere or without tqdm."""
     if not in_notebook():
         yield None
         return

@@ -37,7 +37,7 @@ def reason_of(value: Value) -> str:
 
 
 def marks(row: Row, column: Column, reasons: Mapping[str, str], but: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the marks of a cell but `but`: cluster, controls, ties, unscored, then the letter of its reason."""
+    """Return the marks of a cell except `but`: cluster, controls, ties, unscored, then the letter of its reason."""
     value = value_of(row, column)
     conditions = (
         (cluster(row, column), True),
@@ -63,18 +63,18 @@ def footnotes(
 
 
 def not_above(results: Iterable[Result]) -> str:
-    """Say what the mark `LEVEL` means; results of earlier versions compare metrics with controls by intervals."""
+    """Return the meaning of the mark `LEVEL`; in results of earlier versions controls are compared by intervals."""
     tested = all(result.significance and result.significance.controls is not None for result in results)
     return sentences.NOT_ABOVE_BY_TEST if tested else sentences.NOT_ABOVE_BY_INTERVAL
 
 
 def _controls_of(row: Row, column: Column) -> list[str]:
-    """Return the controls that a metric is not above; a control is not flagged itself."""
+    """Return the controls that a metric is not significantly better than; empty for a control."""
     return row.not_above.get(column.key, []) if row.kind == "metric" else []
 
 
 def _is_visible(ends: tuple[float, float] | None, value: Value, column: Column) -> bool:
-    """Return whether an end of the span is printed differently from the value."""
+    """Return whether the ends of a span are printed differently from the value."""
     return ends is not None and any(numeral(end, column) != numeral(value.value, column) for end in ends)
 
 
@@ -98,12 +98,12 @@ def _ranges(row: Row, columns: Sequence[Column], kind: str) -> str:
 
 
 def asides(row: Row, column: Column) -> tuple[str, ...]:
-    """Return the asides of one cell, the ceiling's first; controls have none, being yardsticks themselves."""
+    """Return the values in brackets of a cell (ceiling, then published); controls have none."""
     return tuple(aside for aside in (_ceiling(row, column), _published(row, column)) if aside)
 
 
 def _aside_notes(result: Result) -> tuple[Note, Note]:
-    """Explain the asides in use, of ceilings and of published values, by their first."""
+    """Explain the values in brackets that occur, of ceilings and of published values, each by its first example."""
     cells = [(row, column) for row in result.rows for column in result.columns]
     ceiling = next(filter(None, (_ceiling(row, column) for row, column in cells)), "")
     published = next(filter(None, (_published(row, column) for row, column in cells)), "")
@@ -200,7 +200,7 @@ def values_by_kind(
 
 
 def _perfect_detector(result: Result) -> Note:
-    """Say what perfect detectors would score, and why one of full support is below the top."""
+    """State the values of perfect detectors, and why a detector of full support is below the maximum."""
     perfect = result.perfect
     if perfect is None or not perfect.values:
         return Note("perfect detector", "")
@@ -220,7 +220,7 @@ def _data_counts(data: Data) -> str:
 
 
 def _level_order(name: str) -> tuple[float, str]:
-    """Sort graded levels from the highest number down, other names behind them."""
+    """Return a sort key: graded levels from the highest number down, other names after them."""
     try:
         return -float(name), name
     except ValueError:
@@ -293,7 +293,7 @@ def cluster(row: Row, column: Column) -> str:
 
 
 def significance_note(result: Result) -> Note:
-    """Give p for two metrics, the pairs that differ for a few, the clusters for many, measure by measure."""
+    """Return the note on significance by measure: p for two metrics, different pairs for a few, clusters for many."""
     tested, metrics = result.significance, metrics_of(result)
     if tested is None or not tested.comparisons:
         return Note("significance", "")
@@ -319,7 +319,7 @@ def significance_note(result: Result) -> Note:
 
 
 def _pairs_that_differ(pairs: Sequence[Comparison], alpha: float) -> str:
-    """List the better metric of each pair that differs, and all that it leads: a > b, c; b > c."""
+    """List the better metric of each significantly different pair with all that it beats: a > b, c; b > c."""
     led = grouped(
         (plain(pair.one), plain(pair.other)) if pair.difference > 0 else (plain(pair.other), plain(pair.one))
         for pair in pairs

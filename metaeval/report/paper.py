@@ -46,7 +46,7 @@ def _named(results: Sequence[Result]) -> dict[str, Result]:
         name = place_of(result.data)
         name += f" ({result.unit})" if several else ""
         if name in by_name:
-            raise UserError(f"Two {result.protocol} results are of {name}, unit {result.unit}: leave one out.")
+            raise UserError(f"Two {result.protocol} results are of {name}, unit {result.unit}: leave one of them out.")
         by_name[name] = result
     return by_name
 
@@ -103,7 +103,7 @@ def _total(data: Data) -> int:
 
 
 def score_table(results: Sequence[Result]) -> Table:
-    """Return one protocol's results as one table; best and second best go by data set and measure.
+    """Return one protocol's results as one table; best and second best are per data set and measure.
 
     A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks it.
     """
@@ -140,7 +140,7 @@ def score_table(results: Sequence[Result]) -> Table:
 
 
 class _Measured(NamedTuple):
-    """A measure of one result, with the published values behind it where there are any."""
+    """A measure of one result, followed by the published values if there are any."""
 
     column: Column
     ranks: Mapping[str, Rank]
@@ -186,7 +186,7 @@ def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
 
 
 class NumberedTable(NamedTuple):
-    """A protocol's table in a paper: its number, and the keys of its measures; (): all that its own table shows."""
+    """The number of a protocol's table in a paper, and the keys of its measures; (): those that its own table shows."""
 
     number: int
     measures: tuple[str, ...] = ()
@@ -197,7 +197,7 @@ def paper_tables(
     left_out: Sequence[tuple[str, str]] = (),
     numbered: Mapping[str, NumberedTable] = MappingProxyType({}),
 ) -> list[Table]:
-    """Return the tables of a paper; `UserError` where there are no results.
+    """Return the tables of a paper; raises `UserError` where there are no results.
 
     left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the protocols
     whose tables have a number, by name.
@@ -224,7 +224,7 @@ def _by_protocol(results: Sequence[Result], numbered: Mapping[str, NumberedTable
 
 
 def _with_columns(result: Result, keys: Sequence[str]) -> Result:
-    """Return the result with these columns alone where it has them all."""
+    """Return the result with only these columns, if it has them all; otherwise unchanged."""
     columns = [column for key in keys for column in result.columns if column.key == key]
     return result.model_copy(update={"columns": columns}) if columns and len(columns) == len(keys) else result
 

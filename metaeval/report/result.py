@@ -42,9 +42,9 @@ class _ResultModel(BaseModel):
 
 
 class Value(_ResultModel):
-    """One cell: the estimate, its interval, and what qualifies it (see `protocols.contract.Estimate`).
+    """The value of one cell: estimate, interval, and further facts (see `protocols.contract.Estimate`).
 
-    ceiling: the most that these scores could reach with their own ties and the gold's, where the measure has one.
+    ceiling: the highest value that these scores could reach given their ties and those of the gold, if any.
     published: what the data set's or the base paper's authors report for the same metric on the same data.
     effective: effective groups behind the interval, where it comes from a standard error.
     """
@@ -138,12 +138,12 @@ class Data(_ResultModel):
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Other data sets say nothing of it, as in files of earlier versions."""
+        """Drop fields with defaults (such as demo), so that files are those of earlier versions."""
         fields: dict[str, Any] = dump(self)
         return fields if self.demo else {name: value for name, value in fields.items() if name != "demo"}
 
     def wording(self, text: str) -> str:
-        """Return a text that calls the labels human, as it is right of these data."""
+        """Return a text that calls the labels human, adapted to made-up labels of demo data."""
         return text.replace("human", "demo") if self.demo else text
 
     @classmethod
@@ -168,7 +168,7 @@ IntervalMethod = Literal["t", "percentile", "bootstrap-t", "bca"]
 
 
 class Interval(_ResultModel):
-    """The settings of the intervals: whole groups drawn `resamples` times from `seed`, ends at `level`.
+    """The settings of the intervals: level, method, and seed and number of resamples of whole groups.
 
     fewest: effective groups that a studentised interval needs.
     """
@@ -186,11 +186,11 @@ class Interval(_ResultModel):
 
 
 class Comparison(_ResultModel):
-    """Two metrics under one measure: `one` less `other` over the rows that both scored.
+    """The comparison of two metrics under one measure: `one` minus `other` over the rows that both scored.
 
-    low, high: the interval of the difference, as those of the table are made. p: two-sided, from a paired permutation
-    that exchanges the two metrics' normalised scores group by group; holm, bh: p adjusted over the family of
-    `Significance`. None where undefined, and `note` says why.
+    low, high: the interval of the difference, by the method of the table's intervals. p: two-sided, from a paired
+    permutation that exchanges the two metrics' normalised scores group by group; holm, bh: p adjusted over the family
+    of `Significance`. None where undefined, and `note` says why.
     """
 
     measure: str
@@ -210,7 +210,7 @@ class Significance(_ResultModel):
     """The comparisons of the metrics: every pair under every shown measure, and the settings of the test.
 
     Two metrics count as different where the Holm-adjusted p is at most `alpha`; `Row.clusters` follows from that.
-    controls: every metric (`one`) less each control (`other`) that it is compared with, tested with the cluster
+    controls: every metric (`one`) minus each control (`other`) that it is compared with, tested with the cluster
     standard error of the difference; `Row.not_above` follows from it, and from intervals where it is None. family: the
     pairs of metrics that p is adjusted over, at most `tests`. separate_controls: tests against controls are adjusted
     apart, by `metaeval.stats.significance.holm_against`; in earlier files they are in that family.
@@ -231,7 +231,7 @@ FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE = "full support", "any support", "shar
 
 
 class Perfect(_ResultModel):
-    """Scores of perfect detectors under the table's labels.
+    """Values of perfect detectors under the table's labels.
 
     values: measure key -> what is detected -> raw value. full: rows at level full, of which `incomplete` hold only a
     part of an evidence set.
@@ -358,23 +358,21 @@ def save_result(result: Result, path: Path) -> None:
 
 
 def load_result(path: Path) -> Result:
-    """Read a result file of any schema version; `UserError` names the field that is wrong."""
+    """Read a result file of any schema version; raises `UserError` that names the field that is wrong."""
     if path.is_dir():
         raise UserError(f"{path} is a folder: give one of its result files (.json), or type 'metaeval results show'.")
     data, version = read_versioned(path)
     if str(version).startswith("metaeval-sheet/"):
         raise UserError(
-            f"{path} is a table of an earlier version, which holds numbers and no layout: it stands beside as "
-            f"{path.stem}.txt, .md, .tex and .csv, and 'metaeval results explain {path}' says how it was made."
+            f"{path} is a table of an earlier version, which holds only numbers: read it as {path.stem}.txt, .md, .tex "
+            f"or .csv in the same folder, or type 'metaeval results explain {path}' to see how it was computed."
         )
     if str(version).startswith("metaeval-table/"):
-        raise UserError(
-            f"{path} is a table of an analysis, and no result of a protocol: 'metaeval results show {path}' prints it."
-        )
+        raise UserError(f"{path} is a table, not a protocol's result: print it with 'metaeval results show {path}'.")
     if str(version).startswith("metaeval-gate/"):
         raise UserError(
-            f"{path} is a gate: 'metaeval gate check FILE {path}' holds answers against it, and 'metaeval results "
-            "explain FOLDER', with the folder that 'gate fit' wrote its tables to, says how it was fitted."
+            f"{path} is a gate and not a result: type 'metaeval gate check FILE {path}' to check answers with it, or "
+            "'metaeval results explain FOLDER' with the folder of 'metaeval gate fit' to see how it was fitted."
         )
     if version not in SCHEMAS:
         known = ", ".join(map(repr, SCHEMAS))
@@ -384,13 +382,13 @@ def load_result(path: Path) -> Result:
 
 
 def read_versioned(path: Path) -> tuple[Any, Any]:
-    """Return a file's JSON and the schema that it names; `UserError` where it is not JSON."""
+    """Return a file's JSON and the schema that it names; raises `UserError` where it is not JSON."""
     data = read_json(path, "give a .json file that metaeval wrote")
     return data, data.get("schema") if isinstance(data, dict) else None
 
 
 def checked(kind: type[Kind], data: Any, path: Path) -> Kind:
-    """Read a JSON file as a pydantic model or a dataclass; `UserError` names the field that is wrong."""
+    """Read a JSON file as a pydantic model or a dataclass; raises `UserError` that names the field that is wrong."""
     try:
         # As JSON, text is not a number and true is not 1; a list is a tuple.
         return cast(Kind, _validator(kind).validate_json(json.dumps(data), strict=True))

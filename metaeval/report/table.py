@@ -29,7 +29,7 @@ class Cell:
     """One value as printed.
 
     `interval` is the interval as one text, empty when there is none, and `ends` its two ends; `marks` are the number of
-    the significance cluster and the names of footnotes, in the footnotes' order; `asides` stand below the number.
+    the significance cluster and the names of footnotes, in the footnotes' order; `asides`: values in brackets below.
     """
 
     number: Words = Words("")
@@ -50,7 +50,7 @@ class TableLine:
 
 @dataclass(frozen=True)
 class Block:
-    """Lines that belong together, under a title of their own (empty: none)."""
+    """A block of table lines under a title (empty: none)."""
 
     title: Words = Words("")
     lines: tuple[TableLine, ...] = ()
@@ -82,7 +82,7 @@ class ColumnGroup:
 
 @dataclass(frozen=True)
 class Note:
-    """A footnote or footer line: its mark or label, a sentence, and what it says of single rows as (names, text)."""
+    """A footnote or footer line: mark or label, a sentence, and remarks on single rows as (names, text)."""
 
     label: Words = Words("")
     text: Words = Words("")
@@ -90,7 +90,7 @@ class Note:
 
     @property
     def line(self) -> str:
-        """All that it says, without its label."""
+        """Return the text of the note without its label."""
         return " ".join(filter(None, (self.text, "; ".join(f"{names}: {text}" for names, text in self.items))))
 
 
@@ -100,11 +100,11 @@ NO_DATA = Data.together(())
 
 @dataclass(frozen=True, repr=False)
 class Table(Recorded):
-    """A whole table, as it is printed and as data: a sequence of its records, laid out where it has headings.
+    """A table, both as printed (headings and lines) and as data (a sequence of records).
 
-    key: what tells it from other tables (protocol, data set, split, unit). stub: the heading of the column of names.
-    groups cover all columns in order, or there are none. legend: what bold and underlined numbers are. name: of its
-    files. data: what was judged. settings: what else the numbers depend on. records: one mapping a row of the data
+    key: what distinguishes it from other tables (protocol, data set, split, unit). stub: the heading of the column of
+    names. groups cover all columns in order, or there are none. legend: what bold and underlined numbers mean. name: of
+    its files. data: what was judged. settings: what else the numbers depend on. records: one mapping a row of the data
     behind the lines, all with the same fields; raw numbers, None where undefined.
     """
 
@@ -145,11 +145,11 @@ class Table(Recorded):
 
     @property
     def lines(self) -> tuple[TableLine, ...]:
-        """Every row, block after block."""
+        """Return every line, block after block."""
         return tuple(line for block in self.blocks for line in block.lines)
 
     def noting(self, demo: bool) -> Table:
-        """Return the same table; of demo data, whose labels no human gave, with a note that says so."""
+        """Return the table, with a note if its labels are made up for a demo."""
         if not demo or any(note.text == DEMO for note in self.footer):
             return self
         return replace(self, footer=(Note("demo data", DEMO), *self.footer))
@@ -174,7 +174,7 @@ def value_of(row: Row, column: Column) -> Value:
 
 
 def numeral(value: float | None, column: Column) -> str:
-    """Print a value times the column's scale with its digits; a dash when undefined; never a negative zero."""
+    """Format a value times the column's scale with its digits; a dash when undefined; never a negative zero."""
     if value is None:
         return UNDEFINED
     text = f"{value * column.scale:.{column.digits}f}"
@@ -182,25 +182,25 @@ def numeral(value: float | None, column: Column) -> str:
 
 
 def short(number: str) -> str:
-    """Return a printed number without the nought before its point: .585."""
+    """Return a printed number without the zero before its point: .585."""
     return re.sub(r"^(-?)0\.", r"\1.", number)
 
 
 def chance(p: float | None) -> str:
-    """Return a p-value with four decimals: 1,000 permutations can say 0.0010, and 0.0504 must not look like 0.05."""
+    """Format a p-value with four decimals: 1,000 permutations can give 0.0010, and 0.0504 must not look like 0.05."""
     if p is None:
         return UNDEFINED
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def span(ends: tuple[float, float], column: Column) -> str:
-    """Return a worst and a best value as [worst..best]."""
+    """Format a worst and a best value as [worst..best]."""
     worst, best = ends
     return f"[{numeral(worst, column)}..{numeral(best, column)}]"
 
 
 def place_of(data: Data, *more: str) -> str:
-    """Return the data set and its split, and what else says what a table is of."""
+    """Return the data set, its split, and what else identifies the data of a table."""
     return ", ".join(part for part in (plain(data.name), plain(data.split), *more) if part)
 
 
@@ -215,7 +215,7 @@ def count(number: int, noun: str) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Return a share in per cent with one decimal; a part that is neither nothing nor all never looks like 0 or 100."""
+    """Return a share in per cent with one decimal; only 0 and the whole are printed as 0 and 100."""
     percent = 100 * part / whole if whole else 0.0
     if 0 < percent < 0.05:
         return "under 0.1 %"

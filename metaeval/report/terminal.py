@@ -24,7 +24,7 @@ _STYLES = {"best": "bold", "second": "underline", "": ""}
 
 
 def show_grid(grid: Table, console: Console) -> None:
-    """Print any grid to a console, fitted to the console's width."""
+    """Print a table to a console, fitted to the console's width."""
     layout = fit(grid, console.width)
     console.print(Text.assemble((grid.title, "bold"), "\n", grid.subtitle))
     for part in layout.parts:
@@ -48,12 +48,12 @@ def show_grid(grid: Table, console: Console) -> None:
 
 
 def show_sentences(sentences: Iterable[tuple[str, str]], console: Console) -> None:
-    """Print sentences, each behind its label, folded at the console's width."""
+    """Print sentences, each after its label, wrapped at the console's width."""
     console.print(_notes((label, Note(label, text)) for label, text in sentences))
 
 
 def text_of(grid: Table, width: int = 100) -> str:
-    """Return the same as plain text of `width` columns, for a file."""
+    """Return a table as plain text of `width` columns, for a file."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, force_jupyter=False)
     with console.capture() as capture:
         show_grid(grid, console)
@@ -77,7 +77,7 @@ def _table(grid: Table, layout: Fit, part: Sequence[int]) -> RichTable:
 
 
 def _over(grid: Table, layout: Fit, part: Sequence[int]) -> str:
-    """Return the line above a table that names its groups, each over the middle of its columns."""
+    """Return the line above a table that names its column groups, each centred over its columns."""
     owners = [number for number, group in enumerate(grid.groups) for _ in range(group.columns)]
     line = " " * (1 + layout.name)
     for number, positions in groupby(part, key=lambda position: owners[position]):
@@ -126,7 +126,7 @@ def _notes(notes: Iterable[tuple[str, Note]]) -> RichTable:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), indent: str = "") -> list[str]:
-    """Return the lines of equally wide columns; `right` are the columns whose cells end at one place."""
+    """Return lines of equally wide columns; right: numbers of the columns that are right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

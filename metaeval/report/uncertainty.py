@@ -17,7 +17,7 @@ FEW_GROUPS = 30
 
 
 def uncertainty(result: Result) -> str:
-    """Say how a table's intervals were made, of how many effective groups."""
+    """Return a sentence on how a table's intervals were computed, and from how many effective groups."""
     interval, groups = result.interval, result.data.groups
     if not interval.studentised:
         return interval_settings(interval, groups)
@@ -30,7 +30,7 @@ def uncertainty(result: Result) -> str:
 
 
 def interval_settings(interval: Interval, groups: int | None, behind: Sequence[float] = ()) -> str:
-    """Say how intervals were made. groups: None where their number differs; behind: the effective ones."""
+    """Return how intervals were computed. groups: None where their number differs; behind: the effective numbers."""
     if interval.resamples == 0:
         return sentences.NO_INTERVALS
     all_groups = "groups" if groups is None else count(groups, "group")
@@ -46,14 +46,14 @@ def interval_settings(interval: Interval, groups: int | None, behind: Sequence[f
 
 
 def few_groups_of_sheet(interval: Interval, groups: int) -> str:
-    """Say what few groups mean for the intervals of a sheet; "" where they are not few."""
+    """Return what few groups mean for the intervals of a table; "" if they are not few."""
     if not interval.studentised or not interval.resamples or groups >= FEW_GROUPS:
         return ""
     return sentences.FEW_OF_SHEET.format(enough=FEW_GROUPS, fewest=interval.fewest)
 
 
 def _has_own_intervals(result: Result, column: Column) -> bool:
-    """Return whether the protocol computes the intervals itself: those of Student's t come with effective groups."""
+    """Return whether the protocol computes its own intervals: those of Student's t come with effective groups."""
     values = [value_of(row, column) for row in metrics_of(result)]
     return any(value.low is not None and value.effective is None for value in values)
 
@@ -64,19 +64,19 @@ def level_and_method(interval: Interval) -> str:
 
 
 def effective(result: Result, columns: Sequence[Column]) -> list[float]:
-    """Return the effective groups of the metrics under these measures."""
+    """Return the numbers of effective groups of the metrics under these measures."""
     values = [value_of(row, column) for row in metrics_of(result) for column in columns]
     return [value.effective for value in values if value.effective is not None]
 
 
 def whole_range(numbers: Sequence[float]) -> str:
-    """Name the range of these numbers, both ends rounded down: too few groups never look like enough."""
+    """Format the range of these numbers, both ends rounded down, so that too few groups never look like enough."""
     low, high = int(min(numbers)), int(max(numbers))
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def few_groups(result: Result) -> str:
-    """Name the measures of a table that have few effective groups, and what that means; "" without any."""
+    """Return the measures of a table with few effective groups, and what that means; "" without any."""
     below = {}
     for column in result.columns:
         numbers = [number for number in effective(result, [column]) if number < FEW_GROUPS]
@@ -90,7 +90,7 @@ def few_groups(result: Result) -> str:
 
 
 def simulation_summary(result: Result, with_samples: bool = True) -> str:
-    """Say what a simulation on the table's own rows showed; "" without one."""
+    """Return what a simulation on the table's own rows showed; "" without one."""
     simulated = result.certificate
     if simulated is None:
         return ""
@@ -113,7 +113,7 @@ def simulation_summary(result: Result, with_samples: bool = True) -> str:
 
 
 def share_with_error(hits: int, of: int) -> str:
-    """Return a simulated share in per cent, with its Monte Carlo error of one standard deviation."""
+    """Format a simulated share in per cent, with its Monte Carlo standard error."""
     if not of:
         return "none of 0"
     near = (hits + 1) / (of + 2)  # a simulated share of 0 or 1 has an error too
@@ -125,7 +125,7 @@ EFFECTIVE = (0, 6, FEW_GROUPS, 60)
 
 
 def effective_class(effective: float) -> str:
-    """Name the class that a number of effective groups lies in."""
+    """Return the name of the class of a number of effective groups."""
     number = max(place for place, begin in enumerate(EFFECTIVE) if effective >= begin)
     if number == 0:
         return f"fewer than {EFFECTIVE[1]}"

@@ -14,7 +14,7 @@ def differs(comparison: Comparison, alpha: float) -> bool:
 
 
 def above(comparison: Comparison, alpha: float) -> bool:
-    """Return whether the first of a pair is significantly better: what a mark and a sentence both follow from."""
+    """Return whether the first of a pair is significantly better; marks and sentences both use this."""
     return differs(comparison, alpha) and (comparison.difference or 0.0) > 0
 
 
@@ -55,7 +55,7 @@ def control_tests(result: Result, column: Column, row: Row) -> dict[str, Compari
 
 
 def above_every_control(headline: Headline, row: Row, aside: Collection[str]) -> bool | None:
-    """Return whether a metric is significantly better than every control but those in `aside` (the oracle controls).
+    """Return whether a metric is significantly better than every control except the oracle controls `aside`.
 
     Return None where no test says so: a metric that was not compared with each control may be a control itself.
     """
@@ -75,11 +75,11 @@ def below_control(headline: Headline, row: Row, control: Row) -> bool:
 
 
 def best_control(headline: Headline, aside: Collection[str]) -> Row | None:
-    """Return the control with the highest value but those in `aside` (the oracle controls); None without any."""
+    """Return the control with the highest value, except the oracle controls `aside`; None without any."""
     return max(controls_of(headline, aside), key=lambda row: headline.value(row).value or 0.0, default=None)
 
 
 def controls_of(headline: Headline, aside: Collection[str]) -> list[Row]:
-    """Return the controls with a value, metrics of the run among them, without those in `aside`."""
+    """Return the controls with a value, including metrics that are controls, except the oracle controls `aside`."""
     rows = (row for row in headline.result.rows if (row.kind == "control" or row.control) and row.metric not in aside)
     return [row for row in rows if headline.value(row).value is not None]

@@ -19,7 +19,7 @@ from metaeval.scoring.store import ScoreStore
 
 @dataclass(frozen=True)
 class JobAnswers:
-    """A metric's answers to a job.
+    """The answers of one metric to a job.
 
     rows: one answer per row; a higher score is more support. read: the answer to each unique (source, statement) that
     was scored. pairs: the answers to the pairs of the job, as the metric gave them. identity: the metric's identity for

@@ -44,7 +44,7 @@ FITTED = "fitted on the labels of {} {}: its values here do not say how well it 
 
 @dataclass(frozen=True, eq=False)
 class AlignedColumn:
-    """Scores aligned with the job's rows: higher is more support, NaN is unscored, and `statuses` says why.
+    """A column of scores aligned with the job's rows: higher is more support, NaN is unscored; `statuses` says why.
 
     cut: by row, the number of tokens that the metric's input limit cut off. is_control: the metric is also a control,
     with which the others are compared.
@@ -62,7 +62,7 @@ class AlignedColumn:
 
     @property
     def is_random(self) -> bool:
-        """Whether this is the control of random scores, for which expected values are reported."""
+        """Return whether this is the control of random scores, for which expected values are reported."""
         return self.kind == "control" and self.name == "random"
 
 
@@ -73,7 +73,7 @@ def named_metrics(config: RunConfig) -> LoadedMetrics:
     metric, a missing score file, and options of an unknown metric.
     """
     if not config.metrics:
-        raise UserError("No metric is asked for: name at least one, for example --metrics overlap.")
+        raise UserError("No metric is given: give at least one, for example --metrics overlap.")
     files = [name for name in dict.fromkeys(config.metrics) if name.startswith(FILE_PREFIX)]
     scored = {*files, PUBLISHED, *find_dataset(config.dataset, config)[0].scores}
     metrics = load_metrics((name for name in config.metrics if name not in scored), config)
@@ -91,7 +91,7 @@ def named_metrics(config: RunConfig) -> LoadedMetrics:
 def unscored_metrics(config: RunConfig) -> LoadedMetrics:
     """Load the run's metrics as `named_metrics` does; raises `UserError` for a file of scores too."""
     if files := [name for name in config.metrics if name.startswith(FILE_PREFIX)]:
-        raise UserError(f"{files[0]!r} is scored already: evaluate it with 'metaeval evaluate FILE'.")
+        raise UserError(f"{files[0]!r} is a file of scores: evaluate it with 'metaeval evaluate FILE'.")
     return named_metrics(config)
 
 
@@ -132,13 +132,13 @@ def file_columns(source: Job | RatedSet, name: str, files: Sequence[ScoreFile]) 
 
 
 def named_apart(column: AlignedColumn, others: Sequence[AlignedColumn], name: str) -> AlignedColumn:
-    """Return the column; where another column has its name, the score file's path is added to it."""
+    """Return the column; if another column has its name, the score file's path is added to the name."""
     taken = column.name in {other.name for other in others}
     return replace(column, name=f"{column.name} ({score_path(name)})") if taken else column
 
 
 def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> list[AlignedColumn]:
-    """Return the columns and one per control; a control that is a metric of the run is its column, marked."""
+    """Return the columns and one for each control; a control that is a metric of the run is that column, marked."""
     if isinstance(source, RatedSet):
         rows = source.ratings.columns
         scored = Coded.all_of(Status.OK, len(rows))
@@ -162,7 +162,7 @@ def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> l
 
 
 def trivial_columns(job: Job, overlap: bool = True) -> Iterator[AlignedColumn]:
-    """Yield one column per control that learns nothing from other data. overlap: with the share of shared words."""
+    """Yield one column per control that is not fitted to data. overlap: whether to include word overlap."""
     for name, control in CONTROLS.items():
         if job.config.unit == "chunk" or name != "chunk position":
             yield _control_column(name, control(job.rows))
@@ -249,8 +249,8 @@ def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Align
         answers = align(file, [pair.pair_id for pair in source.pairs])
         if joins(source, how):
             raise UserError(
-                f"aggregate={source.config.aggregate} joins chunks and scores them again, and {file.path} has scores "
-                "of single chunks: give a score for each citation_id, or set aggregate=mean:K."
+                f"aggregate={source.config.aggregate} scores several chunks joined into one text, and {file.path} has "
+                "only scores of single chunks: give a score for each citation_id, or set aggregate=mean:K."
             )
         per_row = aggregate(answers, source.rows, how, sign)
     return column_of(file.metric, per_row, file.signed(content))
@@ -293,7 +293,7 @@ def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
         scores = {metric: (column.score, column.fingerprint) for metric, column in source.ratings.score_columns.items()}
     else:
         if source.corpus.scores and source.config.unit not in ("citation", "page"):
-            raise UserError(f"The scores published with {source.name} are of whole citations: add --unit citation.")
+            raise UserError(f"The scores published with {source.name} belong to whole citations: add --unit citation.")
         scores = {
             metric: (np.array([by_id.get(row.id) for row in source.rows], dtype=np.float64), sha256_json(dict(by_id)))
             for metric, by_id in source.corpus.scores.items()

@@ -23,8 +23,8 @@ SHEET = "calibration"
 
 @dataclass(frozen=True, slots=True)
 class Cutoff:
-    """A cut-off of a metric. value: the raw score from which claims are supported, in the direction of the metric's
-    card; None: soft. source: where the value is from, in words.
+    """A threshold of a metric, above which claims count as supported. value: the raw score from which claims are
+    supported, in the direction of the metric's card; None: soft. source: where the value is from, in words.
     """
 
     value: float | None
@@ -47,9 +47,7 @@ def read_thresholds(text: str | None, names: Sequence[str]) -> dict[str, float |
         except ValueError:
             value = math.nan
         if value is not None and not math.isfinite(value):
-            raise UserError(
-                f"--threshold is {number!r}; allowed: a number, soft, or NAME=X for one of several backends."
-            )
+            raise UserError(f"--threshold is {number!r}; allowed: a number, soft, or NAME=X for one metric of several.")
         thresholds |= dict.fromkeys([name] if equals else names, value)
     return thresholds
 
@@ -72,8 +70,9 @@ def find_cutoff(
         return Cutoff(card.threshold, card.threshold_from)
     why = "none with these options" if card.threshold is not None else "none that is known"
     raise UserError(
-        f"From which score of {name!r} on is a claim supported? It has {why}: give --threshold X, or learn one from "
-        f"human labels (metaeval thresholds {name} --learn -d NAME) and give --calibration FILE."
+        f"The metric {name!r} needs a threshold, the lowest score at which a claim counts as "
+        f"supported; it has {why}. Give --threshold X, or learn a threshold from human labels "
+        f"(metaeval thresholds {name} --learn -d NAME) and give its file with --calibration FILE."
     )
 
 
@@ -86,14 +85,14 @@ def identity_of(name: str, metric: Metric) -> str:
 def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
     sheet = load_table(path)
     if sheet.name != SHEET:
-        raise UserError(f"{path} is a sheet of {sheet.name!r}, not of learnt ones: type 'metaeval thresholds --learn'.")
+        raise UserError(f"{path} is a table of {sheet.name!r}, not of thresholds: use 'metaeval thresholds --learn'.")
     for record in sheet.records:
         if record.get("metric") != name:
             continue
         if record.get("identity") != identity_of(name, metric):
             raise UserError(
-                f"{path}: {name!r} was calibrated with other options, weights or code than it has here: calibrate it "
-                "again, with the same --set."
+                f"{path}: {name!r} was calibrated with other options, weights or code than it has here: learn "
+                "its threshold again, with the same --set."
             )
         value = record.get("threshold")
         if not isinstance(value, float):
@@ -109,12 +108,10 @@ def _as_default(metric: Metric) -> bool:
 
 
 def refuse_files(names: Iterable[str]) -> None:
-    """Refuse score files where a metric has to give verdicts."""
+    """Raise `UserError` for score files where a metric has to give verdicts."""
     for name in names:
         if name.startswith(FILE_PREFIX):
-            raise UserError(
-                f"{name} holds scores of pairs that were known before: verdicts need a metric, by its name."
-            )
+            raise UserError(f"{name} is a file of scores and cannot score new pairs: give a metric by its name.")
 
 
 def judge_of(name: str, metrics: LoadedMetrics) -> Metric:
@@ -126,7 +123,7 @@ def judge_of(name: str, metrics: LoadedMetrics) -> Metric:
     metric = metrics.fresh(name)
     if isinstance(metric, Combination) or metric.corpus_dependent:
         raise UserError(
-            f"{name!r} scores a pair by the other pairs of the run too, and cannot judge single claims: name a metric "
-            "that reads each pair by itself (overlap, minilm-cosine, autoais ...)."
+            f"The score that {name!r} gives a pair depends on the other pairs of the run, so it cannot judge single "
+            "claims: choose a metric that scores each pair by itself (overlap, minilm-cosine, autoais ...)."
         )
     return metric

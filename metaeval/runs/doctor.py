@@ -31,7 +31,7 @@ from metaeval.variants import metric_variant
 
 
 class ReadinessState(StrEnum):
-    """What a metric needs before it can score."""
+    """The state of a metric: ready, or what it needs before it can score."""
 
     READY = "ready"
     PACKAGE = "needs package"
@@ -44,7 +44,7 @@ class ReadinessState(StrEnum):
 
 @dataclass(frozen=True)
 class Readiness:
-    """A metric and its state. detail: what it needs, in a few words."""
+    """The state of a metric, ready or not. detail: what it needs, in a few words."""
 
     name: str
     card: MetricCard | None
@@ -168,7 +168,7 @@ class MetricCheck:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The report of the doctor."""
+    """The report of `metrics doctor`: the machine, every metric's state, and known faults of packages."""
 
     metaeval: str
     python: str

@@ -25,11 +25,11 @@ from metaeval.scoring.store import ScoreStore, pair_key
 
 @dataclass(frozen=True)
 class Planned:
-    """One metric's part of a run: its state, the job's unique pairs, stored ones, and the cost of the others.
+    """The work that a run leaves for one metric: its state, unique pairs, stored ones, and the cost of the others.
 
-    stored: None if unknown, for the checkpoint is not here. estimate: the cost; empty for metrics that only take time.
-    blocks: number of blocks of the plan that lack a score. tokens: of the unscored texts, at four characters each.
-    time: the expected time with its basis, if a pace was measured here; empty for metrics with a cost.
+    stored: None if unknown, because the checkpoint is not here. estimate: the cost; empty for metrics that only take
+    time. blocks: number of blocks of the plan that lack a score. tokens: of the unscored texts, at four characters
+    each. time: the expected time with its basis, if a pace was measured here; empty for metrics with a cost.
     """
 
     name: str
@@ -112,7 +112,7 @@ def requests_of(config: RunConfig, path: Path, tables: bool = False) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Left:
-    """What one metric of a run has still to score. texts: sources and statements. blocks: those that lack a score."""
+    """The work that one metric of a run has left. texts: sources and statements. blocks: those without scores."""
 
     name: str
     metric: Metric
@@ -124,7 +124,7 @@ class _Left:
 
 
 def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
-    """Yield what each metric has still to score; for a table, in each window."""
+    """Yield the work that each metric has left; for a large table, block of rows by block of rows."""
     metrics = named_metrics(config)
     table = pair_file(config) if tables else None
     if table:
@@ -146,7 +146,7 @@ def _left(config: RunConfig, tables: bool) -> Iterator[_Left]:
 def _left_of(
     name: str, metric: Metric, expected: Sequence[TextPair], whole: Sequence[TextPair], store: ScoreStore
 ) -> _Left:
-    """Return what a metric has still to score. expected: the texts that it would read; whole: those of the job."""
+    """Return the work that a metric has left. expected: texts that it would read; whole: those of the job."""
     state = readiness(name, metric)
     unique = {pair_key(*pair): pair for pair in expected}
     with plug_in(name):

@@ -49,7 +49,7 @@ def named_protocols(config: RunConfig) -> dict[str, Protocol]:
         every = registry.names("protocol")
         names = [name for name in every if getattr(registry.find("protocol", name), "usual", True)]
     if not names:
-        raise UserError("No protocol is asked for: name at least one, or 'all'.")
+        raise UserError("No protocol is given: give at least one, or 'all'.")
     protocols = {name: registry.find("protocol", name, code=True) for name in names}
     for name, protocol in protocols.items():
         if not isinstance(protocol, Protocol):
@@ -58,7 +58,7 @@ def named_protocols(config: RunConfig) -> dict[str, Protocol]:
 
 
 def readings_of(protocols: Iterable[Protocol]) -> Readings:
-    """Return how findings read the results of these protocols, from the protocols' declarations."""
+    """Return the protocols' declarations about their measures, which the findings use."""
     readings = {}
     for protocol in protocols:
         abouts = {measure.key: measure.about for measure in protocol.measures}
@@ -86,19 +86,19 @@ def find_protocols(config: RunConfig) -> list[Asked]:
 
 
 class Readable(NamedTuple):
-    """A run's protocols that distinguish metrics on its data, each with its rows; and why the others do not."""
+    """The protocols of a run that can distinguish metrics on its data, each with its rows; and why others cannot."""
 
     framed: list[tuple[Asked, Frame]]
     left_out: dict[str, str]
 
     @property
     def protocols(self) -> list[Asked]:
-        """The protocols without their rows."""
+        """Return the protocols without their rows."""
         return [protocol for protocol, _ in self.framed]
 
 
 def readable_protocols(protocols: Iterable[Asked], source: Job | RatedSet) -> Readable:
-    """Find the protocols that distinguish metrics on the data; raises `UserError` where none does."""
+    """Find the protocols that can distinguish metrics on the data; raises `UserError` if none can."""
     config = source.config
     framed: list[tuple[Asked, Frame]] = []
     left_out: dict[str, str] = {}
@@ -114,7 +114,7 @@ def readable_protocols(protocols: Iterable[Asked], source: Job | RatedSet) -> Re
             framed.append(((protocol, options), frame))
     if not framed:
         reasons = " ".join(f"{name.capitalize()}: {reason}" for name, reason in left_out.items())
-        raise UserError(f"No protocol distinguishes metrics on {frame.name}. {reasons}{frame.unknown_levels()}")
+        raise UserError(f"No protocol can evaluate metrics on {frame.name}. {reasons}{frame.unknown_levels()}")
     return Readable(framed, left_out)
 
 

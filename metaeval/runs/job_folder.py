@@ -44,7 +44,7 @@ _VERSIONED = (
 
 
 class Kept(StrEnum):
-    """The state of a file according to the manifest beside it."""
+    """Whether a file is unchanged, changed or missing according to the manifest in its folder."""
 
     SAME = "the file is as it was written"
     CHANGED = "the file has changed since it was written"
@@ -56,7 +56,7 @@ class Kept(StrEnum):
 
 @dataclass(frozen=True)
 class Command:
-    """A command that writes a job. name: as typed after `metaeval`. options: its own options that are set, by name."""
+    """The command that wrote a job. name: as typed after `metaeval`. options: its own options that are set, by name."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -114,7 +114,7 @@ def write_manifests(
 
 
 def check(path: Path) -> Kept:
-    """Compare a written file with the manifest beside it."""
+    """Return whether a written file still matches the manifest in its folder."""
     content = read_manifest(path.parent)
     if not content:
         return Kept.UNREADABLE if os.path.lexists(path.parent / NAME) else Kept.NO_MANIFEST
@@ -293,7 +293,7 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[AlignedColumn], path: 
 
 
 def _remarks(columns: Sequence[AlignedColumn], number: int) -> str:
-    """Return further JSON fields of a row: why scores are missing, and how many tokens were cut."""
+    """Return further JSON fields of a row: why scores are missing, and how many tokens were cut off."""
     statuses = {column.name: column.statuses[number] for column in columns}
     missing = {name: str(status) for name, status in statuses.items() if status is not Status.OK}
     cut = {column.name: column.cut[number] for column in columns if number in column.cut}
@@ -313,7 +313,7 @@ def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any
 def _rated_rows(
     ratings: RatingColumns, group: Coded[str], system: Coded[str], numbers: NDArray[np.intp]
 ) -> list[Iterable[str]]:
-    """The lines of ratings without their ends: fields of one kind are encoded together, which is faster."""
+    """Return the JSON lines of ratings without their ends; fields of one kind are encoded together, which is faster."""
     ids, gold = map(encode_basestring, ratings.id[numbers].tolist()), numerals(ratings.gold[numbers])
     known = group[numbers].tolist(), system[numbers].tolist()
     return ['{"id": ', ids, ', "group": ', known[0], ', "system": ', known[1], ', "rating": ', gold]
@@ -344,7 +344,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 @dataclass(frozen=True)
 class DoneJob:
-    """A job folder as read back. name: path below the results folder. files: state of each file of the manifest."""
+    """A completed job, read from its folder. name: path below the results folder. files: state of each file."""
 
     name: str
     folder: Path
@@ -356,7 +356,7 @@ class DoneJob:
 
     @property
     def hash(self) -> str:
-        """The short hash with which the folder's name ends."""
+        """Return the short hash at the end of the folder's name."""
         return self.folder.name.rpartition("-")[2]
 
 
@@ -405,7 +405,7 @@ def find_job(results: Path, name: str) -> DoneJob:
     fitting = fitting or [job for job in jobs if is_hash(name) and job.hash.startswith(name)]
     if len(fitting) > 1:
         listed = ", ".join(job.name for job in fitting)
-        raise UserError(f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Write more of the name.")
+        raise UserError(f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Give more of the hash.")
     if not jobs:
         raise UserError(
             f"{results} has no job yet: type 'metaeval run', or name its folder with --results (in Python: results=)."
@@ -426,8 +426,8 @@ def remove_job(results: Path, job: DoneJob) -> int:
     written = {path.relative_to(job.folder).as_posix() for path in (*manifests, *unchanged)}
     if strange := sorted(here - written):
         raise UserError(
-            f"{job.folder} holds {strange[0]}, which the job did not write as it is now: move it away, or delete the "
-            "folder yourself. Nothing was deleted."
+            f"{job.folder} holds {strange[0]}, which was added or changed after the job was written. "
+            "Nothing was deleted: move that file away, or delete the folder yourself."
         )
     for name in here:
         (job.folder / name).unlink()

@@ -36,17 +36,17 @@ class Panel:
 
     @property
     def resampling(self) -> Resampling:
-        """The resampling of the run's intervals."""
+        """Return the resampling of the run's intervals."""
         return resampling_of(self.config)
 
     @cached_property
     def readable(self) -> Readable:
-        """The run's protocols that distinguish metrics on the data; raises `UserError` where none does."""
+        """Return the run's protocols that can distinguish metrics on the data; raises `UserError` if none can."""
         return readable_protocols(self.protocols, self.source)
 
 
 def as_metrics(names: Sequence[str]) -> list[str]:
-    """Prefix the paths of score files as a run names them; leave names of metrics as they are."""
+    """Prefix the paths of score files as in a run's metrics; leave names of metrics unchanged."""
     ends = (*SUFFIXES, *TABLES)
     return [f"{FILE_PREFIX}{name}" if name.endswith(ends) and ":" not in name else name for name in names]
 
@@ -95,11 +95,11 @@ def headline(protocol: Protocol, frame: Frame, column: AlignedColumn) -> Measure
 def _check_number(names: Sequence[str], least: int) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise UserError(f"{twice[0].removeprefix(FILE_PREFIX)!r} is named twice: name every metric once.")
+        raise UserError(f"{twice[0].removeprefix(FILE_PREFIX)!r} is given twice: give every metric once.")
     if len(names) < least:
         named = f": {names[0].removeprefix(FILE_PREFIX)!r}" if names else ""
         metrics = "1 metric" if least == 1 else f"{least} metrics"
-        raise UserError(f"This takes {metrics} or more, and {len(names)} is given{named}.")
+        raise UserError(f"This command needs at least {metrics}, and {len(names)} is given{named}.")
 
 
 def make_sheet(
@@ -119,9 +119,9 @@ def make_sheet(
 ) -> Table:
     """Make a table about a panel's metrics, with the standard notes and one signature per metric.
 
-    chosen: the analysis's own settings, which enter the signatures. table: the heading of the names, the headings of
-    the columns, and the rows. groups: headings above these. notes: empty ones are left out. data: summary of the data
-    (None: of the frame). intervals: whether the numbers depend on resampling. method: of the intervals (None: the
+    chosen: the analysis's own settings, which are part of the signatures. table: the heading of the names, the headings
+    of the columns, and the rows. groups: headings above these. notes: empty ones are left out. data: summary of the
+    data (None: of the frame). intervals: whether the numbers depend on resampling. method: of the intervals (None: the
     run's).
     """
     data, method = data or frame.summary, method or panel.config.interval.method

@@ -38,7 +38,7 @@ _VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
 
 @contextmanager
 def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
-    """Yield the processes that score, which start when they are first needed; None where this process scores."""
+    """Yield the pool of processes that score, which start when first needed; None if this process scores."""
     if config.executor.name == "ray":
         from metaeval.scoring.executors.ray import RayPool
 
@@ -61,9 +61,9 @@ def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
 
 
 def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute:
-    """Return the function that scores metrics which share a job: in the pool, or here for a metric of the driver.
+    """Return the function that scores metrics which share a job, in the pool or, for some metrics, in this process.
 
-    Its pace is stored.
+    The measured speed is stored.
     """
     if pool is None or any(metric.where == "driver" for metric in metrics):
         return timed(Work(metrics).run, metrics)
@@ -74,7 +74,7 @@ def executed(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric],
 
 
 def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> WorkerRecipe:
-    """Return the recipe from which another process makes these metrics."""
+    """Return the recipe (names, options, identities) from which another process makes these metrics."""
     settings = config.model_dump(mode="json", include={"metric_options", "budget"})
     identities = tuple(sha256_json(metric.identity()) for metric in metrics)
     return WorkerRecipe(tuple(names), {**settings, "trust_config": config.trust_config}, identities, package_versions())
@@ -131,7 +131,7 @@ def _by_argument(name: str) -> MetricVariant | None:
 
 
 def _check_class(name: str, kind: Any) -> None:
-    """Reject what is not a metric class, and a class without a card or a method."""
+    """Raise `UserError` for an object that is not a metric class, and for a class without a card or a method."""
     if not (isinstance(kind, type) and issubclass(kind, Metric)):
         raise UserError(f"{name!r} is not a metric: it should be a subclass of metaeval.scoring.contract.Metric.")
     if inspect.isabstract(kind):
@@ -152,8 +152,8 @@ def plug_in(name: str) -> Iterator[None]:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{Path(frame.filename).name}, line {frame.lineno}"
         raise UserError(
-            f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}). What was scored before is stored: "
-            "mend the metric and run the same command again."
+            f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}). What was scored before "
+            "is stored: correct the metric and run the same command again."
         ) from error
 
 
@@ -162,7 +162,7 @@ def _missing(card: MetricCard) -> list[str]:
 
 
 def able_defaults(config: RunConfig) -> RunConfig:
-    """Drop default metrics whose packages are not installed, with a message; metrics that the run names stay."""
+    """Drop default metrics whose packages are not installed, with a message; metrics that the user named stay."""
     if "metrics" in config.model_fields_set:
         return config
     lacking = {name: card for name in config.metrics if _missing(card := registry.find("metric", name).card)}
@@ -198,12 +198,12 @@ class LoadedMetrics:
 
     @property
     def combinations(self) -> dict[str, Combination]:
-        """The named metrics that combine others."""
+        """Return the named metrics that combine others."""
         return {name: metric for name in self.names if isinstance(metric := self[name], Combination)}
 
     @property
     def single(self) -> list[str]:
-        """The names of metrics that read texts: named ones, and members of combinations."""
+        """Return the names of metrics that read texts: named ones, and members of combinations."""
         members = [member for metric in self.combinations.values() for member in metric.members]
         return [name for name in dict.fromkeys([*self.names, *members]) if name not in self.combinations]
 
@@ -227,12 +227,12 @@ class LoadedMetrics:
         return list(groups.values())
 
     def check_asking(self, option: str) -> None:
-        """Refuse an option of batches where none of these metrics, nor of their members, asks a chat model."""
+        """Raise `UserError` for an option of batches if none of these metrics, or their members, asks a chat model."""
         if not any("batch" in metric.Options.model_fields for metric in self.by_name.values()):
             raise UserError(NOT_ASKING.format(", ".join(self.names), option))
 
     def check_windows(self, table: PairFile) -> None:
-        """Refuse metrics whose scores or cost depend on the whole job, where the table is cut into windows."""
+        """Raise `UserError` for metrics whose scores or cost depend on the whole job, for a table in blocks."""
         if len(table.starts) < 2:
             return
         for name in self.names:
@@ -246,8 +246,8 @@ class LoadedMetrics:
             else:
                 continue
             raise UserError(
-                f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} windows of at most "
-                f"{WINDOW_ROWS:,} rows: leave it out, or cut the file."
+                f"{name!r} {why}, and {table.path} is scored in {len(table.starts)} blocks of at most "
+                f"{WINDOW_ROWS:,} rows: leave the metric out, or split the file."
             )
 
 
@@ -269,17 +269,17 @@ def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
         metric = load(name)
         for member in metric.members if isinstance(metric, Combination) else ():
             if isinstance(load(member), Combination):
-                raise UserError(f"{name!r} combines {member!r}, itself a combination: name the single metrics instead.")
+                raise UserError(f"{name!r} combines {member!r}, itself a combination: combine single metrics.")
     return LoadedMetrics(config, names, by_name)
 
 
 def check_modules(name: str, card: MetricCard) -> None:
-    """Refuse a metric whose packages are not installed, with the command that installs them."""
+    """Raise `UserError` for a metric whose packages are not installed, with the command that installs them."""
     if missing := _missing(card):
         install = install_extra(card.extra) if card.extra else f'"pip install {" ".join(missing)}"'
         raise UserError(
-            f"Metric {name!r} needs {', '.join(missing)}, not installed here: type {install}, "
-            "or ask for other metrics (the ones without a model: overlap, rouge, bm25, support-mini)."
+            f"Metric {name!r} needs the packages {', '.join(missing)}, which are not installed here: type {install}, "
+            "or choose other metrics (those without a model: overlap, rouge, bm25, support-mini)."
         )
 
 

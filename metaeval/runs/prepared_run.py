@@ -36,7 +36,7 @@ from protocols.contract import Judgements, Protocol
 
 @dataclass(frozen=True)
 class Job:
-    """The corpus of one run with its pairs and rows. name, split: where the corpus is from."""
+    """The data of one run: its corpus with pairs and judged rows. name, split: where the corpus is from."""
 
     config: RunConfig
     name: str
@@ -47,18 +47,18 @@ class Job:
 
     @cached_property
     def in_chunks(self) -> Job:
-        """The rows of unit page over the chunks of each document, for a metric that cannot read a page."""
+        """Return the rows of unit page over the chunks of each document, for a metric that cannot read a whole page."""
         config = self.config.model_copy(update={"unit": "citation"})
         return _job(config, self.name, self.split, self.corpus)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """The (statement, chunk) pairs that a metric scores."""
+        """Return the (statement, chunk) pairs that a metric scores."""
         return self.table.pairs
 
     @cached_property
     def texts(self) -> list[tuple[str, str]]:
-        """(source, statement) of every pair."""
+        """Return the (source, statement) texts of every pair."""
         return [(pair.source, pair.statement) for pair in self.pairs]
 
     def frame(self, protocol: Protocol) -> Frame:
@@ -73,7 +73,7 @@ class Job:
 
     @cached_property
     def fields(self) -> Mapping[str, object]:
-        """The signature fields of the data."""
+        """Return the signature fields about the data."""
         config = self.config
         fields: dict[str, object] = {
             "data": f"{self.name}/{self.split}@{self.corpus.fingerprint[:12]}",
@@ -100,7 +100,7 @@ def variant_path(kind: Literal["metric", "dataset"], name: str) -> Path | None:
     folder, registered = f"{kind}s", registry.names(kind)
     path = config_file(folder, name)
     if path and name in registered:
-        raise UserError(f"{path} has the name of a registered {kind}: rename the file, and ask for its new name.")
+        raise UserError(f"{path} has the name of a registered {kind}: rename the file, and give its new name.")
     if path is None and name not in registered and ":" not in name:
         raise unknown(kind, name, [*registered, *variants(folder)], registry.next_for(kind, name))
     return path
@@ -130,8 +130,8 @@ def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
     loaded, name, chosen = _load(config, "corpus")
     if not isinstance(loaded, Corpus):
         raise UserError(
-            f"{config.dataset} has ratings of texts whose documents are not in the files: "
-            f"evaluate scores with 'metaeval evaluate -d {config.dataset}'."
+            f"{config.dataset} has ratings of texts, but not the documents, so metrics cannot be run on "
+            f"it: evaluate existing scores with 'metaeval evaluate -d {config.dataset}'."
         )
     return loaded, name, chosen
 
@@ -185,7 +185,7 @@ def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
 
 
 def unplaced_labels(config: RunConfig) -> tuple[int, int]:
-    """Count the citations whose label belongs to no chunk, for lack of evidence, and all citations."""
+    """Count the citations whose label belongs to no chunk, because no evidence is marked, and all citations."""
     pairs = [pair for pair in prepare(config).pairs if pair.cited]
     placed = {pair.citation_id for pair in pairs if pair.held is not None}
     cited = {pair.citation_id for pair in pairs}
@@ -194,7 +194,7 @@ def unplaced_labels(config: RunConfig) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class RatedSet:
-    """The data of a run on ratings: texts that people rated, without sources. name, split: those of the data set."""
+    """A rated set as the data of a run: texts with human ratings. name, split: those of the data set."""
 
     config: RunConfig
     name: str
@@ -203,17 +203,17 @@ class RatedSet:
 
     @property
     def fields(self) -> dict[str, object]:
-        """The signature fields of the data."""
+        """Return the signature fields about the data."""
         data = f"{self.name}/{self.split}@{self.ratings.fingerprint[:12]}"
         return {"data": data, "unit": "rating", **self.config.dataset_options}
 
     def frame(self, _: Protocol | None = None) -> Frame:
-        """Return all rows, which every protocol sees."""
+        """Return all rows, which every protocol uses."""
         return self._frame
 
     @cached_property
     def _frame(self) -> Frame:
-        """Every rated text; the candidates of one pool are a pair's texts, or without pairs a group's."""
+        """Return every rated text; the candidates of one pool are a pair's texts, or without pairs a group's."""
         ratings, rows, order = self.ratings, self.ratings.columns, self.ratings.columns.order
         groups = rows.group.ranks[order]
         pools = groups
@@ -255,7 +255,7 @@ def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedS
 
 
 def check_rated(config: RunConfig) -> None:
-    """Reject settings that only cited documents can have."""
+    """Raise `UserError` for settings that only cited documents can have."""
     for setting, value, default in (("unit", config.unit, "chunk"), ("pool", config.pool, "own")):
         if value != default:
             raise UserError(f"{setting}={value} is about cited documents, and a rated set has none: leave it out.")
@@ -278,8 +278,7 @@ def pair_file(config: RunConfig) -> PairFile | None:
         )
     if path.suffix.lower() not in (*TABLES, ".parquet"):
         raise UserError(
-            f"{path}: pairs to score have to be in a table (.parquet, .csv, .tsv or .xlsx) with the columns source and "
-            "statement."
+            f"{path}: pairs to score need a table (.parquet, .csv, .tsv, .xlsx) with the columns source and statement."
         )
     dataset, _, _ = find_dataset(config.dataset, config)
     check_split(dataset, config.split or dataset.default_split)
@@ -291,7 +290,7 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """n rows of a known level in the order of their ids, with the facts about the data that results report.
+    """The n rows with known gold, in the order of their ids, with facts about the data that results report.
 
     numbers: (n,) the row's number in every column. gold: (n,) float64. group, pool: (n,) codes from 0. system: (n,)
     codes from 0; None where a row names no system. excluded: number of excluded rows by reason. fields: those of
@@ -334,8 +333,8 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
     rows = [job.rows[number] for number in numbers]
     if not rows:
         raise UserError(
-            f"Data set {job.config.dataset!r} has no row of a known level with unit={job.config.unit}: "
-            "its citations carry no evidence. Try unit=citation."
+            f"Data set {job.config.dataset!r} has no row with a known level for unit={job.config.unit}, "
+            "because its citations have no marked evidence. Try unit=citation."
         )
     levels = Counter(row.level for row in rows)
     judged = [job.pairs[number] for row in rows for number in row.members]

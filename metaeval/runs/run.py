@@ -174,9 +174,7 @@ def evaluate_columns(
     config = source.config
     if isinstance(source, RatedSet) and not columns:
         hint = ", or the table a column of numbers for each metric" if config.dataset == "ratings" else ""
-        raise UserError(
-            f"{source.name} comes without published scores: give a score file, with its ratings' ids{hint}."
-        )
+        raise UserError(f"{source.name} comes without published scores: give a score file with its rating ids{hint}.")
     protocols = protocols or _checked_protocols(config)
     whole = with_controls(source, columns) if config.controls else columns
     readable, left_out = readable_protocols(protocols, source)
@@ -191,7 +189,7 @@ def evaluate_columns(
 
 
 def are_decided(evaluation: EvaluatedRun) -> bool:
-    """Return whether the scores of every metric are the levels 0, 1 and 2."""
+    """Return whether all scores of every metric are the levels 0, 1 and 2."""
     scores = [column.score[~np.isnan(column.score)] for column in evaluation.columns if column.kind == "metric"]
     return all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)
 
@@ -227,15 +225,15 @@ def run_folder(config: RunConfig, results: Sequence[Result]) -> Path:
 
 
 def _check_batch(metrics: LoadedMetrics) -> None:
-    """Refuse a batch's replies where no metric of the run asks a chat model."""
+    """Raise `UserError` for a batch's replies if no metric of the run asks a chat model."""
     if metrics.config.batch is not None:
         metrics.check_asking("--replies")
 
 
 def check_pair_file(path: Path) -> None:
-    """Refuse a file of a type in which pairs cannot be written."""
+    """Raise `UserError` for a file type in which pairs cannot be written."""
     if path.suffix not in (".jsonl", ".parquet"):
-        raise UserError(f"Pairs are written as .jsonl or .parquet; {path.name!r} is neither.")
+        raise UserError(f"Pairs are written as .jsonl or .parquet: give {path.name!r} one of these endings.")
     if path.suffix == ".parquet":
         parquet_library()
 
@@ -307,7 +305,7 @@ def _score_path(folder: Path, name: str, suffix: str) -> Path:
 def _export_table(
     table: PairFile, metrics: LoadedMetrics, folder: Path, suffix: str, progress: MetricProgress | None
 ) -> Iterator[ScoreFileWritten]:
-    """Score a table window by window into score files, which are complete when they appear."""
+    """Score a large table block by block into score files, which appear when they are complete."""
     metrics.check_windows(table)
     config = metrics.config
     paths = {name: _score_path(folder, name, suffix) for name in metrics.names}

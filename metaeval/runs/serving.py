@@ -17,7 +17,7 @@ PROTOCOL = "metaeval-worker/1"
 
 
 def serve(name: str, config: RunConfig) -> None:
-    """Score the pairs of standard input until it ends; an error is sent and raised."""
+    """Answer as a worker: score the pairs of standard input until it ends; an error is sent and raised."""
     answers, sys.stdout = sys.stdout, sys.stderr  # output of a model's packages must not mix with answers
 
     def send(*lines: dict[str, Any]) -> None:
@@ -37,13 +37,19 @@ def _serve(name: str, config: RunConfig, send: Callable[..., None]) -> None:
     metric = load_metric(name, config)
     check_modules(name, metric.card)
     if metric.corpus_dependent:
-        raise UserError(f"{name!r} depends on all sources of a job, and a worker sees one block at a time.")
+        raise UserError(
+            f"The scores of {name!r} depend on all sources of a job, and a worker process sees only one "
+            "block of pairs at a time: choose another metric."
+        )
     try:
         expected = json.loads(sys.stdin.readline())["protocol"] == PROTOCOL
     except (ValueError, TypeError, KeyError):
         expected = False
     if not expected:
-        raise UserError("This is a worker: its first line should come from metaeval (metric='worker:COMMAND').")
+        raise UserError(
+            "This program is a worker, which metaeval starts and sends pairs to: give it as the metric "
+            "'worker:COMMAND' instead of starting it yourself."
+        )
     with plug_in(name):
         card = metric.card
         scale = {"direction": card.direction, "low": card.low, "high": card.high, "identity": metric.identity()}

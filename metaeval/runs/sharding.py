@@ -56,7 +56,7 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class _Sharded:
-    """A job of one or more metrics: their identities, unique pairs by key, and the plan. window: of a large table."""
+    """The shards of one or more metrics: identities, unique pairs by key, and plan. window: block of a large table."""
 
     identities: Sequence[Mapping[str, Any]]
     unique: Mapping[bytes, TextPair]
@@ -69,7 +69,7 @@ class _Sharded:
 
 @dataclass(frozen=True)
 class ShardWritten:
-    """A written shard of one metric's plan: its folder, its number of blocks, and that of the plan."""
+    """A written shard of one metric: its folder, its number of blocks of pairs, and the plan's number."""
 
     metric: str
     path: Path
@@ -107,7 +107,7 @@ def export_shard(
 
 @dataclass(frozen=True)
 class _Part:
-    """The data that are planned as one job: those of a run, or (texts) a table of pairs or one of its windows."""
+    """The data that are planned as one job: those of a run, a table of pairs (texts), or one of its blocks."""
 
     whole: Job | None
     texts: Sequence[TextPair] = ()
@@ -115,7 +115,7 @@ class _Part:
     progress: MetricProgress | None = None
 
     def job(self, group: Sequence[str], loaded: LoadedMetrics, metrics: Sequence[Metric]) -> _Sharded:
-        """Return the job of the metrics of a group. group: their names among the loaded ones."""
+        """Return the sharded job of a group of metrics. group: their names among the loaded ones."""
         read = reading(self.whole, group[0], loaded).texts if self.whole else self.texts
         unique = {pair_key(*pair): pair for pair in read}
         identities = [job_identity(metric, unique.values()) for metric in metrics]
@@ -144,7 +144,10 @@ def shardable(config: RunConfig) -> LoadedMetrics:
         metric = metrics[name]
         if isinstance(metric, Combination):
             what = f"{name!r} combines {', '.join(metric.members)}"
-            raise UserError(f"{what}: score these in shards, merge them, and run it with that store.")
+            raise UserError(
+                f"{what}, and only single metrics can be scored in shards: score these, merge the shards, and "
+                "run the combination with the merged store."
+            )
         if "budget" in metric.Options.model_fields:
             raise UserError(
                 f"{name!r} asks a chat model, and each task would spend the whole budget: score it in one process, "
@@ -218,7 +221,7 @@ def _export_group(
 
 @dataclass(frozen=True)
 class VerifiedShards:
-    """Blocks of a plan that were scored again here.
+    """The result of scoring blocks of a plan again on this machine.
 
     differing: number of pairs whose scores differ; largest: largest difference. same_device: whether the parts were
     computed on the same device model; then scores must be equal.
@@ -233,7 +236,7 @@ class VerifiedShards:
 
     @property
     def agrees(self) -> bool:
-        """Whether the scores agree within the tolerance of the device."""
+        """Return whether the scores agree within the tolerance of the device."""
         return not self.differing if self.same_device else self.largest <= TOLERANCE
 
 
@@ -270,8 +273,8 @@ def verify_shards(
 
 def _differs_here(place: Path, note: PlanNote) -> UserError:
     return UserError(
-        f"{place} is not what this machine makes of {note.metric!r}: the data, the code or the model's files are "
-        "others here."
+        f"{place} does not match what this machine computes for {note.metric!r}: the data, the code "
+        "or the model's files differ here."
     )
 
 
@@ -292,13 +295,11 @@ def _verify_plan(
     ids = {block.number: block.id for block in job.plan.blocks}
     known = {}
     if not (parts := part_notes(place)):
-        raise UserError(
-            f"{place} ({note.metric}) has no part yet, so there is nothing to compare: score a shard first."
-        )
+        raise UserError(f"{place} ({note.metric}) has no scores to compare yet: score a shard first.")
     for path, scored in parts.items():
         for block, rows in read_part(path, scored):
             if ids.get(block.number) != block.id:
-                raise UserError(f"{path} holds a block that its plan does not have: delete it, and score it again.")
+                raise UserError(f"{path} holds a block that is not in its plan: delete it, and score it again.")
             known[block.number] = scored.device, rows
     chosen = sorted(random.Random(seed).sample(sorted(known), min(count, len(known))))
     differing, largest, pairs = 0, 0.0, 0
@@ -340,9 +341,9 @@ def batch_file(
         if value < least:
             raise UserError(f"{name} is {value}; it should be {least} or more.")
     if not _TIME.fullmatch(time):
-        raise UserError(f"time is {time!r}; it should be as Slurm reads it: 90, 04:00:00 or 2-12:00:00.")
+        raise UserError(f"time is {time!r}; allowed: a time as Slurm reads it, such as 90, 04:00:00 or 2-12:00:00.")
     if ray and config.executor != ExecutorConfig():
-        raise UserError("ray sets the executor by itself: leave the settings of the executor out.")
+        raise UserError("The executor 'ray' chooses its own settings: leave the other settings of the executor out.")
     shardable(config)
     more = ["--set", "executor.devices=auto"] if gpus > 1 and not config.executor.devices else []
     more = ["--executor", "ray", "--set", "executor.address=auto"] if ray else more
@@ -365,7 +366,7 @@ def batch_file(
 
 
 def _on_ray(command: str, nodes: int, cpus: int, gpus: int) -> list[str]:
-    """Return lines that start Ray on every node and run the command on the first, which alone gets the signal.
+    """Return shell lines that start Ray on every node and run the command on the first, which alone gets the signal.
 
     The file of the command's process id is on the first node, where the batch file runs.
     """

@@ -33,7 +33,7 @@ def verify(name: str, config: RunConfig) -> CanaryReport:
     """
     metric = load_metrics([name], config)[name]
     if isinstance(metric, Combination):
-        raise UserError(f"{name!r} combines other metrics: verify these, {', '.join(metric.members)}, one at a time.")
+        raise UserError(f"{name!r} combines other metrics: verify {', '.join(metric.members)} instead, one at a time.")
     with plug_in(name):
         return verify_metric(name, metric)
 
@@ -49,7 +49,7 @@ def official_metric(name: str, config: RunConfig, say: Say) -> Metric:
         if recipe is None or not isinstance(metric, ModelMetric):
             raise UserError(
                 f"{name!r} has no official package that can be installed here: --official compares "
-                f"{', '.join(RECIPES)}. Leave it out for the other checks."
+                f"{', '.join(RECIPES)}. Leave --official out to run the other checks."
             )
         if metric.options.dtype != "float32":
             raise UserError("The official package computes in float32: leave dtype out.")
@@ -67,10 +67,10 @@ def compare(checked: CanaryReport, official: Metric) -> OfficialComparison:
 
 @dataclass(frozen=True)
 class Environment:
-    """A package and its requirements, pinned exactly.
+    """A virtual environment of an official package, with requirements pinned exactly.
 
-    The package is installed without its declared requirements, for summac requires a huggingface-hub (<= 0.17) that no
-    recent transformers supports.
+    The package is installed without its declared requirements, because summac requires a huggingface-hub (<= 0.17) that
+    no recent transformers supports.
     """
 
     package: str
@@ -78,13 +78,13 @@ class Environment:
 
     @property
     def folder(self) -> Path:
-        """The folder, named after the package, with a hash of all pins and of the Python version."""
+        """Return the folder, named after the package, with a hash of all pins and of the Python version."""
         pins = sha256_json([self.package, self.needs, sys.version_info[:2]])[:12]
         return cache_folder() / "official" / f"{self.package.replace('==', '-')}-{pins}"
 
     @property
     def python(self) -> Path:
-        """The interpreter."""
+        """Return the path of the interpreter."""
         return _python(self.folder)
 
     def build(self, say: Say) -> None:
@@ -106,8 +106,8 @@ class Environment:
             building.rename(self.folder)
         except OSError as error:
             raise UserError(
-                f"Cannot make {self.folder}: {error.strerror or error}. Free space there, or name another cache folder "
-                "with METAEVAL_CACHE."
+                f"Cannot create {self.folder}: {error.strerror or error}. Free space there, or give another "
+                "cache folder with METAEVAL_CACHE."
             ) from error
         finally:
             shutil.rmtree(building, ignore_errors=True)
@@ -157,7 +157,7 @@ class OfficialRecipe(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The package, and its transformers version."""
+        """Return the name of the package, and its transformers version."""
         return f"{self.environment.package} on {self.environment.needs[1]}"
 
 
@@ -170,7 +170,7 @@ def _summac(metric: ModelMetric, kind: str, names: tuple[str, ...]) -> dict[str,
             "'python -m nltk.downloader punkt_tab', or set NLTK_DATA to a folder that holds punkt_tab."
         )
     if options.model is not None and "/" in options.model:
-        raise UserError(f"The official package knows no model {options.model!r}: name one of its table, such as vitc.")
+        raise UserError(f"The official package knows no model {options.model!r}: choose one it knows, such as vitc.")
     import nltk
 
     return {

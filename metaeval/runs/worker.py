@@ -26,7 +26,7 @@ from metaeval.scoring.executors.contract import BlockTask, Context, Work, Worker
 
 
 def main() -> None:
-    """Answer one line after the other; an error is an answer too."""
+    """Answer one line of input after the other; an error is answered as a message."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to a whole job: the calling process decides what to finish
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of a model's packages must not mix with answers
@@ -95,15 +95,15 @@ def job_metrics(recipe: WorkerRecipe) -> list[Metric]:
         other = ", ".join(
             f"{key} {number}, here {here[key]}" for key, number in recipe.versions.items() if here[key] != number
         )
-        raise UserError(f"A worker has other packages than the process that asks it ({other}): install the same.")
+        raise UserError(f"A worker has other package versions than the main process ({other}): install the same.")
     config = RunConfig.model_validate(recipe.settings)
     metrics = [load_metric(name, config) for name in recipe.names]
     for name, metric, expected in zip(recipe.names, metrics, recipe.identities, strict=True):
         with plug_in(name):
             if sha256_json(metric.identity()) != expected:
                 raise UserError(
-                    f"A worker finds another {name!r} than the process that asks it: its code, its options or its "
-                    "model's files were changed meanwhile, or are others there. Run the same command again."
+                    f"A worker process has another version of {name!r} than the main process: its code, its options or "
+                    "its model's files were changed meanwhile, or differ on its machine. Run the same command again."
                 )
     return metrics
 

@@ -11,7 +11,7 @@ from metaeval.scoring.engine import score_pairs
 
 
 class Canary(NamedTuple):
-    """A pair, named by the case that it tests."""
+    """A pair of texts that tests one case of every metric, with its name."""
 
     name: str
     source: str
@@ -85,7 +85,7 @@ OFFICIAL_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class OfficialComparison:
-    """The official package's answers for the canary pairs; `pairs` counts those that have a score here too."""
+    """The official package's answers for the canary pairs; `pairs`: number of pairs with a score here too."""
 
     package: str
     answers: list[PairScore]
@@ -94,13 +94,13 @@ class OfficialComparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether both packages give the same scores."""
+        """Return whether both packages give the same scores."""
         return self.pairs > 0 and self.largest <= OFFICIAL_TOLERANCE
 
 
 @dataclass(frozen=True)
 class CanaryReport:
-    """A metric's answers for the canary pairs.
+    """A metric's answers for the canary pairs (a fixed set of test pairs).
 
     single: the same pairs, each scored alone; None for a judge, which asks each pair alone and for money.
     published: the authors' scores with ours; empty with weights that are not the published ones.
@@ -118,14 +118,14 @@ class CanaryReport:
 
     @property
     def batch_difference(self) -> float | None:
-        """The largest difference of a pair in a batch from the same pair alone; infinite if only one has a score."""
+        """Return the largest difference between a pair in a batch and alone; infinite if only one has a score."""
         if self.single is None:
             return None
         return max((difference(*both) for both in zip(self.batched, self.single, strict=True)), default=0.0)
 
     @property
     def agrees(self) -> bool:
-        """Whether single and published scores agree with those in batches."""
+        """Return whether single and published scores agree with those in batches."""
         batch = self.batch_difference
         exact = getattr(self.metric.options, "dtype", "float32") == "float32"
         steady = batch is None or batch <= BATCH_TOLERANCE or (not exact and batch != float("inf"))
@@ -168,7 +168,7 @@ def difference(ours: PairScore, theirs: PairScore) -> float:
 
 
 def _company(pairs: Sequence[TextPair]) -> list[TextPair]:
-    """Return more pairs of the same lengths, with words reversed or rotated: a batch holds texts of one length."""
+    """Return further pairs of the same lengths, with words reversed or rotated, to fill batches of test pairs."""
     words = [(source.split(), statement.split()) for source, statement in pairs]
     backwards = [(" ".join(source[::-1]), " ".join(statement[::-1])) for source, statement in words]
     turned = [(" ".join(source[1:] + source[:1]), " ".join(claim[1:] + claim[:1])) for source, claim in words]

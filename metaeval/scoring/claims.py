@@ -20,7 +20,7 @@ except ImportError:  # Windows: runs that share a store there score a block that
 
 
 class BlockClaims:
-    """The claims of this process. A file system without locks grants every claim to every process."""
+    """The blocks that this process has claimed for scoring. Without file locks, every process gets every claim."""
 
     def __init__(self, file: IO[bytes] | None) -> None:
         self._file = file
@@ -46,7 +46,7 @@ class BlockClaims:
 
 @contextlib.contextmanager
 def claims_beside(path: Path | None) -> Iterator[BlockClaims]:
-    """Open the claims of runs that share the store at `path`. The last of these runs deletes the file of locks."""
+    """Open the claims shared by runs that use the store at `path`; the last of these runs deletes the lock file."""
     if path is None or fcntl is None:
         yield BlockClaims(None)
         return

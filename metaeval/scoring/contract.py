@@ -15,7 +15,7 @@ TextPair = tuple[str, str]
 
 
 class Status(StrEnum):
-    """Whether a pair has a score, or why it has none. A missing score is never a number."""
+    """The status of a pair: scored, or why it has no score. A missing score is never a number."""
 
     OK = "ok"
     EMPTY = "empty"  # a text without words
@@ -40,7 +40,7 @@ class PairScore(NamedTuple):
     cut: int = 0
 
     def oriented(self, direction: int) -> PairScore:
-        """The answer with its score turned so that higher is more support; direction: as on the metric's card."""
+        """Return the answer with its score turned so that higher is more support; direction: of the metric's card."""
         return self if self.score is None else self._replace(score=direction * self.score)
 
 
@@ -71,7 +71,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricCard:
-    """The declaration of a metric.
+    """The card of a metric: name, range, direction, limits and requirements.
 
     version: raise it with any change of code that can change a score; it is part of the metric's identity.
     low, high: the score's range (None: unbounded). direction: +1 when more is more support, else -1. neutral: the
@@ -148,12 +148,12 @@ class Metric(ABC):
 
     @property
     def corpus_dependent(self) -> bool:
-        """Whether, with these options, a score also depends on the other sources of the job."""
+        """Return whether, with these options, a score also depends on the other sources of the job."""
         return self.card.corpus_dependent
 
     @property
     def block_tokens(self) -> int:
-        """The amount of text (in tokens; a source counts once) that the engine passes and stores at a time."""
+        """Return the amount of text (in tokens; a source counts once) that the engine passes and stores at a time."""
         return 16_384
 
     def identity(self) -> dict[str, Any]:
@@ -237,7 +237,7 @@ class Metric(ABC):
 
 
 class TwoStepMetric(Metric):
-    """A metric whose costly step can be shared: `observe` runs the model, `judge` turns its output into scores.
+    """A metric in two steps: `observe` runs the model, `judge` turns its output (an observation) into scores.
 
     Metrics of one job whose `observed()` is equal share one observation of each pair: SummaC-ZS and SummaC-Conv read
     the same sentence-pair probabilities. `judge` works on a metric that was never prepared.
@@ -270,12 +270,12 @@ class Combination(Metric):
     @property
     @abstractmethod
     def members(self) -> tuple[str, ...]:
-        """Names of the metrics that are combined, as a run names them."""
+        """Return the names of the metrics that are combined, as a run names them."""
 
     @abstractmethod
     def combine(self, answers: Sequence[Sequence[PairScore]]) -> list[PairScore]:
         """Return one answer per pair. answers: of each member, for all pairs in order, higher is more support."""
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Raise TypeError: a combination has no score without the members' answers."""
+        """Raise TypeError: a combination cannot score texts without the members' answers."""
         raise TypeError(f"{self.card.name} combines other metrics' answers; it has no score of a text of its own")

@@ -72,7 +72,7 @@ def _ridge(features: ControlScores, goal: ControlScores, new: ControlScores) -> 
 
 
 def _unit_hashes(texts: Iterable[str]) -> ControlScores:
-    """A number in [0, 1) of each text, which is 7 bytes of its hash."""
+    """Return a number in [0, 1) for each text, from 7 bytes of its hash."""
     encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
     digests = np.fromiter((b"\0" + blake2b(text, digest_size=7).digest() for text in encoded), "S8")
     return np.asarray(digests.view(">u8") / 2**56)

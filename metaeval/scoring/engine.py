@@ -24,7 +24,7 @@ PairProgress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class ScoredPairs:
-    """The answers to a job's pairs, in order; the number of unique pairs, and how many of them were computed."""
+    """The answers to a job's pairs, in order; the number of unique pairs, and how many of them were scored now."""
 
     answers: list[PairScore]
     identity: Mapping[str, Any]
@@ -88,7 +88,7 @@ def score_jointly(
 
 @dataclass
 class _Share:
-    """One metric's part of a joint job: its identity, its answers so far by pair key, how many this run computed."""
+    """One metric's part of a joint job: its identity, answers so far by pair key, and number computed now."""
 
     metric: Metric
     identity: Mapping[str, Any]
@@ -112,8 +112,8 @@ def context_of(pairs: Collection[TextPair]) -> Context:
 
 @dataclass
 class _Job:
-    """The unscored part of a job. One of the runs that share the store scores each block, and stores it before it
-    releases the claim. busy: blocks that another run had claimed when it was their turn.
+    """The unscored blocks of a job. Each is scored by one of the runs that share the store, which stores it before it
+    releases its claim. busy: blocks that another run had claimed when it was their turn.
     """
 
     shares: Sequence[_Share]
@@ -168,7 +168,7 @@ class _Job:
         return [key for key in block.keys if any(key not in share.answers for share in self.shares)]
 
     def _keep(self, done: ScoredBlock) -> None:
-        """Store a block's answers for each metric that it was scored for; answers that a metric has already stay."""
+        """Store a block's answers for each metric that it was scored for; existing answers are kept."""
         for number, answers in zip(done.task.wanted, done.answers, strict=True):
             share = self.shares[number]
             new = {key: answer for key, answer in zip(done.task.keys, answers, strict=True) if key not in share.answers}

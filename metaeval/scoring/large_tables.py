@@ -44,7 +44,7 @@ _FIRST = 1000
 
 @dataclass
 class TableWindow:
-    """Rows of a table that are one job: their ids and (source, statement) texts. number: of the window, from 0."""
+    """A block of rows of a large table that is scored as one job: ids and texts. number: of the block, from 0."""
 
     number: int
     ids: list[str] = field(default_factory=list)
@@ -53,9 +53,9 @@ class TableWindow:
 
 @dataclass(frozen=True)
 class PairFile:
-    """A table of pairs. columns: the heading of each role that has one. starts: the first row of each window, from 0.
+    """A large table of pairs that is scored in blocks of rows. columns: the heading of each role that has one.
 
-    fingerprint: SHA-256 of the file. marks: of the file when it was first read.
+    starts: the first row of each block, from 0. fingerprint: SHA-256 of the file. marks: file state at first reading.
     """
 
     path: Path
@@ -66,7 +66,7 @@ class PairFile:
     starts: tuple[int, ...]
 
     def windows(self) -> Iterator[TableWindow]:
-        """Yield the windows; only one is in memory if the caller keeps none.
+        """Yield the blocks of rows; only one is in memory unless the caller keeps others.
 
         Raises `UserError` where the file has changed since it was first read.
         """
@@ -84,7 +84,7 @@ class PairFile:
         yield window
 
     def shifted(self, progress: _Progress | None, number: int) -> _Progress | None:
-        """Return a callback that turns the progress of a window's unique pairs into that of the whole table."""
+        """Return a callback that turns the progress of one block's unique pairs into that of the whole table."""
         if progress is None or len(self.starts) == 1:
             return progress
         start, end = (*self.starts, self.rows)[number : number + 2]
@@ -121,18 +121,18 @@ def read_pair_file(path: Path, headings: Mapping[str, str]) -> PairFile:
 
 
 def _check_ids(path: Path, columns: Mapping[str, str], hashes: array[int]) -> None:
-    """Refuse an id that two rows have. hashes: of the ids, which may not fit into memory; they are sorted in place."""
+    """Raise `UserError` for an id that two rows have. hashes: of the ids (less memory than ids); sorted in place."""
     ordered = np.frombuffer(hashes, dtype=np.int64)
     ordered.sort()
     twice = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
     seen: dict[str, int] = {}
     for row, (_, row_id, *_) in enumerate(_placed(path, columns) if twice else (), start=1):
         if hash(row_id) in twice and (first := seen.setdefault(row_id, row)) != row:
-            raise UserError(f"{path} row {row}: id {shown(row_id)} is that of row {first}; keep one row for each pair.")
+            raise UserError(f"{path} row {row}: id {shown(row_id)} is also that of row {first}; keep one row per pair.")
 
 
 def _placed(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[bool, str, str, str]]:
-    """Yield for each row whether it begins a window, its id, source and statement. A window holds each source once."""
+    """Yield for each row whether it begins a block, its id, source and statement. Each source is in one block only."""
     sources: dict[str, str] = {}
     rows = load = 0
     for number, (row_id, source, statement) in enumerate(_rows(path, columns), start=1):

@@ -22,9 +22,9 @@ _ENOUGH = 10.0
 
 
 class ScoringPace(NamedTuple):
-    """Tokens scored (see `tokens_of`) in so many seconds, by one device or by all cores of this machine.
+    """The measured speed of a metric: tokens scored (see `tokens_of`) in so many seconds, by one device or all cores.
 
-    Both leave out the start: processes, weights, the first block of each.
+    Both exclude the start: processes, weights, the first block of each.
     """
 
     tokens: int
@@ -54,10 +54,10 @@ def device_of(metric: Metric) -> str:
 
 
 def timed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices: int = 1) -> Execute:
-    """Wrap `execute` so that it stores the metrics' pace when it ends, also by an error.
+    """Wrap `execute` so that it stores the metrics' measured speed when it ends, even by an error.
 
-    Metrics that share a pass have its pace. devices: how many work side by side. A job with too few blocks to measure
-    a pace stores nothing.
+    Metrics that share a model pass share its speed. devices: how many work side by side. A job with too few blocks to
+    measure a speed stores nothing.
     """
 
     def run(context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
@@ -81,7 +81,7 @@ def timed(execute: Execute, metrics: Sequence[Metric], workers: int = 1, devices
 
 
 def known_pace(metric: Metric) -> ScoringPace | None:
-    """Return the last pace measured on this machine for this metric with its options; None where there is none."""
+    """Return the last speed measured on this machine for this metric with its options; None if there is none."""
     try:
         entry = read_object(_path())[_key(metric, device := device_of(metric))]
         pace = ScoringPace(int(entry["tokens"]), float(entry["seconds"]), device)
@@ -99,7 +99,7 @@ def _key(metric: Metric, device: str) -> str:
 
 
 def _keep(metrics: Sequence[Metric], tokens: int, seconds: float) -> None:
-    """Store the pace of each metric, unless a longer measurement is known."""
+    """Store the speed of each metric, unless a longer measurement is stored."""
     known = [(metric, known_pace(metric)) for metric in metrics]
     new = [metric for metric, before in known if before is None or seconds >= min(before.seconds, _ENOUGH)]
     pace = {"tokens": tokens, "seconds": round(seconds, 6)}

@@ -20,25 +20,25 @@ class TextBlock:
 
     @cached_property
     def id(self) -> str:
-        """32 hex digits over the keys in order."""
+        """Return 32 hex digits of a hash over the keys in order."""
         return _digest(self.keys)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All blocks of a job. Plans with the same id cut the same pairs into the same blocks."""
+    """The division of a job into blocks. Plans with the same id divide the same pairs into the same blocks."""
 
     blocks: tuple[TextBlock, ...]
     block_tokens: int
 
     @cached_property
     def id(self) -> str:
-        """32 hex digits over the blocks' ids and the size that they were cut to."""
+        """Return 32 hex digits of a hash over the blocks' ids and the block size."""
         return _digest([str(self.block_tokens).encode(), *(block.id.encode() for block in self.blocks)])
 
 
 def make_plan(unique: Mapping[bytes, TextPair], block_tokens: int) -> Plan:
-    """Cut a job, its pairs by their keys, into blocks of about `block_tokens`, the longest sources first.
+    """Divide a job's pairs (by their keys) into blocks of about `block_tokens`, the longest sources first.
 
     The plan depends on the job's texts alone, not on their order, nor on what is stored. All pairs of a source are in
     one block. A source counts once in it, each statement once per pair; four characters count as a token.
@@ -48,7 +48,7 @@ def make_plan(unique: Mapping[bytes, TextPair], block_tokens: int) -> Plan:
 
 
 def longest_first(text: str) -> tuple[int, bytes]:
-    """Sort key: longest text first; texts of equal length by hash, so that the order of the input has no effect."""
+    """Return a sort key that puts long texts first, and texts of equal length in an order of their hashes."""
     return -len(text), blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

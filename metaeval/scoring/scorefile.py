@@ -47,7 +47,7 @@ _LARGEST = sys.float_info.max
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """Scores by pair id, and the manifest ({} without a manifest file). column: the scores' heading, unless generic."""
+    """The content of a score file: scores by pair id, and the manifest ({} if none). column: heading of the scores."""
 
     path: Path
     answers: Mapping[str, PairScore]
@@ -56,12 +56,12 @@ class ScoreFile:
 
     @property
     def metric(self) -> str:
-        """The metric's name: the column's heading, else from the manifest, else the file's own."""
+        """Return the metric's name: the column's heading, else from the manifest, else the file's own."""
         return self.column or str(self.manifest.get("metric") or self.path.stem)
 
     @property
     def direction(self) -> Literal[1, -1]:
-        """1 where a higher score is more support, as the manifest says; `UserError` for anything but 1 and -1."""
+        """Return the direction in the manifest: 1 if higher scores are more support, -1 if lower ones are."""
         direction = self.manifest.get("direction", 1)
         if direction not in (1, -1):
             where = manifest_path(self.path)
@@ -75,12 +75,12 @@ class ScoreFile:
 
 
 def manifest_path(path: Path) -> Path:
-    """The path of a score file's manifest."""
+    """Return the path of a score file's manifest."""
     return path.with_name(path.name + ".manifest.json")
 
 
 def write_scores(path: Path, ids: Sequence[str], answers: Sequence[PairScore], manifest: Mapping[str, Any]) -> None:
-    """Write a score file and its manifest, each whole or not at all. The suffix chooses the format."""
+    """Write a score file and its manifest, each atomically. The suffix chooses the format."""
     with score_writer(path) as add:
         add(ids, answers)
     write_manifest(path, manifest)
@@ -199,12 +199,12 @@ def scores_of(
 def _lacking(path: Path, role: str, table: data_tables.TypedTable) -> UserError:
     names = ", ".join(map(repr, table.headings))
     return UserError(
-        f"{path} has no column {role} (columns: {names}): name one so, or {data_tables.name_column(role)}."
+        f"{path} has no column {role} (columns: {names}): give one this name, or {data_tables.name_column(role)}."
     )
 
 
 def _fields(table: data_tables.TypedTable, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows of a table as fields of a score file, each after the words for its place."""
+    """Yield the rows of a table as fields of a score file, each with the description of its location."""
     for row in table.rows:
         fields: dict[str, Any] = {
             field: data_tables.number_of(row.value(heading))
@@ -224,7 +224,7 @@ def _answers(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, PairSco
         if not isinstance(pair_id, str) or not pair_id:
             raise UserError(f"{where}: pair_id is {reprlib.repr(pair_id)}; it must be a non-empty string.")
         if pair_id in answers:
-            raise UserError(f"{where}: pair_id {pair_id!r} is in the file twice; keep one row per pair.")
+            raise UserError(f"{where}: pair_id {pair_id!r} appears twice; keep one row per pair.")
         answers[pair_id] = _answer(row, where)
     return answers
 
@@ -232,13 +232,14 @@ def _answers(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, PairSco
 def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairScore]:
     """Return the file's answers in the order of `ids`; a pair without a row is ABSENT, and counts as unscored.
 
-    ratings: the words for what the ids are of, if not of pairs. Raises `UserError` when the file scores other ids.
+    ratings: what the ids identify, in words, if not pairs. Raises `UserError` when the file scores other ids.
     """
     strangers = file.answers.keys() - set(ids)
     if strangers and ratings:
         raise UserError(
-            f"{len(strangers)} of the {len(file.answers)} ids in {file.path} are not {ratings}, for example "
-            f"{min(strangers)!r} (a rating's id: {ids[0]!r}). Were data set, split and options the same?"
+            f"{len(strangers)} of the {len(file.answers)} ids in {file.path} are not {ratings}, for "
+            f"example {min(strangers)!r} (an id of a rating: {ids[0]!r}). Score the ratings of the same "
+            "data set, split and options."
         )
     if strangers:
         rated = (
@@ -248,8 +249,8 @@ def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairSc
         )
         raise UserError(
             f"{len(strangers)} of the {len(file.answers)} pair ids in {file.path} are not pairs of this job, for "
-            f"example {min(strangers)!r} (a pair of the job: {ids[0]!r}). Were dataset, split, chunk size, unit and "
-            f"pool the same? Write the job's pairs with 'metaeval pairs' and score those.{rated}"
+            f"example {min(strangers)!r} (a pair of the job: {ids[0]!r}). Use the same dataset, split, chunk size, "
+            f"unit and pool: write the job's pairs with 'metaeval pairs', and score those.{rated}"
         )
     return [file.answers.get(pair_id, PairScore(None, Status.ABSENT)) for pair_id in ids]
 
@@ -257,7 +258,7 @@ def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairSc
 def _answer(row: Mapping[str, Any], where: str) -> PairScore:
     score, status = row.get("score"), row.get("status")
     if "score" not in row and status is None:
-        raise UserError(f"{where}: no field score (fields: {', '.join(map(repr, row))}).")
+        raise UserError(f"{where}: the field 'score' is missing (fields: {', '.join(map(repr, row))}).")
     if status is None:
         status = Status.OK if score is not None else Status.ABSENT
     try:
@@ -271,7 +272,8 @@ def _answer(row: Mapping[str, Any], where: str) -> PairScore:
         raise UserError(f"{where}: score is {score}; it must be finite. Write null and a status for a missing score.")
     if (status is Status.OK) != (score is not None):
         raise UserError(
-            f"{where}: score {score} with status {str(status)!r}; a number goes with 'ok', null with the rest."
+            f"{where}: score is {score} and status {str(status)!r}; allowed: a number with the status "
+            "'ok', null with every other status."
         )
     tokens, cut = _count(row, "tokens", where), _count(row, "cut", where)
     return PairScore(None if score is None else float(score), status, tokens, cut)
@@ -287,7 +289,7 @@ def _count(row: Mapping[str, Any], name: str, where: str) -> int:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of the score file at `path`; {} where none lies beside it."""
+    """Read the manifest of the score file at `path`; {} if there is none."""
     beside = manifest_path(path)
     if not beside.is_file():
         return {}

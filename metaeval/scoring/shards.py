@@ -43,7 +43,7 @@ class _File(BaseModel):
 
 
 class WindowNote(_File):
-    """The windows of a table that a plan covers, from 0, of `of` windows; several where they hold the same pairs.
+    """The blocks of a large table that a plan covers, from 0, of `of` blocks; several if they hold the same pairs.
 
     table: SHA-256 of the file.
     """
@@ -74,7 +74,7 @@ class PlanNote(_File):
     windows: list[WindowNote] = []
 
     def holds(self, window: WindowNote | None) -> bool:
-        """Return whether the plan covers this window; True where the job or the note has no windows."""
+        """Return whether the plan covers this block of a table; True where the job or the note has no blocks."""
         if window is None or not self.windows:
             return True
         return any(note.table == window.table and set(window.numbers) <= set(note.numbers) for note in self.windows)
@@ -90,7 +90,7 @@ class PartBlock(_File):
 
 
 class PartNote(_File):
-    """The description in a part. device: the model of the device that computed it."""
+    """The description in a part file of a shard. device: the model of the device that computed it."""
 
     format: Literal["metaeval-shard/1"] = "metaeval-shard/1"
     identity: str
@@ -101,7 +101,7 @@ class PartNote(_File):
 
 
 def plan_folder(folder: Path, identity: Mapping[str, Any], plan: Plan) -> Path:
-    """Return the folder of the parts of a metric's plan."""
+    """Return the folder of the part files of a metric's plan."""
     return folder / sha256_json(dict(identity))[:16] / plan.id[:16]
 
 
@@ -117,26 +117,24 @@ def write_note(place: Path, note: PlanNote) -> None:
 
 
 def read_note(place: Path) -> PlanNote:
-    """Read plan.json; `UserError` where its identity and plan are not those of its folder."""
+    """Read plan.json; raises `UserError` where its identity and plan are not those of its folder."""
     path = place / NOTE
     note = _checked(PlanNote, reading.read_object(path), path)
     if (sha256_json(note.identity)[:16], note.plan[:16]) != (place.parent.name, place.name):
-        raise UserError(f"{path} belongs to another metric or plan than its folder: move it out.")
+        raise UserError(f"{path} is of another metric or plan than its folder: move it elsewhere.")
     return note
 
 
 def plans(folder: Path) -> list[Path]:
-    """Return the folders of plans, sorted by name; `UserError` where there is none."""
+    """Return the folders of plans, sorted by name; raises `UserError` where there is none."""
     folders = sorted(path.parent for path in folder.glob(f"*/*/{NOTE}"))
     if not folders:
-        raise UserError(
-            f"{folder} holds no shards: 'metaeval score --shard 0/8 -o {folder}' writes the first of eight."
-        )
+        raise UserError(f"{folder} holds no shards: 'metaeval score --shard 0/8 -o {folder}' writes the first of 8.")
     return folders
 
 
 class PartWriter:
-    """Collects scored blocks of one metric, and writes them in parts; `close` writes the rest.
+    """Collects scored blocks of one metric, and writes them as part files; `close` writes the rest.
 
     place: folder of the plan. note: the description of every part, without its blocks.
     """
@@ -205,7 +203,7 @@ def part_notes(place: Path) -> dict[Path, PartNote]:
             raise _broken(path) from error
         note_by_path[path] = note = _checked(PartNote, values, path)
         if (note.identity[:16], note.plan[:16]) != (place.parent.name, place.name):
-            raise UserError(f"{path} belongs to another metric or plan than its folder: move it out.")
+            raise UserError(f"{path} is of another metric or plan than its folder: move it elsewhere.")
     return note_by_path
 
 
@@ -240,21 +238,21 @@ def _broken(path: Path) -> UserError:
 
 @dataclass(frozen=True)
 class Shard:
-    """Task `index` of `count`, the first being 0."""
+    """Task `index` of `count` tasks that score the shards of a plan, counted from 0."""
 
     index: int
     count: int
 
     def blocks(self, plan: Plan) -> Sequence[TextBlock]:
-        """Every count-th block: the longest come first, so that the tasks take about the same time."""
+        """Return every count-th block: the longest come first, so that the tasks take about the same time."""
         return plan.blocks[self.index :: self.count]
 
 
 def read_shard(text: str) -> Shard:
-    """Read I/N, as in 3/64."""
+    """Parse I/N, as in 3/64, into task and number of tasks."""
     index, slash, count = text.partition("/")
     if not (slash and index.isdecimal() and count.isdecimal() and int(index) < int(count)):
-        raise UserError(f"--shard is {text!r}; it should be I/N, task I of N counted from 0: 0/8 to 7/8.")
+        raise UserError(f"--shard is {text!r}; allowed: I/N, task I of N tasks, counted from 0 (0/8 to 7/8).")
     return Shard(int(index), int(count))
 
 
@@ -276,12 +274,12 @@ class PlanState:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to score, neither blocks nor windows."""
+        """Return whether nothing is left to score, neither blocks of pairs nor blocks of the table."""
         return not (self.missing or self.unbegun)
 
     @property
     def progress(self) -> str:
-        """Scored blocks and pairs, of how many, and how many failed, in words."""
+        """Return as text the numbers of scored blocks and pairs, of all, and of failed ones."""
         done = self.note.blocks - len(self.missing)
         failed = f", {self.failed:,} failed" if self.failed else ""
         return f"{done:,} of {self.note.blocks:,} blocks, {self.rows:,} of {self.note.pairs:,} pairs{failed}"
@@ -293,7 +291,7 @@ class PlanState:
 
     @property
     def array(self) -> str:
-        """The unfinished tasks in the form of Slurm's option --array; empty where there is none."""
+        """Return the unfinished tasks in the form of Slurm's option --array; empty if there are none."""
         left = sorted({number % self.note.shards for number in self.missing})
         spans: list[list[int]] = []
         for task in left:
@@ -388,7 +386,7 @@ def _merge_rows(place: Path, identity: Mapping[str, Any], rows: Sequence[PartRow
 
 
 def _check_overlaps(places: Sequence[Path]) -> None:
-    """Refuse parts of one metric that hold a pair twice with different scores, except windows of one table.
+    """Raise `UserError` if parts of one metric hold a pair twice with different scores, except blocks of one table.
 
     Rows are read only where a block or a plan can have duplicates.
     """
@@ -410,6 +408,6 @@ def _check_overlaps(places: Sequence[Path]) -> None:
                         continue
                     if first_row != row and Status.FAILED not in (first_row[2], row[2]):
                         raise UserError(
-                            f"{other} and {path} give one pair different scores ({first_row[1]} and {row[1]}), as two "
-                            "models of device or two plans do: move one of the two folders or files away."
+                            f"{other} and {path} have different scores for the same pair ({first_row[1]} and "
+                            f"{row[1]}), which happens with two models of device or two plans: remove one of the two."
                         )

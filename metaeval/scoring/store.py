@@ -45,7 +45,7 @@ def row_checksum(metric: str, pair: Any, score: Any, status: Any, tokens: Any, c
 
 
 def _with_checksums(connection: sqlite3.Connection) -> None:
-    """Schema 1: every row has a checksum, except a damaged one (an answer that no metric can give)."""
+    """Upgrade to schema 1: every row gets a checksum, except damaged ones (an answer that no metric can give)."""
     connection.execute(
         "CREATE TABLE IF NOT EXISTS metrics (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, identity TEXT NOT NULL)"
     )
@@ -66,7 +66,7 @@ def _with_checksums(connection: sqlite3.Connection) -> None:
 
 
 class ScoreStore(Database):
-    """Scores on disk. Every `put` is one transaction: after a kill, the store has a whole block or none of it.
+    """The store of scores on disk. Every `put` is one transaction: a block is stored completely or not at all.
 
     Several runs may share the file. A metric's scores are found only under the identity that they were computed with,
     and only while they match the checksum that was written with them.
@@ -164,6 +164,6 @@ class ScoreStore(Database):
 
 
 def _metric(connection: sqlite3.Connection, key: str, identity: str) -> int:
-    """Return the number of an identity in this file, which is added if need be."""
+    """Return the number of an identity in this file; a new identity is added."""
     connection.execute("INSERT OR IGNORE INTO metrics (key, identity) VALUES (?, ?)", (key, identity))
     return int(connection.execute("SELECT id FROM metrics WHERE key = ?", (key,)).fetchone()[0])

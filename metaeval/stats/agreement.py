@@ -13,9 +13,9 @@ from metaeval.stats.ties import midranks
 
 
 def cohen_kappa(counts: Floats) -> Floats:
-    """1 - disagreement / disagreement expected of independent raters, from counts (..., K, K); values (...).
+    """Return Cohen's kappa, 1 - observed / expected disagreement, from counts (..., K, K); values (...).
 
-    counts: one rater's category down, the other's across. NaN where no disagreement is expected: no rows, or both
+    counts: rows are one rater's category, columns the other's. NaN where no disagreement is expected: no rows, or both
     raters give one and the same category throughout. Cohen, "A coefficient of agreement for nominal scales" (1960).
     Raises ValueError unless the last two axes are a square of counts that are not negative.
     """
@@ -30,11 +30,11 @@ def cohen_kappa(counts: Floats) -> Floats:
 
 
 def fleiss_kappa(counts: Floats) -> float:
-    """Agreement of several raters per item beyond chance, from counts (N, K) of each item's ratings by category.
+    """Return Fleiss' kappa of several raters per item, from counts (N, K) of each item's ratings by category.
 
-    Every item has the same number of ratings, two or more; the raters may be others from item to item. NaN without
-    items, and where all ratings are of one category. Fleiss, "Measuring nominal scale agreement among many raters"
-    (1971). Raises ValueError on another shape, on counts that are negative, and on unlike numbers of ratings.
+    Every item has the same number of ratings, two or more; the raters may differ from item to item. NaN without items,
+    and where all ratings are of one category. Fleiss, "Measuring nominal scale agreement among many raters" (1971).
+    Raises ValueError on another shape, on negative counts, and on different numbers of ratings.
     """
     if counts.ndim != 2:
         raise ValueError(f"counts must be items by categories, got shape {counts.shape}")
@@ -64,12 +64,12 @@ Distance = Literal["nominal", "interval"]
 
 
 def krippendorff_alpha(ratings: Floats, distance: Distance) -> float:
-    """1 - observed / expected disagreement, from ratings (units, raters) with NaN where a rater gave none.
+    """Return Krippendorff's alpha, 1 - observed / expected disagreement, from ratings (units, raters), NaN if missing.
 
     distance: of two ratings, "nominal" is 0 or 1, "interval" their squared difference. Units with fewer than two
-    ratings say nothing and are left out. NaN where no unit has two, and where all ratings are equal, so that no
-    disagreement could be expected. Krippendorff, "Content Analysis" (4th ed. 2019), chapter 12.
-    Raises ValueError unless the ratings have two axes and are finite where they are not NaN.
+    ratings are left out. NaN where no unit has two, and where all ratings are equal, so that no disagreement could be
+    expected. Krippendorff, "Content Analysis" (4th ed. 2019), chapter 12. Raises ValueError unless the ratings have two
+    axes and are finite where they are not NaN.
     """
     return value(alpha_by_groups(ratings, np.zeros(len(ratings), dtype=np.int64), 1, distance), 1)
 
@@ -122,7 +122,7 @@ def _within(centred: Floats, ratings: Floats, there: Bools, distance: Distance) 
 
 
 def rank_correlation_matrix(scores: Floats) -> Floats:
-    """Spearman correlation of each two of m metrics, (m, m), from scores (m, n) with NaN where a row has no score.
+    """Return the Spearman correlation of each pair of m metrics, (m, m), from scores (m, n) with NaN if missing.
 
     Each pair is ranked on the rows that both have scored. NaN where either is constant there, on the diagonal too.
     Agrees with scipy's `spearmanr` on complete rows. Raises ValueError on infinity or if scores are not (m, n).
@@ -158,7 +158,7 @@ _ROUNDING = 1e-12
 
 
 def pair_signs(values: Floats) -> Floats:
-    """Sign of value[i] - value[j] of every two of m systems, i < j, (m (m - 1) / 2, R), from values (m, R).
+    """Return the sign of value[i] - value[j] for each pair of m systems, i < j, (m (m - 1) / 2, R); values: (m, R).
 
     Values that differ by no more than rounding count as tied. NaN where either value is. Raises ValueError if values
     are not (m, R) or hold an infinity.
@@ -177,7 +177,7 @@ def pair_signs(values: Floats) -> Floats:
 def rank_agreement(first: Floats, other: Floats) -> tuple[Floats, Floats]:
     """Return Kendall's tau-b of the two rankings, and the number of pairs that they order in opposite ways; (R,) each.
 
-    first, other: (m, R) values of m systems under each weighting, higher is better. A tie in either is no flip. Both
+    first, other: (m, R) values of m systems under each weighting, higher is better. A tie in either is not a flip. Both
     results are NaN where a value is; tau is NaN also where either ranking ties all systems.
     Agrees with scipy's `kendalltau`.
     Raises ValueError if the shapes differ or are not (m, R).

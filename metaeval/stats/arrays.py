@@ -29,7 +29,7 @@ STRIP_FLOATS = 4_000_000
 
 
 def column_sum(values: Floats) -> Floats:
-    """Sum each column of `values` (m, R) in row order; returns (R,).
+    """Sum each column of `values` (m, R), adding its rows in order; returns (R,).
 
     numpy adds a lone column pairwise and several columns row by row, which differ in the last bit. A result must not
     depend on how many resamples are evaluated together, so a lone column is added row by row as well.
@@ -42,26 +42,26 @@ def column_sum(values: Floats) -> Floats:
 
 
 def ratio(numerator: Floats | Ints, denominator: Floats | Ints) -> Floats:
-    """Divide elementwise; NaN where the denominator is not positive, which is how "undefined" is written here."""
+    """Divide elementwise; NaN (undefined) where the denominator is not positive."""
     undefined = np.full(np.shape(denominator), np.nan)
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0))
 
 
 def scaled(values: Floats) -> Floats:
-    """Scale by a power of two to at most 1, which is exact, so that no square overflows or vanishes."""
+    """Scale values by a power of two to at most 1, which is exact, so that no square overflows or underflows."""
     largest = max(values.max(initial=0.0), -values.min(initial=0.0))
     exponent = -int(np.frexp(largest)[1])
     return np.asarray(values * 2.0**exponent if abs(exponent) < 1000 else np.ldexp(values, exponent))
 
 
 def strips(width: int, height: int) -> list[slice]:
-    """Cut `width` columns into strips, so that arrays of `height` rows stay small."""
+    """Split `width` columns into slices, so that arrays of `height` rows stay small."""
     columns = max(1, STRIP_FLOATS // max(height, 1))
     return [slice(at, min(at + columns, width)) for at in range(0, width, columns)]
 
 
 def in_strips(evaluate: Callable[[Weights], Floats], tile: Weights, height: int) -> Floats:
-    """Evaluate a tile (n_groups, R) a strip of columns at a time, so that arrays of `height` rows stay small."""
+    """Evaluate group weights (n_groups, R) a few columns at a time, so that arrays of `height` rows stay small."""
     return np.concatenate([evaluate(tile[:, strip]) for strip in strips(tile.shape[1], height)], axis=-1)
 
 
@@ -98,9 +98,9 @@ _ENOUGH_WORK = 1_000_000
 
 
 def compiled(work: int) -> Any:
-    """Return the compiled loops; None without numba, or where `work` (rows x weightings) is too small to load it.
+    """Return the module of compiled loops; None without numba, or if `work` (rows x weightings) is too small for it.
 
-    Once loaded they serve every later call.
+    Once loaded it serves every later call.
     """
     return _loops() if work >= _ENOUGH_WORK or _loops.cache_info().currsize else None
 
@@ -119,7 +119,7 @@ def _loops() -> Any:
 
 
 def for_loops(weights: Weights | Floats, wide: type[np.int64 | np.float64] = np.int64) -> NDArray[Any]:
-    """Return the weights (n_groups, R) as bytes or else in the wide type, in rows, not to be written to.
+    """Return the weights (n_groups, R) as bytes or else in the type `wide`, row by row and read-only.
 
     A loop is compiled for these two alone: each other type, layout or flag would cost seconds when it is first met.
     """
@@ -148,7 +148,7 @@ def _one_at_a_time(compile_loop: Callable[[Any], Any], place: Path) -> Callable[
 
 
 def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = None) -> Floats:
-    """Sum weight x moment over groups; moments (n_groups, K), weights in `tile` (n_groups, R) -> (K, R).
+    """Sum weight x moment over groups: moments (n_groups, K), weights `tile` (n_groups, R) -> (K, R).
 
     group: (m,) the group of each row of `moments`, where a group has several or none. Rows are added in their order, so
     that no digit depends on R or on the machine's matrix product.
@@ -166,13 +166,13 @@ def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = 
 
 
 def left_out_sums(moments: Floats) -> Floats:
-    """Return the sum of moments (n_groups, K) over all groups but each in turn; (K, n_groups)."""
+    """Return the leave-one-group-out sums of moments (n_groups, K): (K, n_groups)."""
     total = weighted_sums(moments, np.ones((len(moments), 1), dtype=np.uint8))
     return np.asarray(total - moments.T)
 
 
 def group_ends(values: Floats, group: Ints, n_groups: int) -> tuple[Floats, Floats]:
-    """Lowest and highest of `values` (n,) in each group, (n_groups,) each; inf and -inf in a group without rows."""
+    """Return the lowest and highest of `values` (n,) in each group, (n_groups,) each; inf and -inf for empty groups."""
     lowest, highest = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
     np.minimum.at(lowest, group, values)
     np.maximum.at(highest, group, values)
@@ -180,14 +180,14 @@ def group_ends(values: Floats, group: Ints, n_groups: int) -> tuple[Floats, Floa
 
 
 def varies(ends: tuple[Floats, Floats], drawn: Bools) -> Bools:
-    """Return whether the drawn groups hold two values, (R,), from their `group_ends` and drawn, (n_groups, R)."""
+    """Return whether drawn groups hold two distinct values, (R,); ends: `group_ends`, drawn: (n_groups, R)."""
     lowest = np.where(drawn, ends[0][:, None], np.inf).min(axis=0, initial=np.inf)
     highest = np.where(drawn, ends[1][:, None], -np.inf).max(axis=0, initial=-np.inf)
     return np.asarray(lowest < highest)
 
 
 def varies_without(ends: tuple[Floats, Floats]) -> Bools:
-    """Return whether all groups but each in turn hold two values, (n_groups,), from their `group_ends`."""
+    """Return whether two distinct values remain without each group in turn, (n_groups,); ends: `group_ends`."""
     lowest, highest = np.sort(ends[0]), np.sort(ends[1])[::-1]
     second = (lowest[1], highest[1]) if lowest.size > 1 else (np.inf, -np.inf)
     low = np.where(ends[0] == lowest[0], second[0], lowest[0]) if lowest.size else lowest
@@ -201,12 +201,12 @@ def group_totals(values: Floats, group: Ints | SmallInts, n_groups: int) -> Floa
 
 
 def distinct(codes: Ints) -> Ints:
-    """Return the distinct codes, ascending, as numpy's `unique`; no sort where all are below `_NEAR` times n."""
+    """Return the distinct codes, ascending, as numpy's `unique`; without sorting if all are below `_NEAR` times n."""
     return np.flatnonzero(np.bincount(codes)) if _near(codes) else np.unique(codes)
 
 
 def numbered(codes: Ints) -> tuple[Ints, int]:
-    """Number the different codes from the lowest: number of each row, (n,), and how many there are."""
+    """Number the distinct codes from the lowest; return the number of each row, (n,), and how many there are."""
     if _near(codes):
         there = np.bincount(codes) > 0
         return (np.cumsum(there) - 1)[codes], int(np.count_nonzero(there))
@@ -222,6 +222,6 @@ def _near(codes: Ints) -> bool:
 
 
 def codes_of(names: Sequence[str]) -> Ints:
-    """Code of each name, (n,), from 0 in the order of the names: a resample draws the same groups in any row order."""
+    """Return the code of each name, (n,), from 0 in sorted order, so that resamples do not depend on the row order."""
     numbers = {name: number for number, name in enumerate(sorted(set(names)))}
     return np.array([numbers[name] for name in names], dtype=np.int64)

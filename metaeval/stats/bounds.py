@@ -13,13 +13,13 @@ from metaeval.stats.ties import run_starts, tie_blocks
 
 
 def attainable(score: Floats, gold: Floats) -> dict[str, float]:
-    """Highest Pearson, Spearman and Kendall tau-b of these very scores with this very gold, (n,) each, rearranged.
+    """Return the highest Pearson, Spearman and Kendall tau-b that rearranged scores (n,) could reach with gold (n,).
 
     Reached by sorting both. All three are a sum of products of terms that rise with score and gold (for Spearman the
     midranks, for Kendall the signs of the differences over pairs) above a denominator that no rearrangement
     changes; giving the higher of two scores to the higher of two gold levels never lowers such a sum, and exchanges
     of that kind lead from any arrangement to the sorted one. NaN where the score or the gold is constant.
-    Raises ValueError on NaN, infinity or columns of unlike length.
+    Raises ValueError for NaN, infinity or columns of different lengths.
     """
     check_lengths(score=score, gold=gold)
     check_finite("score", score)
@@ -83,7 +83,7 @@ def perfect_of_counts(level: Floats, count: Ints) -> dict[str, dict[str, float]]
 
 
 def _pairs(sizes: Floats | Ints) -> float:
-    """Return the pairs of rows inside blocks of these sizes."""
+    """Return the number of pairs of rows within blocks of these sizes."""
     sizes = np.asarray(sizes, dtype=np.float64)
     return float(np.sum(sizes * (sizes - 1) / 2))
 
@@ -103,7 +103,7 @@ def _spread(values: Floats, weight: Floats) -> float:
 
 
 def _pearson(x: Floats, y: Floats, weight: Floats) -> float:
-    """Return the Pearson correlation of two columns that both vary, a row counted `weight` times."""
+    """Return the weighted Pearson correlation of two columns, neither of which is constant."""
     x, y = scaled(x), scaled(y)
     x, y = x - np.average(x, weights=weight), y - np.average(y, weights=weight)
     x, y = x / np.abs(x).max(), y / np.abs(y).max()

@@ -33,7 +33,7 @@ Binary = Callable[[Floats, Bools, str], float]
 
 
 def _of_order(measure: Callable[[Floats, Bools, Ints, int], Prepared]) -> Binary:
-    """Return a measure of the order of scores: with its ties as it counts them, or in the best or the worst order."""
+    """Return a measure that depends on the order of scores, with ties as it counts them, or in best or worst order."""
 
     def found(score: Floats, positive: Bools, ties: str) -> float:
         if ties != "half":
@@ -47,7 +47,7 @@ def _of_order(measure: Callable[[Floats, Bools, Ints, int], Prepared]) -> Binary
 
 
 def _best(measure: Callable[[Floats], Floats]) -> Binary:
-    """Return a measure of counts (k, 2, 2) by true and predicted class at the best threshold of these labels."""
+    """Return a measure of counts (k, 2, 2) by true and predicted class, at the best threshold for these labels."""
 
     def found(score: Floats, positive: Bools, ties: str) -> float:
         if positive.all() or not positive.any():
@@ -73,7 +73,7 @@ GRADED: Mapping[str, Callable[..., Any]] = {"pearson": pearsonr, "spearman": spe
 
 
 def values_under_choices(measure: str, score: Floats, level: Floats) -> Iterator[tuple[str, str, float, int]]:
-    """Return the names, the value and the rows of each rule for labels and ties.
+    """Yield a measure's value under each rule for labels and ties: the names of both rules, the value, and the rows.
 
     measure: a key of `BINARY` or `GRADED`. score, level: (n,), levels 0, 1 and 2. Undefined values are left out.
     """

@@ -24,8 +24,8 @@ from metaeval.stats.ties import block_sizes, sorted_by_level, sorted_entries, ti
 def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepared:
     """Return the area under the ROC curve: the chance that a positive scores above a negative, a tie counting one half.
 
-    score, positive, group: (n,). Undefined without a positive and a negative. Agrees with scikit-learn's
-    `roc_auc_score`. Base paper, section 3.2.2. Raises ValueError on NaN, infinity or columns of unlike length.
+    score, positive, group: (n,). Undefined unless there are positive and negative rows. Agrees with scikit-learn's
+    `roc_auc_score`. Base paper, section 3.2.2. Raises ValueError for NaN, infinity or columns of different lengths.
     """
     wins = count_wins(score, positive.astype(np.float64), group, n_groups, ties=False)
     both = positive.any() and not positive.all()
@@ -37,11 +37,11 @@ def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepa
 
 
 def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[int, int], Influence]:
-    """Prepare the function from two gold levels, the higher first, to the influence values of their ROC-AUC.
+    """Return a function from two gold levels, the higher first, to the influence values of their ROC-AUC.
 
     score, gold, group: (n,). Levels are numbered from the lowest, and are the parts of the values. The contribution of
-    a row is the share of the other level that it is on the right side of, less the AUC; their cluster standard error
-    is Obuchowski's (1997). Raises ValueError as `roc_auc` does.
+    a row is the share of the other level's rows that it is ordered correctly with, minus the AUC; their cluster
+    standard error is Obuchowski's (1997). Raises ValueError as `roc_auc` does.
     """
     arrays.check_rows(score, gold, group, n_groups)
     members, wins = level_wins(*sorted_by_level(score, gold, group, n_groups), n_groups)
@@ -61,7 +61,7 @@ def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Ca
 
 
 def roc_points(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
-    """False and true positive rates (k,) of every threshold, from (0, 0) to (1, 1); the area below is the ROC-AUC.
+    """Return the points of the ROC curve: false and true positive rates (k,) of every threshold, from (0, 0) to (1, 1).
 
     A positive is found where its score is at least the threshold; rows of one score are found together. Rows without a
     score are not allowed. Raises `ValueError` where there is no positive or no negative.
@@ -78,7 +78,7 @@ def roc_points(score: Floats, positive: Bools) -> tuple[Floats, Floats]:
 
 
 def operating_point(score: Floats, positive: Bools, threshold: float) -> tuple[float, float]:
-    """False and true positive rate of "a score of at least the threshold is a positive"."""
+    """Return the false and true positive rate of the rule "positive if the score is at least the threshold"."""
     predicted = score >= threshold
     return float(predicted[~positive].mean()), float(predicted[positive].mean())
 
@@ -87,7 +87,7 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
     """Return the average precision: precision at each distinct score, weighted by the recall that the score adds.
 
     score, positive, group: (n,). Tied rows enter together, as in scikit-learn's `average_precision_score`.
-    Undefined without a positive and a negative. Beyond the base paper. Raises ValueError as `roc_auc` does.
+    Undefined unless there are positive and negative rows. Not in the base paper. Raises ValueError as `roc_auc` does.
     """
     arrays.check_rows(score, positive.astype(np.float64), group, n_groups)
     entries = sorted_entries(-score, positive.astype(np.int64), group, 2, n_groups)
@@ -144,7 +144,7 @@ def decision_counts(predicted: Ints, gold: Ints, group: Ints, n_groups: int, n_l
 
 
 def resampled(counts: Floats, measure: Callable[[Floats], Floats]) -> Prepared:
-    """Return a measure of counts (G, K, K) under group weights, for `replicate`."""
+    """Return a measure of counts (G, K, K) as a function of group weights, for `replicate`."""
     flat = counts.reshape(counts.shape[0], counts.shape[1] * counts.shape[2])
 
     def evaluate(tile: Tile) -> Floats:
@@ -156,12 +156,12 @@ def resampled(counts: Floats, measure: Callable[[Floats], Floats]) -> Prepared:
 
 
 def level_precision(counts: Floats) -> Floats:
-    """Share of the rows predicted to be of each level that are, (..., K); NaN for a level never predicted."""
+    """Return the precision of each level, (..., K); NaN for a level never predicted. counts: gold x predicted."""
     return arrays.ratio(_diagonal(counts), counts.sum(axis=-2))
 
 
 def level_recall(counts: Floats) -> Floats:
-    """Share of each gold level's rows that are predicted to be it, (..., K); NaN for a level without rows."""
+    """Return the recall of each level, (..., K); NaN for a level without rows. counts: gold x predicted."""
     return arrays.ratio(_diagonal(counts), counts.sum(axis=-1))
 
 
@@ -172,12 +172,12 @@ def level_f1(counts: Floats) -> Floats:
 
 
 def accuracy(counts: Floats) -> Floats:
-    """Return the share of rows predicted right; NaN where a gold level has no rows."""
+    """Return the accuracy; NaN where a gold level has no rows."""
     return _if_complete(counts, share_alike(counts))
 
 
 def share_alike(counts: Floats) -> Floats:
-    """Return the share of rows that both say the same of, whatever levels there are; NaN without rows."""
+    """Return the share of rows in which both agree, whatever levels occur; NaN without rows."""
     return arrays.ratio(_diagonal(counts).sum(axis=-1), counts.sum(axis=(-2, -1)))
 
 
@@ -192,12 +192,12 @@ def macro_f1(counts: Floats) -> Floats:
 
 
 def quadratic_kappa(counts: Floats) -> Floats:
-    """As `weighted_kappa`; NaN where a gold level has no rows."""
+    """Return `weighted_kappa`, but NaN where a gold level has no rows."""
     return _if_complete(counts, weighted_kappa(counts))
 
 
 def weighted_kappa(counts: Floats) -> Floats:
-    """Return Cohen's kappa with squared distances of levels by their place: 1 - observed / expected distance.
+    """Return Cohen's kappa with quadratic weights, 1 - observed / expected squared distance of level numbers.
 
     NaN where no distance is expected. Cohen, "Weighted kappa" (1968).
     """

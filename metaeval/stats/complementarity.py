@@ -24,10 +24,10 @@ Kind = Literal["pair", "everything"]
 
 @dataclass(frozen=True)
 class StackGain:
-    """Held-out objective of the best single metric, the best pair and all metrics, and what the stacks gain.
+    """The held-out objective of the best single metric, of stacks of the best pair and of all metrics, and their gains.
 
     single, pair, everything: means over the folds in which all three are defined, NaN without such a fold.
-    pair_gain, everything_gain: pair - single, everything - single.
+    pair_gain, everything_gain: pair minus single, everything minus single.
     singles, pairs: index of the metric, and indices of the pair, chosen for each fold.
     """
 
@@ -89,10 +89,10 @@ def stack_gain(
 def resampled_gains(
     scores: Floats, gold: Floats, group: Ints, folds: int, resamples: int, seed: int, objective: Objective
 ) -> list[StackGain]:
-    """Return the gains of resampled groups, all learnt again; scores (m, n), gold, group (n,).
+    """Return the gains on resampled groups, with all stacks refitted; scores (m, n), gold, group (n,).
 
-    A group drawn twice stays in one fold, so that no fold is judged by rows that it learnt from. Resamples with fewer
-    distinct groups than folds are left out.
+    A group drawn twice stays in one fold, so that no row is predicted by a stack that was fitted on it. Resamples with
+    fewer distinct groups than folds are left out.
     """
     codes, compact = np.unique(group, return_inverse=True)
     gains: list[StackGain] = []
@@ -105,7 +105,7 @@ def resampled_gains(
 
 
 def _positions(training: Floats, scores: Floats) -> Floats:
-    """Midrank of each score (m, n) among the training scores of its metric, (m, N), centred, in -1/2 .. 1/2; (m, n)."""
+    """Return the midrank of each score (m, n) among its metric's training scores (m, N), centred in -1/2 .. 1/2."""
     ordered = np.sort(training, axis=1)
     sides = [
         [np.searchsorted(row, new, side=side) for row, new in zip(ordered, scores, strict=True)]
@@ -115,7 +115,7 @@ def _positions(training: Floats, scores: Floats) -> Floats:
 
 
 def _stack(training: Floats, known: Floats, chosen: tuple[int, ...], rows: Floats) -> Floats:
-    """Least-squares prediction for `rows` (m, n) from the chosen metrics, fitted to known (N,) on training (m, N)."""
+    """Return least-squares predictions for `rows` (m, n) from the chosen metrics, fitted to known (N,) on training."""
     centred = training[list(chosen)] - training[list(chosen)].mean(axis=1, keepdims=True)
     weights = np.linalg.lstsq(centred.T, known - known.mean(), rcond=None)[0]
     # Two sums that are equal but for rounding are one prediction.

@@ -30,7 +30,7 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
     """Return the Pearson correlation of score and gold; (n,) each, with group (n,).
 
     Undefined where the score or the gold is constant. Agrees with scipy's `pearsonr` on repeated rows. Base paper,
-    section 3.2.1. Raises ValueError on NaN, infinity or columns of unlike length.
+    section 3.2.1. Raises ValueError for NaN, infinity or columns of different lengths.
     """
     arrays.check_rows(score, gold, group, n_groups)
     x, y = _centred(score), _centred(gold)
@@ -52,7 +52,7 @@ def pearson(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared
 
 
 def _of_moments(sums: Sequence[Floats], vary: Callable[[Bools], Bools]) -> Floats:
-    """Correlation from the count, sums and sums of products of each stratum, (n_strata, R) each, means taken out; (R,).
+    """Return the pooled within-stratum correlation, (R,), from each stratum's count, sums and products, (n_strata, R).
 
     vary: whether both columns vary in some stratum, for some of the R weightings.
     """
@@ -85,7 +85,7 @@ def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -
     """Return Spearman's rho and Kendall's tau-b of score and gold, (n,) each; evaluates to (2, R).
 
     Undefined where the score or the gold is constant. Agrees with scipy's `spearmanr` and `kendalltau` on repeated
-    rows. Base paper, section 3.2.1. Raises ValueError on NaN, infinity or columns of unlike length.
+    rows. Base paper, section 3.2.1. Raises ValueError for NaN, infinity or columns of different lengths.
     """
     evaluate, left_out = _by_order(score, gold, group, n_groups)
     return Prepared(lambda tile: evaluate(tile)[1:], arrays.distinct(group).size, lambda: left_out()[1:])
@@ -95,7 +95,7 @@ def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prep
     """Return the share of pairs with unlike gold in which the higher gold has the higher score, ties one half.
 
     score, gold, group: (n,). With two gold values it is ROC-AUC, for survival times without censoring Harrell's C.
-    Undefined where the gold is constant. Raises ValueError on NaN, infinity or columns of unlike length.
+    Undefined where the gold is constant. Raises ValueError for NaN, infinity or columns of different lengths.
     """
     evaluate, left_out = _by_order(score, gold, group, n_groups)
     return Prepared(lambda tile: evaluate(tile)[0], arrays.distinct(group).size, lambda: left_out()[0])
@@ -104,7 +104,7 @@ def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prep
 def _by_order(
     score: Floats, gold: Floats, group: Ints, n_groups: int
 ) -> tuple[Callable[[Tile], Floats], Callable[[], Floats]]:
-    """Concordance, Spearman and Kendall, (3, R) of a tile and (3, n_groups) without each group: read from one count."""
+    """Return functions for concordance, Spearman and Kendall: of weights, (3, R), and leave-one-out, (3, n_groups)."""
     arrays.check_rows(score, gold, group, n_groups)
     rows = content_of(score, gold, group)
 
@@ -147,9 +147,9 @@ RESIDUAL_TIES = 1e-9
 
 
 def within_strata(values: Floats, stratum: Ints) -> Floats:
-    """Values (n,) less the mean of their stratum (n,), any codes; exactly 0 where a stratum is constant; (n,).
+    """Return values (n,) minus the mean of their stratum (n,), exactly 0 where a stratum is constant; (n,).
 
-    Raises ValueError on NaN, infinity or columns of unlike length.
+    Raises ValueError for NaN, infinity or columns of different lengths.
     """
     arrays.check_lengths(values=values, stratum=stratum)
     arrays.check_finite("values", values)
@@ -167,7 +167,7 @@ def within_strata(values: Floats, stratum: Ints) -> Floats:
 def partial_correlation(
     score: Floats, gold: Floats, stratum: Ints, group: Ints, n_groups: int, ranks: bool
 ) -> Prepared:
-    """Return the correlation of score and gold, (n,) each, controlling for the stratum (n,), of resampled groups (n,).
+    """Return the correlation of score and gold, (n,) each, controlling for stratum (n,), under group weights.
 
     Without `ranks` it is `partial_pearson`, with them `partial_spearman`, the midranks recomputed in every resample.
     Undefined where the score or the gold varies in no stratum. Raises ValueError on NaN, infinity or columns of
@@ -201,15 +201,15 @@ def partial_correlation(
 
 
 def _left_out_by_tiles(evaluate: Callable[[Tile], Floats], n_groups: int) -> Floats:
-    """Return the values without each group in turn, (n_groups,), from one weighting each."""
+    """Return the leave-one-group-out values, (n_groups,), by evaluating one weighting for each group."""
     return np.concatenate([evaluate(tile) for tile in jackknife(n_groups)], axis=-1)[..., 1:]
 
 
 def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints, n_groups: int) -> Prepared:
-    """`residual_spearman` of score and gold, (n,) each, with stratum (n,), of resampled groups (n,).
+    """Return Spearman of score and gold, (n,) each, minus their means by stratum (n,), as a function of group weights.
 
     The stratum means, and with them the order of the residuals, differ from resample to resample, so each is sorted
-    anew. Undefined and ValueError as in `partial_correlation`.
+    again. Undefined and ValueError as in `partial_correlation`.
     """
     arrays.check_rows(score, gold, group, n_groups)
     arrays.check_lengths(score=score, stratum=stratum)
@@ -249,10 +249,10 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
 
 
 def _distinct(values: Floats, code: Ints, n_strata: int) -> tuple[tuple[Any, ...], Ints]:
-    """Return each stratum's distinct values as `loops.residual_left_out` takes them, and which each row has.
+    """Return each stratum's distinct values in the form of `loops.residual_left_out`, and which of them each row has.
 
     Equal values of a stratum stay equal, whatever its mean: they are sorted once, and as one. Without a group the means
-    move little, so that they are numbered in the order of what is left on the input.
+    change little, so they are numbered in the order of the residuals on the input.
     """
     by_value = np.argsort(values)
     order = by_value[np.argsort(code[by_value].astype(np.min_scalar_type(n_strata)), kind="stable")]
@@ -269,7 +269,7 @@ def _distinct(values: Floats, code: Ints, n_strata: int) -> tuple[tuple[Any, ...
 
 
 def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats) -> Floats:
-    """Centred midranks of values (m,) of these weights, less their stratum's mean; all 0 where nothing is left."""
+    """Return weighted, centred midranks of values (m,) minus their stratum mean; all 0 where no variation is left."""
     residual = values - (np.bincount(stratum, weights=weight * values, minlength=sizes.size) / sizes)[stratum]
     largest = np.abs(residual).max(initial=0)
     if largest <= SUSPICIOUS * np.abs(values).max(initial=0):
@@ -280,7 +280,7 @@ def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats
 
 
 def residual_blocks(residual: Floats, largest: float) -> Ints:
-    """Number residuals (n,) from the lowest, (n,), whose rounding does not order what is tied; largest: of them."""
+    """Number residuals (n,) from the lowest, (n,), those that differ only by rounding as tied; largest: of them."""
     order = np.argsort(residual)
     block = np.empty(residual.size, dtype=np.int64)
     block[order] = np.cumsum(np.diff(residual[order], prepend=-np.inf) > RESIDUAL_TIES * largest) - 1
@@ -295,8 +295,10 @@ Without = Callable[[slice], Sequence[Floats]]
 def _of_values(
     score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
 ) -> tuple[Moments, int, Without]:
-    """Return the weighted count, sums and sums of products of every stratum, (n_strata, R) each, and the rows
-    of the tallest array."""
+    """Return the weighted moments of every stratum as a function of group weights, for correlations of values.
+
+    They are count, sums and sums of products, (n_strata, R) each; with the tallest array's rows and leave-one-out.
+    """
     # Shifts inside a stratum change no moment about its mean; close to 0 the sums of squares do not cancel.
     x, y = arrays.scaled(within_strata(score, code)), arrays.scaled(within_strata(gold, code))
     index, cell_code, cell_group, strata = _cells(code, n_strata, group, n_groups)
@@ -320,7 +322,7 @@ def _of_values(
 
 
 def _cells(code: Ints, n_strata: int, group: Ints, n_groups: int) -> tuple[Ints, Ints, Ints, list[slice]]:
-    """Return the groups in each stratum: that of each row, stratum and group of each, and where a stratum's lie."""
+    """Return the (stratum, group) cells: that of each row, stratum and group of each cell, and each stratum's slice."""
     places = code * max(n_groups, 1) + group
     cell_code, cell_group = np.divmod(arrays.distinct(places), max(n_groups, 1))
     bounds = np.searchsorted(cell_code, np.arange(n_strata + 1)).tolist()
@@ -330,7 +332,7 @@ def _cells(code: Ints, n_strata: int, group: Ints, n_groups: int) -> tuple[Ints,
 def _of_ranks(
     score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
 ) -> tuple[Moments, int, Without]:
-    """As `_of_values`, of the midranks that score and gold have in each resample."""
+    """Return the same as `_of_values`, for the midranks of score and gold, which are recomputed in each resample."""
     block, n_blocks = tie_blocks(score)
     level, n_levels = tie_blocks(gold)
     by_score, by_gold = block_sizes(block, group, n_blocks, n_groups), block_sizes(level, group, n_levels, n_groups)
@@ -373,10 +375,7 @@ def _of_ranks(
 
 
 class _InStrata:
-    """Test whether any stratum holds two different of `values` (n,), under weightings of the groups.
-
-    code, group: (n,) of each row.
-    """
+    """Tests whether any stratum holds two different `values` (n,), under weightings of the groups."""
 
     def __init__(self, values: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int) -> None:
         index, _, self.group, self.strata = _cells(code, n_strata, group, n_groups)
@@ -384,14 +383,14 @@ class _InStrata:
         self.n_groups = n_groups
 
     def vary(self, weights: Tile) -> Bools:
-        """Under each of the weightings (n_groups, R); (R,)."""
+        """Return whether values vary under each of the weightings (n_groups, R); (R,)."""
         varies = np.zeros(weights.shape[1], dtype=np.bool_)
         for stratum in self.strata:
             varies |= arrays.varies((self.ends[0][stratum], self.ends[1][stratum]), weights[self.group[stratum]] > 0)
         return varies
 
     def vary_without(self) -> Bools:
-        """Without each group in turn, (n_groups,)."""
+        """Return whether values vary without each group in turn, (n_groups,)."""
         strata = 0
         lost = np.zeros(self.group.size)
         for stratum in self.strata:

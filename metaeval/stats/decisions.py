@@ -33,7 +33,7 @@ def best_thresholds(
     score, gold, weight (1 if None): (n,). A score below t_low means level 0, from t_high on the top level, else the
     middle one. All pairs of cut points half-way between distinct scores are tried (thinned to 200), and a cut below
     all scores (-inf) or above (inf), with which a level is never predicted. The objective is a mean over the levels
-    that have rows. Of equally good ones the cuts with the widest gap win, measured at the narrower of the two, then
+    that have rows. Of equally good ones those with the widest gap are taken, measured at the narrower of the two, then
     the lower ones. Raises ValueError without rows, on NaN, infinity, negative weights or levels out of range.
     """
     weight = np.ones(score.size) if weight is None else weight
@@ -59,10 +59,10 @@ def decide(score: Floats, thresholds: Floats) -> Ints:
 
 
 def group_folds(group: Ints, n_folds: int, seed: int) -> Ints:
-    """Fold 0 .. n_folds - 1 of each row, (n,), such that no group (n,) is split and folds have much the same size.
+    """Assign each row a fold 0 .. n_folds - 1, (n,), without splitting a group (n,), in folds of similar size.
 
-    Groups are shuffled, then go to the smallest fold, from the largest group down. Raises ValueError unless
-    2 <= n_folds <= number of groups, or on a negative seed.
+    Groups are shuffled, then go to the smallest fold, from the largest group down. Raises ValueError unless 2 <=
+    n_folds <= number of groups, or on a negative seed.
     """
     codes, index, size = np.unique(group, return_inverse=True, return_counts=True)
     if not 2 <= n_folds <= codes.size:
@@ -93,7 +93,7 @@ def nested_decisions(
     objective: Objective = "macro-f1",
     n_levels: Literal[2, 3] = 3,
 ) -> tuple[Ints, Floats]:
-    """Out-of-fold predicted levels (n,), and the thresholds that each fold's rows were decided with, (folds, K - 1).
+    """Return out-of-fold predicted levels (n,), and the thresholds used in each fold, (folds, K - 1).
 
     score, gold, group: (n,). The thresholds of a fold are the best ones of all other folds. Raises ValueError as
     `best_thresholds` and `group_folds` do.
@@ -110,7 +110,7 @@ def nested_decisions(
 
 
 def _cut_points(score: Floats, gold: Ints, weight: Floats, n_levels: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Cut points (m,), gap of scores around each (0 at the ends), weight of each level below each (m, K) and in all."""
+    """Return cut points (m,), the gap of scores around each, the weight of each level below each (m, K), and in all."""
     block, n_blocks = tie_blocks(score)
     by_level = np.bincount(block * n_levels + gold, weights=weight, minlength=n_blocks * n_levels)
     below = np.zeros((n_blocks + 1, n_levels))
@@ -150,7 +150,7 @@ Method = Literal["isotonic", "logistic"]
 def calibrated(
     score: Floats, positive: Bools, group: Ints, method: Method = "isotonic", folds: int = 5, seed: int = 0
 ) -> Floats:
-    """Return the out-of-fold chance that each row is positive, (n,), fitted on the groups of all other folds.
+    """Return the out-of-fold probability that each row is positive, (n,), fitted on the groups of all other folds.
 
     score, positive, group: (n,). Raises ValueError on NaN, infinity, unlike lengths, or as `group_folds` does.
     """
@@ -166,7 +166,7 @@ def calibrated(
 
 
 def fit_isotonic(score: Floats, positive: Bools, new: Floats) -> Floats:
-    """Chance of positive at the `new` scores (m,) from the best rising step fit to score, positive (n,); (m,).
+    """Return P(positive) at the scores `new` (m,) by isotonic regression on score, positive (n,); (m,).
 
     Pool-adjacent-violators on the distinct scores, linear in between, flat beyond the ends, as scikit-learn's
     `IsotonicRegression(out_of_bounds="clip")`.
@@ -180,7 +180,7 @@ def fit_isotonic(score: Floats, positive: Bools, new: Floats) -> Floats:
 
 
 def fit_logistic(score: Floats, positive: Bools, new: Floats) -> Floats:
-    """Chance of positive at the `new` scores (m,) from a logistic curve fitted to score, positive (n,); (m,).
+    """Return P(positive) at the scores `new` (m,) by logistic regression on score, positive (n,); (m,).
 
     The slope on the standardised score carries scikit-learn's default penalty, slope**2 / 2, without which separable
     rows have no fit. One class alone, or a constant score, gives its rate.
@@ -211,11 +211,11 @@ def fit_logistic(score: Floats, positive: Bools, new: Floats) -> Floats:
 
 
 def reliability(probability: Floats, positive: Bools | Floats, bins: int = 10) -> tuple[Floats, Floats, Ints]:
-    """Mean probability, rate of positives and rows of `bins` equal bins of 0 .. 1, (bins,) each; NaN in empty bins.
+    """Return mean probability, rate of positives and rows of `bins` equal bins of 0 .. 1, (bins,) each; NaN if empty.
 
-    probability, positive: (n,); outcomes between 0 and 1 have a mean in place of a rate.
-    A bin holds its upper end, the first one also 0, as in scikit-learn's
-    `calibration_curve`. Raises ValueError if bins < 1, a probability leaves 0 .. 1, or on unlike lengths.
+    probability, positive: (n,); outcomes between 0 and 1 have a mean in place of a rate. A bin includes its upper end,
+    the first one also 0, as in scikit-learn's `calibration_curve`. Raises ValueError if bins < 1, a probability is
+    outside 0 .. 1, or lengths differ.
     """
     _check_probability(probability, positive)
     if bins < 1:
@@ -231,18 +231,20 @@ def reliability(probability: Floats, positive: Bools | Floats, bins: int = 10) -
 
 
 def brier(probability: Floats, positive: Bools) -> float:
-    """Mean squared distance of probability (n,) and outcome (n,); NaN without rows. ValueError as in `reliability`.
+    """Return the Brier score, the mean squared difference of probability (n,) and outcome (n,); NaN without rows.
 
-    Brier, "Verification of forecasts expressed in terms of probability" (1950), in its half form of 0 .. 1.
+    Brier, "Verification of forecasts expressed in terms of probability" (1950), in its half form of 0 .. 1. Raises
+    ValueError as `reliability` does.
     """
     _check_probability(probability, positive)
     return float(np.mean((probability - positive) ** 2)) if probability.size else float("nan")
 
 
 def expected_calibration_error(probability: Floats, positive: Bools, bins: int = 10) -> float:
-    """Mean over rows of |rate - mean probability| of the row's bin; NaN without rows. ValueError as in `reliability`.
+    """Return the expected calibration error: mean over rows of |rate - mean probability| of the row's bin.
 
-    Naeini, Cooper and Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning" (2015).
+    Naeini, Cooper and Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning" (2015). NaN without
+    rows.
     """
     stated, observed, rows = reliability(probability, positive, bins)
     held = rows > 0
@@ -253,9 +255,9 @@ def expected_calibration_error(probability: Floats, positive: Bools, bins: int =
 
 @dataclass(frozen=True)
 class Calibration:
-    """Out-of-fold probabilities of one target: Brier score, that of the target's rate alone, calibration error.
+    """The quality of out-of-fold probabilities: Brier score, that of the constant base rate, calibration error.
 
-    stated, found, rows: (bins,) each, as `reliability` gives them.
+    stated, found, rows: mean probability, rate of positives and rows of each bin, (bins,) each (see `reliability`).
     """
 
     brier: float
@@ -267,7 +269,7 @@ class Calibration:
 
 
 def calibration(score: Floats, positive: Bools, group: Ints, folds: int = 5, seed: int = 0) -> Calibration:
-    """Measure isotonic probabilities, each fitted on the groups of the other folds, as `calibrated` does."""
+    """Evaluate isotonic probabilities, each fitted on the groups of the other folds, as `calibrated` does."""
     probability = calibrated(score, positive, group, "isotonic", folds, seed)
     return Calibration(
         brier(probability, positive),

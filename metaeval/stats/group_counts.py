@@ -15,12 +15,14 @@ from metaeval.stats.ties import Entries, run_starts
 
 @dataclass(frozen=True, eq=False)
 class Orders:
-    """Counts under R weightings, of L levels from the lowest; all are whole numbers.
+    """Counts for rank correlations under R weightings of the groups, with L gold levels; all are whole numbers.
 
-    rows: (L, R) rows of each level. over: (L, R) twice the rows that the rows of each level outrank, a tie (a row's
-    with itself too) counting one. upward: (R,) the same over lower levels only, summed over levels. squares, cubes:
-    (R,) sums of t**2 and t**3 over blocks of t tied rows. copies: (3, R) what of `upward`, of the pairs of unlike level
-    and of twice the pairs of unlike score is between copies of one group.
+    A pair counts two for the higher score, a tied pair (also of a row with itself) one. rows: (L, R) rows of each
+    level.
+    over: (L, R) counts won by the rows of each level. upward: (R,) the same over rows of lower levels only, summed over
+    levels. squares, cubes: (R,) sums of t**2 and t**3 over blocks of t tied rows. copies: (3, R) the parts that come
+    from pairs of copies of one group: of `upward`, of the pairs of different levels, and of twice the pairs of
+    different scores.
     """
 
     rows: Ints
@@ -39,7 +41,7 @@ class Orders:
         return np.clip(ratio(2 * (self.upward - self.copies[0] - pairs), spread), -1, 1)
 
     def concordance(self) -> Floats:
-        """Share of the pairs with unlike gold in which the higher gold has the higher score, ties counting one half."""
+        """Return the share of pairs with different gold in which the higher gold scores higher, ties one half."""
         return ratio(self.upward - self.copies[0], 2 * self._pairs())
 
     def spearman(self) -> Floats:
@@ -61,17 +63,17 @@ class Orders:
 
 
 def outranked(entries: Entries, level: int | None = None) -> Ints:
-    """Twice the rows, of a level or of all, that each entry outranks, a tie counting one, (m,)."""
+    """Return twice the number of rows (of a level or all) with a lower score than each entry, plus tied rows; (m,)."""
     total = _running(entries, level)[entries.start]
     return np.repeat(total[:-1] + total[1:], np.diff(entries.start))
 
 
 @dataclass(frozen=True, eq=False)
 class GroupedEntries:
-    """The entries (m,) group by group, each in ascending order of score.
+    """The entries (m,) sorted by group, and within each group in ascending order of score.
 
-    runs: the first entry of each group's rows of one score. first, end: where the run of each entry lies; opening:
-    where its group starts.
+    runs: the first entry of each group's rows of one score. first, end: range of the run of each entry; opening: start
+    of its group.
     """
 
     group: SmallInts
@@ -84,17 +86,17 @@ class GroupedEntries:
     opening: SmallInts
 
     def outranked(self, level: int | None = None) -> Ints:
-        """As `outranked`, among the rows of the entry's own group."""
+        """Return the same as `outranked`, among the rows of the entry's own group."""
         total = _running(self, level)
         return np.asarray(total[self.first] + total[self.end] - 2 * total[self.opening])
 
     def tied(self) -> Ints:
-        """Return the group's rows of each run, (runs,)."""
+        """Return the number of rows in each run of equal scores of a group, (runs,)."""
         return np.asarray(np.diff(np.append(_running(self)[self.runs], self.count.sum())))
 
 
 def entries_by_group(entries: Entries, n_groups: int) -> GroupedEntries:
-    """Return the entries, each group's together."""
+    """Return the entries sorted by group."""
     # Numbers of two bytes are sorted several times faster.
     order = np.argsort(entries.group.astype(np.min_scalar_type(n_groups)), kind="stable")
     group, block = entries.group[order], entries.block[order]
@@ -118,10 +120,10 @@ def by_level(values: Ints | SmallInts, level: SmallInts, group: SmallInts, shape
 
 
 def inside_groups(entries: Entries, n_levels: int, n_groups: int) -> Ints:
-    """Return the pairs of rows of each group, (n_groups, L (L - 1) + 1), a tie counting one.
+    """Return counts of pairs of rows within each group, (n_groups, L (L - 1) + 1).
 
-    For each two levels, level h over level l < h at h (h - 1) / 2 + l, twice those won by the higher one; then those of
-    the two levels; then twice those of unlike score.
+    For each two levels, level h over level l < h at h (h - 1) / 2 + l: twice the pairs in which h has the higher
+    score, plus tied pairs; then the number of pairs of the two levels; then twice the pairs of different scores.
     """
     sorted_ = entries_by_group(entries, n_groups)
     members = by_level(sorted_.count, sorted_.level, sorted_.group, (n_levels, n_groups))
@@ -137,9 +139,9 @@ def inside_groups(entries: Entries, n_levels: int, n_groups: int) -> Ints:
 
 
 def level_wins(entries: Entries, n_levels: int, n_groups: int) -> tuple[Ints, Ints]:
-    """Rows of each level in each group, (L, G), and twice the rows of each level that they outrank, (L, L, G).
+    """Return rows of each level in each group, (L, G), and twice the rows of each level that they outrank, (L, L, G).
 
-    The second by the level of the group's rows, then by the level that they outrank, a tie counting one.
+    The second is by the level of the group's rows, then by the level that they outrank; a tie counts one.
     """
     shape = n_levels, n_groups
     members = by_level(entries.count, entries.level, entries.group, shape)
@@ -156,10 +158,10 @@ class GroupTotals:
 
     Each pair of a higher and a lower score counts two, each tied pair one. members: (L, G), rows of the group at a
     level. over: (L, G), pairs won by its rows of that level; against: (L, G), pairs won over other rows of that level;
-    inside: as `over`, within the group.
-    downward, upward, inside_downward: (G,) the same over rows of lower levels, over those of higher levels, and over
-    the group's own of lower levels. squares, cubes: sums of t**2 and t**3 over blocks of t tied rows, first of all rows
-    and then without each group, (1 + G,). own_squares: (G,) sum of t**2 over the blocks of the group's own rows.
+    inside: as `over`, within the group. downward, upward, inside_downward: (G,), pairs won by its rows over rows of
+    lower levels, pairs won over them by rows of higher levels, and pairs of the first kind within the group. squares,
+    cubes: sums of t**2 and t**3 over blocks of t tied rows, for all rows, then without each group in turn, (1 + G,).
+    own_squares: (G,) sum of t**2 over the blocks of the group's own rows.
     """
 
     members: Ints
@@ -176,7 +178,8 @@ class GroupTotals:
     def orders(self) -> Orders:
         """Return the counts of all rows, then without each group in turn: 1 + G weightings.
 
-        What goes with a group is what its rows outrank, and are outranked by, less what is both: the pairs inside it.
+        Without a group, the pairs won by its rows and those won over them are subtracted, and the pairs inside it,
+        which are in both, are added again.
         """
         size = self.members.sum(axis=1)[:, None]
         lost = self.over - self.inside + 2 * size * self.members.sum(axis=0) - self.against
@@ -193,8 +196,8 @@ class GroupTotals:
         )
 
     def pairs_inside(self) -> Ints:
-        """Pairs of rows inside each group: twice those won by the higher level, those of unlike level, and twice those
-        of unlike score, a tie counting one; (G, 3).
+        """Return counts of pairs inside each group, (G, 3): twice those won by the higher level, those of different
+        levels, and twice those of different scores; a tie counts one.
         """
         rows = self.members.sum(axis=0)
         unlike = (rows * rows - (self.members * self.members).sum(axis=0)) // 2

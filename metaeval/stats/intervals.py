@@ -22,7 +22,7 @@ LOST_WITHOUT_A_GROUP = "no interval: undefined without one of the groups"
 
 @dataclass(frozen=True)
 class Resampling:
-    """Cluster intervals at `level` by `method`. n = 0: no interval.
+    """The settings of cluster intervals: `level` and `method`. n = 0: no interval.
 
     method: "t", from a cluster standard error without resamples, or "percentile", from `n` resamples of whole groups.
     fewest: effective groups that an interval of t needs.
@@ -46,7 +46,7 @@ DEFAULT = Resampling()
 class Found(NamedTuple):
     """A value with its interval; None where undefined. note: why there is no interval, or what it leaves out.
 
-    effective: groups behind an interval from a standard error.
+    effective: effective number of groups behind an interval from a standard error.
     """
 
     value: float | None
@@ -59,10 +59,10 @@ class Found(NamedTuple):
 def intervals(
     run: Callable[[Draws], Floats], rows: Ints, resampling: Resampling, ends: Ends | None = None
 ) -> list[Found]:
-    """K measures, each with the interval of `resampling`.
+    """Return the values of K measures, each with its interval by the method of `resampling`.
 
     run: draws -> values (n,), or (K, n), the first those of the input. rows: (G,) rows of the measures in each group; a
-    group without rows is not one of the sample. ends: the measures' range, if they have one.
+    group without rows is not part of the sample. ends: the measures' range, if they have one.
     """
     held = int(np.count_nonzero(rows))
     has_interval = resampling.n > 0 and held > 1
@@ -75,7 +75,7 @@ def intervals(
 
 
 def _found(values: Floats, left_out: Floats | None, rows: Ints, resampling: Resampling, ends: Ends | None) -> Found:
-    """values: (1 + R,) with the resamples, if any. left_out: (1 + G,) without each group, for t."""
+    """Return a value with its interval. values: (1 + R,), with the resamples, if any. left_out: (1 + G,), for t."""
     if np.isnan(values[0]):
         return Found(None)
     held, effective = int(np.count_nonzero(rows)), None

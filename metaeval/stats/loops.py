@@ -14,7 +14,7 @@ _compiled = numba.njit(cache=True, nogil=True)
 
 
 def tell_of_compiling() -> None:
-    """Say once that loops are compiled, when numba begins to: where its cache has none for this machine."""
+    """Log once that loops are being compiled, when numba begins to because its cache has none for this machine."""
     from numba.core import event
 
     class Notice(event.Listener):  # type: ignore[misc]
@@ -131,7 +131,7 @@ def count_orders(group, level, count, start, weights, n_levels, rows, over, upwa
 
 @_compiled
 def _midranks(count, rank):  # type: ignore[no-untyped-def]
-    """Midranks less their mean of blocks of `count` rows in ascending order."""
+    """Compute centred midranks of blocks of `count` rows in ascending order."""
     half = 0.5 * count.sum()
     seen = 0.0
     for i in range(count.size):
@@ -141,7 +141,7 @@ def _midranks(count, rank):  # type: ignore[no-untyped-def]
 
 @_compiled
 def ranks_left_out(counts, by_stratum, stratum, entries, start, sums):  # type: ignore[no-untyped-def]
-    """Moments of midranks without each group in turn; see `_of_ranks` in `metaeval.stats.correlations`.
+    """Compute leave-one-group-out moments of midranks; see `_of_ranks` in `metaeval.stats.correlations`.
 
     counts: rows of each block and level. by_stratum: block and level of each row, which lie between stratum[s] and
     stratum[s + 1]. entries: block, level, stratum and number of rows, which lie between start[g] and start[g + 1].
@@ -183,9 +183,7 @@ def ranks_left_out(counts, by_stratum, stratum, entries, start, sums):  # type: 
 
 @_compiled
 def _inserted(value, count, code, mean, patience, key, cell):  # type: ignore[no-untyped-def]
-    """Values less their stratum's mean in ascending order, and their cells, where values are nearly in order; how many
-    there are, -1 where more than `patience` places would have to be moved.
-    """
+    """Sort nearly ordered values minus stratum means by insertion; return their number, or -1 for too many moves."""
     size = 0
     for i in range(value.size):
         if count[i] > 0:
@@ -203,7 +201,7 @@ def _inserted(value, count, code, mean, patience, key, cell):  # type: ignore[no
 
 @_compiled
 def _residual_ranks(column, mean, suspicious, ties, buffers, rank):  # type: ignore[no-untyped-def]
-    """Centred midranks of values less their stratum's mean; all 0 where nothing is left. Returns their spread."""
+    """Compute centred midranks of values minus their stratum's mean, all 0 without variation; return their spread."""
     value, count, code, member, stratum = column
     key, cell = buffers
     largest, most = 0.0, 0.0
@@ -246,12 +244,13 @@ def _residual_ranks(column, mean, suspicious, ties, buffers, rank):  # type: ign
 
 @_compiled
 def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, coefficients):  # type: ignore[no-untyped-def]
-    """Residual Spearman without each group in turn; see `residual_correlation` in `metaeval.stats.correlations`.
+    """Compute leave-one-group-out residual Spearman correlations; see `residual_correlation` in
+    `metaeval.stats.correlations`.
 
-    x, y: the distinct values of each stratum, nearly in order of what is left of them without their stratum's mean, how
-    many rows have them, their strata, their numbers by stratum and value, and where each stratum begins. sums: of x and
-    y, by stratum. pairs: rows alike in both, counted. rows: the values and the stratum of each, group by group, which
-    lie between start[g] and start[g + 1].
+    x, y: the distinct values of each stratum, nearly in order of their residuals, how many rows have them, their
+    strata, their numbers by stratum and value, and where each stratum begins. sums: of x and y, by stratum. pairs:
+    number of rows with equal x and y. rows: the values and the stratum of each, group by group, which lie between
+    start[g] and start[g + 1].
     """
     x_value, x_count, y_value, y_count = x[0], x[1], y[0], y[1]
     x_sum, y_sum = sums
@@ -296,7 +295,7 @@ def residual_left_out(x, y, sums, pairs, rows, start, suspicious, ties, coeffici
 
 @_compiled
 def sum_groups(moments, group, weights, total):  # type: ignore[no-untyped-def]
-    """Add weight x moment row by row; see `weighted_sums` in `metaeval.stats.arrays`."""
+    """Add weight x moment, row by row; see `weighted_sums` in `metaeval.stats.arrays`."""
     # Four rows a pass, added one after another: a sum is read and written once for all four.
     width = weights.shape[1]
     w0, w1, w2, w3 = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
@@ -345,7 +344,7 @@ def order_pools(score, gold, start, order):  # type: ignore[no-untyped-def]
 
 @_compiled
 def ndcg_pools(score, gain, start, order, up_to, cutoffs, values):  # type: ignore[no-untyped-def]
-    """NDCG of each pool at each cut-off, expected over tied orders; see `metaeval.stats.pools`."""
+    """Compute the NDCG of each pool at each cut-off, expected over tied orders; see `metaeval.stats.pools`."""
     flat = np.zeros(score.size)
     for p in range(start.size - 1):
         low, high = start[p], start[p + 1]

@@ -32,7 +32,7 @@ Ties = Literal["expected", "worst", "best"]
 
 @dataclass(frozen=True, eq=False)
 class RankedPools:
-    """Rows (n,) sorted by pool, then from the highest score down.
+    """The rows (n,) of retrieval pools, sorted by pool, then from the highest score down.
 
     pool: index of the row's pool, 0 .. n_pools - 1, in ascending order of the codes given.
     gold: the row's level. rank: its position in the pool, from 1.
@@ -55,19 +55,19 @@ class RankedPools:
 
     @cached_property
     def n_relevant(self) -> Floats:
-        """Relevant rows of each pool, (n_pools,)."""
+        """Return the number of relevant rows of each pool, (n_pools,)."""
         return self.total(self.relevant.astype(np.float64))
 
     @cached_property
     def blocks(self) -> tuple[SmallInts, SmallInts, SmallInts]:
-        """Count rows, relevant rows, and relevant rows ranked above in the pool, of each row's tie block; (n,) each."""
+        """Return, for each row's tie block, its rows, relevant rows, and relevant rows ranked above it; (n,) each."""
         counted = np.cumsum(np.append(False, self.relevant), dtype=np.int32)
         pool_start = np.arange(1, self.rank.size + 1, dtype=np.int32) - self.rank
         above, up_to = counted[pool_start + self.first - 1], counted[pool_start + self.last]
         return self.last - self.first + 1, up_to - above, above - counted[pool_start]
 
     def in_order(self, ties: Ties) -> RankedPools:
-        """As `rank_pools` with these ties, of pools that it ranked with ties "expected"."""
+        """Return pools that were ranked with ties "expected" as `rank_pools` ranks them with these ties."""
         if ties == "expected" or np.array_equal(self.first, self.last):
             return self
         mirrored = np.arange(self.rank.size) + self.first + self.last - 2 * self.rank
@@ -84,7 +84,7 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
 
     ties: "expected" keeps tied rows together as a block, over whose random orders measures take the expectation;
     "worst" and "best" put the rows of a block in ascending and descending order of gold, each with a rank of its own.
-    Raises ValueError on NaN, infinity, a negative level or columns of unlike length.
+    Raises ValueError on NaN, infinity, a negative level or columns of different lengths.
     """
     check_pools(score, gold, pool)
     by_pool, start = pool_starts(pool)
@@ -100,7 +100,7 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
 
 
 def check_pools(score: Floats, gold: Floats, pool: Ints) -> None:
-    """Raise ValueError on NaN, infinity, a negative level or columns of unlike length; score, gold, pool: (n,)."""
+    """Raise ValueError on NaN, infinity, a negative level or columns of different lengths; score, gold, pool: (n,)."""
     arrays.check_lengths(score=score, gold=gold, pool=pool)
     arrays.check_finite("score", score)
     arrays.check_finite("gold", gold)
@@ -179,13 +179,13 @@ def average_precision_of_pools(ranked: RankedPools) -> Floats:
 
 
 def precision_at_1(ranked: RankedPools) -> Floats:
-    """Return the chance that the first row of each pool is relevant, (n_pools,); NaN without a relevant row."""
+    """Return the probability that the first row of each pool is relevant, (n_pools,); NaN without a relevant row."""
     (rows, hits, _), top = ranked.blocks, ranked.rank == 1
     return np.where(ranked.n_relevant > 0, hits[top] / rows[top], np.nan)
 
 
 def recall_at(ranked: RankedPools, k: int) -> Floats:
-    """Expected share of each pool's relevant rows on ranks 1 .. k, (n_pools,); NaN without one. ValueError if k < 1."""
+    """Return the expected share of each pool's relevant rows on ranks 1 .. k; NaN without one. ValueError if k < 1."""
     if k < 1:
         raise ValueError(f"the cut-off k must be at least 1, got {k}")
     rows, hits, _ = ranked.blocks
@@ -196,7 +196,7 @@ Gains = Literal["linear", "exponential"]
 
 
 def ndcg(ranked: RankedPools, k: int, gains: Gains = "linear") -> Floats:
-    """NDCG@k of each pool, (n_pools,): expected over random orders of tied rows; NaN where no row has a gain.
+    """Return NDCG@k of each pool, (n_pools,), expected over random orders of tied rows; NaN where no row has a gain.
 
     Gain is the level (linear) or 2**level - 1 (exponential), discount log2(rank + 1), ideal order from the pool. Each
     row of a tie block gets the mean discount of the block's ranks: McSherry and Najork, "Computing information
@@ -212,9 +212,9 @@ def ndcg(ranked: RankedPools, k: int, gains: Gains = "linear") -> Floats:
 
 
 def ndcg_at(score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], gains: Gains = "linear") -> Floats:
-    """NDCG of each pool at several cut-offs, (len(cutoffs), n_pools), pools in ascending order of their code.
+    """Return the NDCG of each pool at several cut-offs, (len(cutoffs), n_pools), pools in ascending order of codes.
 
-    score, gold, pool: (n,). The values of `ndcg` on `rank_pools`, to the digit. Raises ValueError as those do.
+    score, gold, pool: (n,). The values and ValueErrors are those of `ndcg` on `rank_pools`, to the digit.
     """
     loops = arrays.compiled(score.size * len(cutoffs) * 20)
     if loops is None:
@@ -239,14 +239,14 @@ def level_gains(gold: Floats, gains: Gains) -> Floats:
 
 
 def discounts_up_to(k: int) -> Floats:
-    """Sum of the discounts 1 / log2(rank + 1) of ranks 1 .. r, for r = 0 .. k; (k + 1,). ValueError if k < 1."""
+    """Return the sums of discounts 1 / log2(rank + 1) over ranks 1 .. r, r = 0 .. k; (k + 1,). ValueError if k < 1."""
     if k < 1:
         raise ValueError(f"the cut-off k must be at least 1, got {k}")
     return np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(2, k + 2)))))
 
 
 def ideal_dcg(best_first: Floats, pool: SmallInts, rank: SmallInts, n_pools: int, k: int) -> Floats:
-    """DCG@k of each pool; (n_pools,). Rows (n,) by pool, gains in descending order and ranks from 1 in each."""
+    """Return the ideal DCG@k of each pool, (n_pools,), for rows sorted by pool, then falling gain; rank: from 1."""
     up_to = discounts_up_to(k)
     discount = up_to[np.minimum(rank, k)] - up_to[np.minimum(rank - 1, k)]
     return np.asarray(np.bincount(pool, weights=best_first * discount, minlength=n_pools), dtype=np.float64)
@@ -279,7 +279,7 @@ def ndcg_ranges(
 
 
 def _least_dcg(block_gain: Floats, block_size: Ints, free_gain: Floats, n_free: Ints, k: int) -> Floats:
-    """Return each pool's lowest DCG@k, (n_pools,), from its first tie blocks and the lowest gains of free rows."""
+    """Return each pool's lowest DCG@k, (n_pools,), from its first tie blocks and the lowest gains of unscored rows."""
     block_gain, free_gain = block_gain[:, :k], free_gain[:, :k]
     up_to = np.concatenate((discounts_up_to(k), np.full(k, discounts_up_to(k)[-1])))
     least = np.full((len(free_gain), free_gain.shape[1] + 1), np.inf)
@@ -299,7 +299,7 @@ def _least_dcg(block_gain: Floats, block_size: Ints, free_gain: Floats, n_free: 
 
 
 def _observed_blocks(score: Floats, gain: Floats, pool: Ints, n_pools: int, k: int) -> tuple[Floats, Ints]:
-    """Mean gain and size of the first k tie blocks of each pool, from the highest score; (n_pools, up to k) each."""
+    """Return mean gain and size of the first k tie blocks of each pool, best first; (n_pools, up to k) each."""
     order = np.lexsort((-score, pool))
     gain, pool = gain[order], pool[order]
     new = run_starts(pool) | run_starts(score[order])

@@ -27,17 +27,17 @@ NEEDED_F = 3.0
 
 
 def draw_simple(n_items: int, n: int, seed: int) -> Ints:
-    """n of n_items places without replacement, in random order. Raises ValueError unless 0 <= n <= n_items."""
+    """Draw n of n_items item numbers without replacement, in random order; ValueError unless 0 <= n <= n_items."""
     if not 0 <= n <= n_items:
         raise ValueError(f"n must lie in 0 .. {n_items}, got {n}")
     return np.random.default_rng(seed).permutation(n_items)[:n].astype(np.int64)
 
 
 def draw_stratified(stratum: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
-    """n places, from each stratum in proportion to its size and at least two (or all); (rows (n,), probability (N,)).
+    """Draw n item numbers in proportion to the strata's sizes, at least two (or all) of each.
 
-    stratum: (N,) codes. What proportions leave over goes to the largest remainders. Raises ValueError where n is less
-    than two a stratum, or more than N.
+    stratum: (N,) codes. Returns rows (n,) and probabilities (N,). Remainders go to the largest fractions. Raises
+    ValueError if n is less than two a stratum, or more than N.
     """
     codes, stratum_of_unit, size = np.unique(stratum, return_inverse=True, return_counts=True)
     least = np.minimum(2, size)
@@ -61,7 +61,7 @@ def draw_stratified(stratum: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
 
 
 def draw_in_proportion(size: Floats, n: int, seed: int) -> tuple[Ints, Floats]:
-    """n places, each drawn with a probability in proportion to its size and at most 1; (rows (n,), probability (N,)).
+    """Draw n item numbers with probabilities in proportion to size, at most 1; returns rows (n,), probability (N,).
 
     Systematic sampling (Madow 1949) in random order: the number drawn is n and the probabilities are exact. Raises
     ValueError for a size that is not positive, or n above N.
@@ -82,7 +82,7 @@ def draw_in_proportion(size: Floats, n: int, seed: int) -> tuple[Ints, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class Wald:
-    """A prediction-powered mean with its Wald interval, and the lambda that it was made with."""
+    """A prediction-powered mean with its Wald interval, and the lambda that was used."""
 
     value: float
     low: float
@@ -100,7 +100,7 @@ def ppi_mean(
 ) -> Wald:
     """Return the PPI++ mean: label, prediction, weight (n,) of labelled items, unlabelled (N,) of the others.
 
-    lam: None for the lambda of least variance, clipped to 0 .. 1. Raises ValueError for columns of unlike length.
+    lam: None for the lambda of least variance, clipped to 0 .. 1. Raises ValueError for columns of different lengths.
     """
     weight = np.ones(label.size) if weight is None else weight
     check_lengths(label=label, prediction=prediction, weight=weight)
@@ -120,10 +120,10 @@ def ppi_mean(
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The items of N that have labels, and how they were drawn.
+    """The sample of labelled items among N items, and how it was drawn.
 
-    rows: (n,) places among the items. probability: (n,) of being drawn, in (0, 1]. unit: (n,) codes of what was drawn
-    as one: the item itself, or its answer where whole answers were drawn. stratum: (n,) codes, the same within a unit.
+    rows: (n,) numbers of the items. probability: (n,) of being drawn, in (0, 1]. unit: (n,) codes of the sampling
+    units: the item itself, or its answer where whole answers were drawn. stratum: (n,) codes, the same within a unit.
     """
 
     rows: Ints
@@ -133,17 +133,17 @@ class Sample:
 
     @property
     def size(self) -> int:
-        """The number of labelled items."""
+        """Return the number of labelled items."""
         return int(self.rows.size)
 
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """An estimated share, its interval, and how much the scores had to do with it.
+    """An estimated share, its interval, and quantities from which intervals of differences are computed.
 
     variance: of the value. lam: mean lambda, for scores of standard deviation 1. df: of the t quantile. parts: (K,)
-    what each sampling unit (set) or cluster (process) adds. unseen: variance beyond the sum of their squares, of errors
-    that no label shows.
+    contribution of each sampling unit (set) or cluster (process) to the error. unseen: variance beyond the sum of their
+    squares, for errors that do not occur among the labels.
     """
 
     value: float
@@ -168,8 +168,8 @@ def share(
 ) -> Share:
     """Return the mean of labels in 0 .. 1 over N items: label (n,), in the order of `sample.rows`; score, cluster (N,).
 
-    cluster: codes of the answers, whose items are not independent (asked for the process alone). use_scores: False for
-    the interval of the same family from labels alone. size: (N,) what each item counts in the mean; None: all alike.
+    cluster: codes of the answers, whose items are not independent (only needed for the process). use_scores: False for
+    the interval of the same family from labels alone. size: (N,) weight of each item in the mean; None: equal weights.
     The variance is a jackknife over units (strata kept), or over clusters. Raises ValueError for fewer than two units,
     or clusters, with a label.
 
@@ -212,9 +212,10 @@ def share(
 
 
 def with_zeros(share: Share, size: Floats, zeros: Floats, estimand: Estimand, level: float = 0.95) -> Share:
-    """Extend the share to items whose labels are known to be 0; what they count and the others, by cluster (K,).
+    """Extend an estimated share to items whose labels are known to be 0.
 
-    Of a set they only scale the share. Of a process, how many there are is known from a sample of clusters too.
+    size: (K,) total weight of the other items by cluster; zeros: (K,) of the items known to be 0. A set's share is
+    only scaled; for a process, their number is known from a sample of clusters too.
     """
     total = size + zeros
     factor = float(size.sum() / total.sum())
@@ -240,7 +241,7 @@ def with_zeros(share: Share, size: Floats, zeros: Floats, estimand: Estimand, le
 
 
 def labels_saved(labels: int, powered: Share, alone: Share, items: int | None = None) -> float:
-    """Return how many more labels it would take to know as much without scores; 0 where the scores add nothing.
+    """Return how many more labels would give the same precision without scores; 0 where the scores add nothing.
 
     items: of the set that is estimated, beyond which there are no labels; None for a process.
     """
@@ -251,10 +252,10 @@ def labels_saved(labels: int, powered: Share, alone: Share, items: int | None = 
 
 
 def wilson(value: float, variance: float, n: float, df: float, level: float, drawn: float = 1.0) -> tuple[float, float]:
-    """Wilson's interval of a share, for the number of independent labels that would have this variance; within 0 .. 1.
+    """Return Wilson's interval of a share with the number of independent labels that would give this variance.
 
-    n: the number of labels, of which a share of 0 or 1 is taken to be half a label away. df: of the t quantile in place
-    of the normal one. drawn: the finite-population factor, where no variance was seen (all labels alike).
+    n: the number of labels; a share of 0 or 1 is replaced by one that is half a label away. df: of the t quantile in
+    place of the normal one. drawn: the finite-population factor, where no variance was seen (all labels equal).
     """
     share = min(max(value, 0.0), 1.0)
     inner = min(max(share, 0.5 / n), 1 - 0.5 / n)
@@ -269,7 +270,7 @@ def wilson(value: float, variance: float, n: float, df: float, level: float, dra
 
 
 def _lambdas(label: Floats, predictor: Floats, weight: Floats, unit: Ints, n_units: int) -> Floats:
-    """Lambda of each unit, (U,), from the labels of all others: slope on a score of variance 1, shrunk by its F."""
+    """Return lambda of each unit, (U,), from the other units' labels: slope on standardised scores, shrunk by its F."""
 
     def others(values: Floats) -> Floats:
         return np.asarray(values.sum() - np.bincount(unit, values, n_units))
@@ -289,7 +290,7 @@ def _lambdas(label: Floats, predictor: Floats, weight: Floats, unit: Ints, n_uni
 def _design_parts(
     rest: Floats, value: float, weight: Floats, sample: Sample, unit: Ints, units: Ints
 ) -> tuple[Floats, float]:
-    """Return what each sampling unit adds to the error (K,), by its code, and the degrees of freedom."""
+    """Return each sampling unit's contribution to the error, (K,), by its code, and the degrees of freedom."""
     n_units = units.size
     stratum = np.zeros(n_units, dtype=np.int64)
     stratum[unit] = np.unique(sample.stratum, return_inverse=True)[1]
@@ -315,17 +316,17 @@ def _design_parts(
 
 
 def _freedom(heavy: NDArray[Any], strata: int = 1) -> float:
-    """Degrees of freedom of a variance over units of these weights: as many as equal units would have (Satterthwaite).
+    """Return the degrees of freedom (Satterthwaite) of a variance over units of these weights.
 
     A unit's part has a variance that grows with its weight where its labels are independent, and with the square of it
-    where they are all alike; half way between is taken. Units that weigh little tell little about the variance.
+    where they are all equal; half way between is taken. Units of small weight add little.
     """
     spread = heavy**1.5
     return max(1.0, float(spread.sum() ** 2 / np.sum(spread**2)) - strata)
 
 
 def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, in_mean: Floats) -> tuple[Floats, float]:
-    """Return what each cluster adds to the error (K,). in_mean: (K,) its part in the mean of the scores."""
+    """Return each cluster's contribution to the error, (K,). in_mean: (K,) its part in the mean of the scores."""
     heavy = np.bincount(cluster, weight, in_mean.size)
     labelled = heavy > 0
     k = int(labelled.sum())
@@ -337,10 +338,10 @@ def _cluster_parts(rest: Floats, value: float, weight: Floats, cluster: Ints, in
 
 
 def difference(left: Share, other: Share) -> tuple[float, float, float]:
-    """`left` less `other` and its interval, (value, low, high); units or clusters of one code were drawn together.
+    """Return `left` minus `other` with its interval, (value, low, high); equal codes are units drawn together.
 
-    From the ends of the two intervals and the correlation of what the units add (Newcombe 1998, method 10; MOVER, Zou
-    and Donner 2008), so that errors that no label shows count here as they count there.
+    From the ends of the two intervals and the correlation of the units' contributions (Newcombe 1998, method 10; MOVER,
+    Zou and Donner 2008), so that errors that no label shows count as in the single intervals.
     """
     size = max(left.parts.size, other.parts.size)
     both = [np.pad(each.parts, (0, size - each.parts.size)) for each in (left, other)]

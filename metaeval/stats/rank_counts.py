@@ -28,10 +28,10 @@ from metaeval.stats.ties import Entries, lone_powers, self_ties, sorted_by_level
 
 
 def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[Tile], Orders]:
-    """Prepare the function from a tile of weights (n_groups, R) to the counts; score, gold, group: (n,).
+    """Return a function from group weights (n_groups, R) to the counts for rank correlations (`Orders`).
 
-    For any gold; with few levels `count_wins` is faster. Raises ValueError on NaN or infinity, or on
-    columns of unlike length.
+    score, gold, group: (n,). For any gold; with few levels `count_wins` is faster. Raises ValueError for NaN, infinity
+    or columns of different lengths.
     """
     arrays.check_rows(score, gold, group, n_groups)
     entries, n_levels = sorted_by_level(score, gold, group, n_groups)
@@ -63,7 +63,7 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
 
 
 def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
-    """Pairs between copies of one group, (counts, R): w**2 - w times those inside each group, (n_groups, counts)."""
+    """Return the number of pairs between copies of a group, (counts, R): (w**2 - w) x `inside()`, w the weights."""
     if tile.max(initial=0) <= 1:
         return np.zeros((counts, tile.shape[1]), dtype=np.int64)
     pairs, totals = inside(), np.zeros((counts, tile.shape[1]), dtype=np.int64)
@@ -74,7 +74,7 @@ def between_copies(inside: Callable[[], Ints], tile: Tile, counts: int) -> Ints:
 
 
 def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], list[Any]]:
-    """Return the counts without compiled loops: level by level from the lowest, a strip of weightings at a time."""
+    """Return a function for the counts without compiled loops: level by level, a few weightings at a time."""
     prepared = cache(partial(_blocks_by_level, entries, n_levels, n_groups))
 
     def strip(weights: Ints) -> tuple[Ints, Ints, Ints, Floats]:
@@ -94,7 +94,7 @@ def _orders_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable
 
 
 def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bools, Any]:
-    """Return the blocks with several entries, and the matrix from groups to rows in each, level below level."""
+    """Return the blocks with several entries, and the matrices from groups to rows in each block, level by level."""
     shared = np.ones(entries.n_blocks, dtype=np.bool_)
     shared[entries.block[entries.solo]] = False
     places = (entries.level.astype(np.int64) * entries.n_blocks + entries.block, entries.group)
@@ -103,13 +103,13 @@ def _blocks_by_level(entries: Entries, n_levels: int, n_groups: int) -> tuple[Bo
 
 
 def _in_strips(strip: Callable[[Ints], tuple[Any, ...]], height: int, weights: Ints) -> list[Any]:
-    """Return the counts of all weightings, from a function that counts a strip of them in arrays of `height` rows."""
+    """Return the counts of all weightings, by calling `strip` on a few at a time; height: rows of its arrays."""
     counted = [strip(weights[:, columns]) for columns in arrays.strips(weights.shape[1], height)]
     return [np.concatenate(part, axis=-1) for part in zip(*counted, strict=True)]
 
 
 def _outranked(sizes: Ints) -> Ints:
-    """Twice the rows below each block and one time those in it, from block sizes (m, R)."""
+    """Return twice the number of rows below each block plus the rows in it, from block sizes (m, R)."""
     return np.asarray(2 * np.cumsum(sizes, axis=0) - sizes)
 
 
@@ -119,12 +119,13 @@ MAX_LEVELS = 8
 
 @dataclass(frozen=True, eq=False)
 class Wins:
-    """Counts under R weightings, of L levels from the lowest.
+    """Counts of correctly ordered pairs under R weightings of the groups, with L gold levels. rows: (L, R) of each
+    level.
 
-    rows: (L, R) rows of each level. wins: (L (L - 1) / 2, R), for level h over level l < h at h (h - 1) / 2 + l, twice
-    the pairs in which h scores above l, a tie counting one. squares, cubes: (R,) sums of t**2 and t**3 over blocks of
-    t tied rows. copies: (L (L - 1) + 1, R) what of `wins`, of the pairs of each two levels and of twice the pairs of
-    unlike score is between copies of one group.
+    wins: (L (L - 1) / 2, R), for level h over level l < h at h (h - 1) / 2 + l, twice the pairs in which h scores above
+    l, a tie counting one. squares, cubes: (R,) sums of t**2 and t**3 over blocks of t tied rows. copies: (L (L - 1) +
+    1, R) the parts that come from pairs of copies of one group: of `wins`, of the pairs of each two levels, and of
+    twice the pairs of different scores.
     """
 
     rows: Ints
@@ -141,7 +142,7 @@ class Wins:
         return arrays.ratio(wins.astype(np.float64), 2.0 * pairs)
 
     def orders(self) -> Orders:
-        """Return the same rows, counted by what each level outranks: all that correlations need."""
+        """Return the same counts in the form that correlations need (`Orders`)."""
         levels = range(len(self.rows))
         nothing = np.zeros_like(self.squares)
         over = [sum((self._over(level, other) for other in levels), nothing) for level in levels]
@@ -164,10 +165,10 @@ class Wins:
 
 
 def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bool = True) -> Callable[[Tile], Wins]:
-    """Prepare the function from a tile of weights (n_groups, R) to the counts; score, gold, group: (n,).
+    """Return a function from group weights (n_groups, R) to the counts of correctly ordered pairs (`Wins`).
 
-    ties: count tied scores too, which AUC does not need. Levels are the distinct gold values, at most `MAX_LEVELS`.
-    Raises ValueError on more, on NaN or infinity, or on columns of unlike length.
+    score, gold, group: (n,). ties: count tied scores too, which AUC does not need. Levels are the distinct gold values,
+    at most `MAX_LEVELS`. Raises ValueError for more, for NaN or infinity, or for columns of different lengths.
     """
     arrays.check_rows(score, gold, group, n_groups)
     entries, n_levels = sorted_by_level(score, gold, group, n_groups)
@@ -200,7 +201,7 @@ def count_wins(score: Floats, gold: Floats, group: Ints, n_groups: int, ties: bo
 
 
 def _wins_by_numpy(entries: Entries, n_levels: int, n_groups: int) -> Callable[[Ints], list[Any]]:
-    """Return the counts without compiled loops: sparse products and running sums, a strip of weightings at a time."""
+    """Return a function for the counts without compiled loops: sparse products and running sums."""
     prepared = cache(partial(_blocks_by_level, entries, n_levels, n_groups))
 
     def strip(weights: Ints) -> tuple[Ints, Ints, Ints, Floats]:

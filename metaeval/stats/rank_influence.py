@@ -17,9 +17,9 @@ from metaeval.stats.ties import centred_midranks, tie_blocks
 
 
 def partial_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> tuple[float, Floats]:
-    """Partial Spearman, and its derivative by the weight of each row, (n,), which sums to 0; all arguments (n,).
+    """Return partial Spearman and its derivative by the weight of each row, (n,), which sums to 0.
 
-    NaN and zeros where it is undefined. Raises ValueError as `within_strata` does.
+    score, gold, stratum: (n,). NaN and zeros where it is undefined. Raises ValueError as `within_strata` does.
     """
     blocks = [tie_blocks(values)[0] for values in (score, gold)]
     x, y = (within_strata(_ranks(block), stratum) for block in blocks)
@@ -27,8 +27,9 @@ def partial_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> tuple
 
 
 def residual_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> tuple[float, Floats]:
-    """As `partial_spearman_by_row`, with what changes over a standard error of each stratum's mean.
+    """Return residual Spearman and its derivative by each row's weight, which includes the effect on stratum means.
 
+    The derivative by a stratum mean is a difference over one standard error. Arguments as in `partial_spearman_by_row`.
     Time grows with the rows times the strata.
     """
     code, n_strata = numbered(stratum)
@@ -52,7 +53,7 @@ def residual_spearman_by_row(score: Floats, gold: Floats, stratum: Ints) -> tupl
 
 
 class _Residuals:
-    """The residuals of a column (n,) in each stratum, code (n,): the distinct values, and the value of each row."""
+    """The residuals of a column (n,) in its strata, code (n,): the distinct values, and which of them each row has."""
 
     def __init__(self, residual: Floats, code: Ints) -> None:
         n_strata = int(code.max(initial=0)) + 1
@@ -63,11 +64,11 @@ class _Residuals:
         self.value, self.stratum, self.cell, self.count = residual[first], code[first], cell, count
 
     def blocks(self, value: Floats) -> Ints:
-        """Return the ties of these values, from the lowest."""
+        """Return the tie block of each of these values, from the lowest."""
         return residual_blocks(value, float(np.abs(value).max(initial=0)))
 
     def slope(self, stratum: int, error: float, other: Floats) -> float:
-        """Return how the coefficient changes with this stratum's mean, `error` to either side; other: (n,) ranks."""
+        """Return the coefficient's derivative by a stratum's mean, as a difference over `error`; other: (n,) ranks."""
         product = np.bincount(self.cell, weights=other)
         shifted = []
         for shift in (error, -error):
@@ -77,12 +78,12 @@ class _Residuals:
 
 
 def _ranks(block: Ints, count: Ints | None = None) -> Floats:
-    """Midranks less their mean, (n,), of the blocks that rows lie in; count: how many rows each stands for."""
+    """Return centred midranks, (n,), of the tie blocks of rows; count: how many rows each stands for."""
     return np.asarray(centred_midranks(np.bincount(block, weights=count).astype(np.float64)[:, None])[block, 0])
 
 
 def _contributions(x: tuple[Ints, Floats], y: tuple[Ints, Floats]) -> tuple[float, Floats]:
-    """Correlation of two columns of centred ranks, given with their tie blocks, (n,) each, and its derivative."""
+    """Return the correlation of two columns of centred ranks (blocks and ranks), and its derivative by row weight."""
     (x_block, x_rank), (y_block, y_rank) = x, y
     xx, yy, xy = (x_rank * x_rank).sum(), (y_rank * y_rank).sum(), (x_rank * y_rank).sum()
     spread = np.sqrt(xx) * np.sqrt(yy)
@@ -96,6 +97,6 @@ def _contributions(x: tuple[Ints, Floats], y: tuple[Ints, Floats]) -> tuple[floa
 
 
 def _above(block: Ints, values: Floats) -> Floats:
-    """Sum of `values` over the rows above each row, whose ranks it raises, and half of those tied with it; (n,)."""
+    """Return the sum of `values` over the rows above each row (those it pushes up), plus half of those tied; (n,)."""
     total = np.bincount(block, weights=values)
     return np.asarray((total.sum() - np.cumsum(total) + total / 2)[block])

@@ -33,10 +33,10 @@ _BOOTSTRAP, _SWAPS = 0, 1
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """`n` weightings of `n_groups` groups, the first of them the input itself.
+    """A sequence of `n` weightings of `n_groups` groups; the first is the input itself (all weights 1).
 
-    make: number of a tile -> counts (n_groups, R), R <= TILE, the same for the same number. jackknife: they are the
-    input, then the input without each group in turn.
+    make: returns the weightings block by block: number of a block -> weights (n_groups, R), R <= TILE, the same for the
+    same number. jackknife: the weightings are the input, then the input without each group in turn.
     """
 
     n: int
@@ -45,7 +45,7 @@ class Draws:
     jackknife: bool = False
 
     def __iter__(self) -> Iterator[Tile]:
-        """Return the tiles in order."""
+        """Yield the blocks of weightings, (n_groups, R) each, in order."""
         return iter(self._kept) if self.n * self.n_groups <= KEPT_BYTES else map(self.make, range(self._n_tiles))
 
     @property
@@ -59,11 +59,12 @@ class Draws:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A measure, or several on the same rows, sorted and counted and ready for any weighting.
+    """A measure, or several on the same rows, prepared so that it can be evaluated for any weights of the groups.
 
-    evaluate: tile (n_groups, R) -> values (R,), or (K, R) for K measures; NaN where undefined.
-    groups: number of distinct groups that hold a row of the measure. left_out: the values without each group in turn,
-    (n_groups,) or (K, n_groups), in one pass and equal to those of `evaluate`; None where a measure has no such way.
+    evaluate: weights (n_groups, R) -> values (R,), or (K, R) for K measures; NaN where undefined.
+    groups: number of distinct groups with a row of the measure.
+    left_out: leave-one-group-out values, (n_groups,) or (K, n_groups), faster than by `evaluate` and equal; None where
+    a measure has no such shortcut.
     """
 
     evaluate: Callable[[Tile], Floats]
@@ -77,7 +78,7 @@ def value(prepared: Prepared, n_groups: int) -> float:
 
 
 def replicate(prepared: Prepared, draws: Draws) -> Floats:
-    """Return the value of a measure under each weighting, (n,), or (K, n) for K measures; NaN where undefined."""
+    """Return the values of a measure under each weighting, (n,), or (K, n) for K measures; NaN where undefined."""
     if draws.jackknife and prepared.left_out:
         itself = prepared.evaluate(np.ones((draws.n_groups, 1), dtype=np.uint8))
         return np.concatenate((itself, prepared.left_out()), axis=-1)
@@ -86,10 +87,10 @@ def replicate(prepared: Prepared, draws: Draws) -> Floats:
 
 @lru_cache(maxsize=4)
 def bootstrap(n_groups: int, resamples: int, seed: int) -> Draws:
-    """Return the input, then `resamples` times `n_groups` groups drawn with replacement: the cluster bootstrap.
+    """Return the weightings of the cluster bootstrap: the input, then `resamples` draws of groups with replacement.
 
-    Depends on the three arguments alone: every measure on the same groups sees the same resamples, and the first k of
-    a longer run are those of a run of k. Raises ValueError on a negative argument.
+    They depend on the three arguments alone: every measure on the same groups sees the same resamples, and the first k
+    of a longer run are those of a run of k. Raises ValueError on a negative argument.
     """
     _check(n_groups, resamples, seed, "resamples")
 
@@ -106,7 +107,7 @@ def bootstrap(n_groups: int, resamples: int, seed: int) -> Draws:
 
 
 def jackknife(n_groups: int) -> Draws:
-    """Return the input, then the input without each group in turn. Raises ValueError on a negative number."""
+    """Return the jackknife's weightings: the input, then without each group in turn; ValueError if negative."""
     _check(n_groups, 0, 0, "resamples")
 
     def make(number: int) -> Tile:
@@ -121,12 +122,11 @@ def jackknife(n_groups: int) -> Draws:
 
 @lru_cache(maxsize=4)
 def swaps(n_groups: int, permutations: int, seed: int) -> Draws:
-    """Return the exchanges of two metrics' scores, group by group, for a paired permutation test.
+    """Return the weightings of a paired permutation test, which exchanges two metrics' scores group by group.
 
-    Rows are those of the one metric with group codes 0 .. G-1, then those of the other with codes G .. 2G-1.
-    Weightings come in twos: the even one takes every group from one of the two metrics at random, the odd one takes
-    it from the other. The first two exchange nothing; `permutations` pairs follow. Raises ValueError on a negative
-    argument.
+    Rows are those of the one metric with group codes 0 .. G-1, then those of the other with codes G .. 2G-1. Weightings
+    come in pairs: the even one takes every group from one of the two metrics at random, the odd one takes it from the
+    other. The first two exchange nothing; `permutations` pairs follow. Raises ValueError on a negative argument.
     """
     _check(n_groups, permutations, seed, "permutations")
 
@@ -153,7 +153,7 @@ _TWICE = np.packbits(np.stack([1 - _BITS, _BITS], axis=2).reshape(256, 16), axis
 
 
 def _tile(counts: NDArray[np.integer], number: int, n: int, first: int | None = None) -> Tile:
-    """Return the columns among the `n` weightings in the smallest unsigned type; `first` fills the very first."""
+    """Return one block of the `n` weightings, in the smallest unsigned type; `first` fills the very first column."""
     used = counts[:, : n - number * TILE]
     tile = used.astype(np.min_scalar_type(int(used.max(initial=1))), order="C", copy=False)
     if number == 0 and first is not None:
@@ -168,7 +168,7 @@ def _check(n_groups: int, n: int, seed: int, name: str) -> None:
 
 
 def percentile_interval(values: Floats, level: float) -> tuple[float, float] | None:
-    """Percentile interval at `level` of the defined `values` (R,); None if none or fewer than half are defined.
+    """Return the percentile interval at `level` of the defined `values` (R,); None if fewer than half are defined.
 
     Quantiles interpolate linearly. Raises ValueError unless 0 < level < 1.
     """

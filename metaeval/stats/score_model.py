@@ -29,11 +29,11 @@ SHARES = tuple((group, cell) for group, cell in product(_STEPS.tolist(), repeat=
 
 @dataclass(frozen=True, eq=False)
 class ScoreModel:
-    """Normal scores of n rows: `mean` + `spread` x (group part + part of the level in the group + own part).
+    """A normal model of n scores: mean + spread x (group effect + effect of the level in the group + row effect).
 
     mean, spread: (n,). group: (n,) codes below n_groups. cell: (n,) codes of level and group. shares: of the variance,
-    the group's and that of the level in the group. values: (m,) in ascending order, whose ties a draw takes over; empty
-    for none.
+    for the first two effects. values: (m,) observed scores in ascending order, whose ties are reproduced in draws;
+    empty for none.
     """
 
     mean: Floats
@@ -45,15 +45,15 @@ class ScoreModel:
 
     @property
     def alike(self) -> float:
-        """Correlation of two rows of one group and level."""
+        """Return the correlation of two rows of the same group and level."""
         return sum(self.shares)
 
     def apart(self, factor: float) -> ScoreModel:
-        """Return the same with the means `factor` times as far apart."""
+        """Return the same model with the differences of means multiplied by `factor`."""
         return replace(self, mean=self.mean * factor)
 
     def of_rows(self, rows: Ints, group: Ints) -> ScoreModel:
-        """Return the model of rows (k,) taken from these, in own groups (k,); a group may be taken several times."""
+        """Return the model of rows (k,) taken from these, in new groups (k,); a group may be taken several times."""
         known = int(self.cell.max(initial=0)) + 1
         cell = np.unique(group * known + self.cell[rows], return_inverse=True)[1].astype(np.int64)
         return replace(self, mean=self.mean[rows], spread=self.spread[rows], group=group, cell=cell)
@@ -91,9 +91,9 @@ def draw(
     correlations: Sequence[float] = (0.0, 0.0, 0.0),
     sign: float = 1.0,
 ) -> list[Floats]:
-    """Return the scores (n,) of one model, or of two of the same rows.
+    """Draw scores (n,) from one model, or from two models of the same rows.
 
-    correlations: of the one's parts with the other's, in the order of `ScoreModel`: group, level in group, own.
+    correlations: of the two models' effects, in the order of `ScoreModel`: group, level in group, row.
     sign: 1, or -1 for the mirror image of a draw: the mean of the two varies little.
     """
     parts: list[Floats] = []
@@ -115,10 +115,10 @@ def draw(
 
 
 def correlations_of(metric: tuple[Floats, ScoreModel], other: tuple[Floats, ScoreModel]) -> tuple[float, float, float]:
-    """Return the correlations of two models' parts (group, level in group, own) that fit their scores (n,).
+    """Return the correlations of two models' effects (group, level in group, row) that fit their scores (n,).
 
     They are those of the mean products of two rows of one group, of two of one group and level, and of a row with
-    itself. What a part cannot take, because one of the metrics has none of it, the next one takes.
+    itself. What an effect cannot explain, because one of the metrics lacks it, is left to the next one.
     """
     first, second = (_rest(_normal_scores(score), model) for score, model in (metric, other))
     both = math.sqrt(float((first**2).mean() * (second**2).mean())) if first.size else 0.0
@@ -151,7 +151,7 @@ def _rest(normal: Floats, model: ScoreModel) -> Floats:
 
 
 def _with_ties(score: Floats, values: Floats) -> Floats:
-    """Give the score of rank i of n the value at the same share of `values`."""
+    """Replace scores by the quantiles of `values` at their ranks, which reproduces its ties."""
     if not values.size:
         return score
     mapped = np.empty(score.size)
@@ -164,7 +164,7 @@ def _normal_scores(values: Floats) -> Floats:
 
 
 def _fitted_shares(rest: Floats, group: Ints, cell: Ints) -> tuple[float, float]:
-    """Return the shares of `SHARES` that maximise the likelihood of `rest` (n,), whose variance is free."""
+    """Return the shares in `SHARES` that maximise the likelihood of the residuals `rest` (n,), with free variance."""
     n_groups, n_cells = int(group.max(initial=-1)) + 1, int(cell.max(initial=-1)) + 1
     group_of = np.zeros(n_cells, dtype=np.int64)
     group_of[cell] = group

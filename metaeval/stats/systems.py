@@ -39,9 +39,8 @@ def cells(values: Floats, system: Ints, pool: Ints) -> Floats:
 def coefficients(x: Floats, y: Floats) -> Floats:
     """Return Pearson's r, Spearman's rho and Kendall's tau-b of each column of x and y (S, N); (3, N).
 
-    Of columns that are inputs, their mean is called summary-level correlation. Cells without a value in either are left
-    out. NaN where a column has fewer than two others, or is constant but for
-    rounding.
+    If columns are inputs, their mean is called summary-level correlation. Cells without a value in either are left out.
+    NaN where a column has fewer than two cells left, or is constant up to rounding.
     """
     parts = [_coefficients(x[:, strip], y[:, strip]) for strip in strips(x.shape[1], x.shape[0] ** 2)]
     return np.concatenate([np.empty((3, 0)), *parts], axis=1)
@@ -103,8 +102,8 @@ def _means(sums: Floats, systems: int) -> tuple[Floats, Floats]:
 def two_way(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: bool = True) -> tuple[Floats, Floats]:
     """Return the system-level and input-level coefficients of resamples of systems and inputs, (3, R) each.
 
-    A system that is drawn twice counts as two. draws: of groups of inputs, whose first is the input itself and draws
-    no systems either; inputs: whether inputs are resampled too, or systems alone. Deutsch et al. (2021), section 4.
+    A system that is drawn twice counts as two. draws: of groups of inputs; the first is the data set itself, for which
+    systems are not resampled either. inputs: whether inputs are resampled too. Deutsch et al. (2021), section 4.
     """
     generator = np.random.default_rng([seed, 2])
     moments = _moments(x, y, group, draws.n_groups)
@@ -129,11 +128,11 @@ Exchanged = Literal["systems", "both"]
 def exchange_differences(
     first: Floats, other: Floats, y: Floats, group: Ints, permutations: int, seed: int, what: Exchanged
 ) -> Floats:
-    """System-level and input-level coefficients of one metric less another's under exchanges, (6, 1 + permutations).
+    """Return system-level and input-level coefficients of one metric minus another's under R exchanges, (6, 1 + R).
 
     first, other, y: cells (S, N), values in the same places, the metrics on one scale; group: (N,) of the inputs. The
-    first exchange is none. The others give all cells of a system the other metric's scores with chance 1/2, and with
-    "both" then all cells of a group of inputs: Deutsch et al. (2021), section 5.
+    first column exchanges nothing. The R permutations give all cells of a system the other metric's scores with
+    probability 1/2, and with "both" then all cells of a group of inputs: Deutsch et al. (2021), section 5.
     """
     generator = np.random.default_rng([seed, 3])
     n_groups = int(group.max(initial=-1)) + 1
@@ -162,9 +161,9 @@ def _both_levels(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def soft_accuracy_of_drawn(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: bool = True) -> Floats:
-    """`soft_pairwise_accuracy` of the systems and inputs that `two_way` draws, (R,).
+    """Return soft pairwise accuracy on the resamples of systems and inputs that `two_way` draws, (R,).
 
-    A system is not compared with its own copy. NaN where one alone is drawn.
+    A system is not compared with its own copy. NaN where only one system is drawn.
     """
     first, other = np.triu_indices(x.shape[0], 1)
     generator = np.random.default_rng([seed, 2])
@@ -183,7 +182,7 @@ def soft_accuracy_of_drawn(x: Floats, y: Floats, group: Ints, draws: Draws, seed
 
 
 def _chosen(generator: np.random.Generator, systems: int, columns: int, first: bool) -> Ints:
-    """Return the systems drawn for each column, (S, R); the very first column has each once."""
+    """Return the systems drawn for each column, (S, R); the first column, if `first`, has each system once."""
     chosen = generator.integers(systems, size=(systems, columns))
     if first:
         chosen[:, 0] = np.arange(systems)
@@ -191,11 +190,11 @@ def _chosen(generator: np.random.Generator, systems: int, columns: int, first: b
 
 
 def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> Prepared:
-    """1 less the mean difference of the p-values that x and y give to each two systems, under group weights: (R,).
+    """Return soft pairwise accuracy: 1 minus the mean difference of p-values of pairs of systems by x and y.
 
-    p: share of exchanges of the two systems' texts, input by input, whose difference of sums is at least the one seen.
-    x, y, group: as in `system_level`. Undefined where no two systems share an input. Raises ValueError for more than
-    `MOST_INPUTS` inputs.
+    The result is a function of group weights: (R,). p: share of exchanges of the two systems' texts, input by input,
+    whose difference of sums is at least the one observed. x, y, group: as in `system_level`. Undefined where no two
+    systems share an input. Raises ValueError for more than `MOST_INPUTS` inputs.
     """
     if x.shape[1] > MOST_INPUTS:
         raise ValueError(f"a soft accuracy takes {MOST_INPUTS:,} inputs at most, got {x.shape[1]:,}")
@@ -228,9 +227,9 @@ def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> 
 
 
 def _apart_by_pair(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
-    """Prepare the difference of the p-values that x and y give to each two systems, (P,), under input weights (N,).
+    """Return a function from input weights (N,) to differences of p-values by x and y for pairs of systems, (P,).
 
-    NaN of two systems that share no input.
+    NaN for two systems that share no input.
     """
     (apart, shared), signs = _apart(x, y), _signs(x.shape[1])
 
@@ -250,12 +249,12 @@ def _apart(x: Floats, y: Floats) -> tuple[list[Floats], Bools]:
 
 
 def _share(null: Floats, seen: Floats) -> Floats:
-    """Return the share of exchanges (E, P) that are at least what was seen (P,), but for rounding."""
+    """Return the share of exchanges (E, P) with a difference at least as large as observed (P,), up to rounding."""
     slack = 1e-9 * np.maximum(np.abs(null).max(axis=0), np.abs(seen))
     return np.asarray((null >= seen - slack).mean(axis=0))
 
 
 @lru_cache(maxsize=4)
 def _signs(inputs: int) -> Floats:
-    """Return which inputs are exchanged, as 1 and -1; (E, N). The same for every metric, and for the gold."""
+    """Return which inputs are exchanged, as 1 and -1; (E, N). The same for every metric and for the gold."""
     return np.random.default_rng(0).choice([-1.0, 1.0], size=(SIGNS, inputs))

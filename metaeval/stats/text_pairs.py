@@ -16,7 +16,7 @@ _NOISE = 1e-12
 
 
 class TextPairs(NamedTuple):
-    """All pairs of rows that share a pool. one, other: (P,) row numbers; pool: (P,) number of the pool, from 0."""
+    """All pairs of rows that share a pool, as columns. one, other: (P,) row numbers; pool: (P,) pool number, from 0."""
 
     one: Ints
     other: Ints
@@ -44,7 +44,7 @@ def text_pairs(pool: Ints) -> TextPairs:
 
 
 def consistent(score: Floats, gold: Floats, pairs: TextPairs, tied: float = 0.0) -> Floats:
-    """For each pair 1 where the higher gold scores higher, 0 where it is lower, `tied` where equal; NaN of equal gold.
+    """Return for each pair 1 if the higher gold scores higher, 0 if lower, `tied` if equal; NaN for equal gold.
 
     The mean is the consistency of minimal pairs (Ma, Cao, Saxon, Sap, Hearst, "BUMP: A Benchmark of Unfaithful Minimal
     Pairs for Meta-Evaluation of Faithfulness Metrics", 2023), where a tie is not a success.
@@ -69,7 +69,7 @@ def accuracy_of_pools(score: Floats, gold: Floats, pairs: TextPairs, tie: float)
 
 
 def calibrated_tie(score: Floats, gold: Floats, pairs: TextPairs) -> float:
-    """Return the difference of scores below which pairs count as tied that makes the mean accuracy of pools highest.
+    """Return the tie threshold with the highest mean accuracy of pools: pairs with a smaller score difference tie.
 
     The candidates lie between differences that occur, where rounding makes none; of equals the smallest is taken.
     Deutsch et al. (2023), section 5.

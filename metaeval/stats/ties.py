@@ -16,7 +16,7 @@ from metaeval.stats.resampling import Tile
 
 
 def tie_blocks(values: Floats) -> tuple[Ints, int]:
-    """Number the distinct values from the lowest: block of each row (n,), and the number of blocks."""
+    """Number the distinct values from the lowest; return the number of each row (n,), and how many there are."""
     distinct, block = np.unique(values, return_inverse=True)
     return block.astype(np.int64, copy=False).reshape(values.shape), int(distinct.size)
 
@@ -32,7 +32,7 @@ def midranks(values: Floats) -> Floats:
 
 
 def run_starts(values: NDArray[Any]) -> Bools:
-    """True where a value differs from the one before it in `values` (n,), and at the first; (n,)."""
+    """Return whether each of `values` (n,) differs from the one before it; True for the first; (n,)."""
     starts = np.ones(values.size, dtype=np.bool_)
     starts[1:] = values[1:] != values[:-1]
     return starts
@@ -45,9 +45,9 @@ def block_sizes(
     n_groups: int,
     count: Ints | SmallInts | None = None,
 ) -> Callable[[Floats], Floats]:
-    """Prepare the function from weights (n_groups, R) to the weight of each block, (n_blocks, R); block, group: (n,).
+    """Return a function from group weights (n_groups, R) to the weight of each block, (n_blocks, R).
 
-    count: (n,) how many rows each stands for; by default one.
+    block, group: (n,) of each row. count: (n,) how many rows each stands for; by default one.
 
     Rows are counted once per (block, group) in a sparse matrix, which is small for a score with few distinct values,
     however many rows there are.
@@ -75,7 +75,7 @@ def centred_midranks(sizes: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Rows alike in score, level and group, counted; in ascending order of score (m entries).
+    """The distinct combinations of score, level and group with their counts of rows, in ascending order of score (m).
 
     start: the first entry of each block, and m at the end.
     """
@@ -87,7 +87,7 @@ class Entries:
 
     @property
     def n_blocks(self) -> int:
-        """Distinct scores."""
+        """Return the number of distinct scores."""
         return self.start.size - 1
 
     @property
@@ -139,7 +139,7 @@ _LAST: dict[tuple[bytes, int], tuple[Entries, int]] = {}
 
 
 def content_of(*columns: NDArray[Any]) -> bytes:
-    """SHA-256 of columns, which stands for their content."""
+    """Return the SHA-256 of columns, as a key of their content."""
     digest = sha256()
     for column in columns:
         digest.update(f"{column.dtype}{column.shape}".encode())
@@ -148,15 +148,15 @@ def content_of(*columns: NDArray[Any]) -> bytes:
 
 
 def lone_powers(entries: Entries, n_groups: int) -> Floats:
-    """Return the sums of count**2 and count**3 over the lone entries of each group, (n_groups, 2)."""
+    """Return the sums of count**2 and count**3 over the untied (lone) entries of each group, (n_groups, 2)."""
     group, count = entries.group[entries.solo], entries.count[entries.solo].astype(np.float64)
     return np.stack([group_totals(count**power, group, n_groups) for power in (2, 3)], axis=1)
 
 
 def self_ties(powers: Floats, tile: Tile) -> tuple[Ints, Floats]:
-    """Sums of t**2 and t**3 under each weighting, (R,) each, over the lone entries, from their `lone_powers`.
+    """Return the sums of t**2 and t**3 over the lone entries, (R,) each, from their `lone_powers`.
 
-    A lone entry is a block of t = weight x count rows: a weight of two ties a row with its own copy.
+    tile: group weights (n_groups, R). A lone entry is a block of t = weight x count rows: copies of a row tie.
     """
     if tile.max(initial=0) <= 1:  # an exchange, whose weights are their own powers
         both = weighted_sums(powers, tile)

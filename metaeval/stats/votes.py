@@ -28,7 +28,7 @@ CUTS = 100
 
 
 class Range(NamedTuple):
-    """The smallest and the largest value over choices. exact: over all; else over those that were tried."""
+    """The smallest and the largest value of a measure over choices of votes. exact: over all, else over some."""
 
     low: float
     high: float
@@ -38,7 +38,7 @@ class Range(NamedTuple):
 def measured(measure: Measure, score: Floats, label: Floats) -> float:
     """Return a measure of scores on labels, (n,) each; NaN where undefined.
 
-    area: the chance that of two items the one with the higher label scores higher, of two labels the ROC-AUC.
+    area: the probability that of two items the one with the higher label scores higher (ROC-AUC for two labels).
     """
     alone = np.zeros(score.size, dtype=np.int64)
     if measure == "area":
@@ -47,7 +47,7 @@ def measured(measure: Measure, score: Floats, label: Floats) -> float:
 
 
 def identified(measure: Measure, votes: Floats, first: Floats, other: Floats | None = None) -> Range:
-    """Return the range over the votes of a measure of the scores `first` (n,), less that of `other` if there is one.
+    """Return the range over the votes of a measure of the scores `first` (n,), minus that of `other` if there is one.
 
     votes: (n, A), NaN where an annotator gave none, with one or more in each row. Exact where they take two values;
     else choices are tried that take the higher votes of the items above a cut, and the lower ones of the others, and
@@ -97,7 +97,7 @@ def is_binary(votes: Floats) -> bool:
 
 
 def _weight(measure: Measure, score: Floats) -> Floats:
-    """Return what an item adds to the measure's numerator if it takes the higher vote."""
+    """Return how much an item adds to the measure's numerator if it takes the higher vote."""
     centred = midranks(score) - (score.size + 1) / 2
     if measure == "area":
         return np.asarray(centred)
@@ -111,7 +111,7 @@ def _norm(measure: Measure, positive: Floats, n: int) -> Floats:
 
 
 def _largest(measure: Measure, weight: Floats, low: Floats, high: Floats) -> float:
-    """Return the largest numerator over its denominator, over the numbers of open items that take the higher vote."""
+    """Return the largest value of the measure over the numbers of open items that take the higher vote."""
     sure, free = low == high.max(), low < high
     gains = np.sort(weight[free])[::-1]
     total = weight[sure].sum() + np.append(0.0, np.cumsum(gains))

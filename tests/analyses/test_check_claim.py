@@ -50,7 +50,7 @@ def test_claims_are_read(text, value, digits, measure):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("good AUC", "allowed: NUMBER MEASURE on DATA SET"),
+        ("good AUC", "write NUMBER MEASURE on DATA SET"),
         ("0.7 AUC on WICED", r"Unknown data set 'wiced'\. Did you mean 'wice'"),
         ("0.7 AUK on wice", r"measure of a claim 'auk'\. Did you mean 'auc'"),
         ("700 AUC on wice", "lies between -1 and 1"),
@@ -98,7 +98,7 @@ def test_measures_are_those_of_scikit_learn():
 
 
 def test_scores_of_other_data_are_refused():
-    with pytest.raises(UserError, match="holds no pair or citation of mini"):
+    with pytest.raises(UserError, match="is a pair or a citation of mini"):
         check_claim({"x1": 0.5}, "0.5 AUC on mini")
     with pytest.raises(UserError, match="no score in its column 'score'"):
         check_claim({"sa001:a01": None}, "0.5 AUC on mini")

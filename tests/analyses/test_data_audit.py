@@ -212,5 +212,5 @@ def test_votes_of_a_published_set_are_read(audited):
 
 @published_files
 def test_ratings_have_no_pages_to_audit(audited):
-    with pytest.raises(UserError, match="ratings of texts whose documents are not in the files"):
+    with pytest.raises(UserError, match="ratings of texts, but not the documents"):
         audited(dataset="frank", data=DATA, split="validation")

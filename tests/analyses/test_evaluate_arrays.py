@@ -82,9 +82,9 @@ def test_ratings_that_are_no_levels_are_read_as_ratings(arrays):
 @pytest.mark.parametrize(
     ("scores", "labels", "groups", "says"),
     [
-        ([1.0, 2.0], [0, 1, 2], None, r"scores has shape \(2,\), and labels \(3,\)"),
+        ([1.0, 2.0], [0, 1, 2], None, r"scores has shape \(2,\) and labels \(3,\)"),
         ([1.0, 2.0, 3.0], [0, 1, 2], ["a"], r"groups has shape \(1,\)"),
-        ([1.0, 2.0], ["full", "partly"], None, "labels holds 'partly'; as text they are full, partial and none"),
+        ([1.0, 2.0], ["full", "partly"], None, "labels contains 'partly'; allowed texts: full, partial and none"),
         ([1.0, 2.0], [0, math.nan], None, "finite numbers"),
         (["a", "b"], [0, 2], None, "scores should be numbers"),
         ([], [], None, "at least one"),

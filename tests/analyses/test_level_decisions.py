@@ -146,7 +146,7 @@ def test_a_metric_without_a_score_at_some_level_is_refused(panel, frame):
     absent = PairScore(None, Status.ABSENT)
     answers = [absent if gold.get(n) == 1 else PairScore(float(n)) for n in range(len(panel.source.rows))]
 
-    with pytest.raises(UserError, match="scored no row of mini that is partial"):
+    with pytest.raises(UserError, match="scored no row of mini of level partial"):
         cross_validated_decisions(frame, column_of("gaps", answers, {"metric": "x"}), OPTIONS)
 
 

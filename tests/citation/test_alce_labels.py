@@ -118,8 +118,8 @@ def _with(field, value):
         (_with("automatic_recall_scores", [1]), r"field 'automatic_recall_scores' is \[1\]; allowed: a list of 2"),
         (_with("sentences", [{"sentence_recall_score": 3, "citations": []}]), "'sentence_recall_score' is 3; allowed"),
         ([1, 2], "should be data set, model, id and item"),
-        ({"id": "a", "text": "It rained [1]."}, "is of another layout: it should be data set, model, id and item"),
-        ({"asqa": {"model_a": 1}}, "is of another layout: it should be data set, model, id and item"),
+        ({"id": "a", "text": "It rained [1]."}, "does not have the expected layout: it should be data set"),
+        ({"asqa": {"model_a": 1}}, "does not have the expected layout: it should be data set"),
         ({"asqa": {"model_a": {"overall_results": {}}}}, "holds no labelled answer"),
     ],
 )

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaeval.citation.aliice.claim_options import PAPER, aliice_profile
 from metaeval.citation.aliice.claims import read_sentences
-from metaeval.citation.aliice.profile import PAPER, aliice_profile
 from metaeval.citation.aliice.tree import SUBJECTS, Tree, expanded
 from metaeval.citation.parsers.parse import find_parser, parse_of, stored_parser
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.citation.aliice.claim_options import PAPER, RELEASED
 from metaeval.citation.aliice.claims import draft, read_sentences
-from metaeval.citation.aliice.profile import PAPER, RELEASED
 from metaeval.citation.parsers.parse import find_parser, parse_of, stored_parser
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"

@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
+from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import read_answers
-from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.aliice.rewriting import (
     Fragment,
     RewriteOptions,
@@ -141,7 +141,7 @@ def test_a_new_claim_takes_the_place_of_the_old_and_nothing_else_moves():
 def test_a_prompt_of_ones_own_needs_its_places_and_is_told_apart(options, tmp_path):
     own = tmp_path / "own.txt"
     own.write_text("Write {claim} again.")
-    with pytest.raises(UserError, match=r"no place for \{sentence\}"):
+    with pytest.raises(UserError, match=r"the prompt lacks \{sentence\}"):
         rewritten([GLASS], options("http://127.0.0.1:9/v1", prompt_file=own))
     own.write_text("{sentence} {claim} {reply}")
     names = [RewriteOptions(prompt_file=file).identity()["prompt"] for file in (None, own)]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaeval.citation.aliice.claim_options import EXPANDED, PAPER, RELEASED, aliice_profile
 from metaeval.citation.aliice.claims import draft, read, read_sentences
-from metaeval.citation.aliice.profile import EXPANDED, PAPER, RELEASED, aliice_profile
 from metaeval.citation.aliice.tree import Tree, separated, tree_of
 from metaeval.citation.parsers.parse import Parse, find_parser, stored_parser
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from metaeval.citation.aliice.claim_options import PAPER, RELEASED, aliice_profile
 from metaeval.citation.aliice.claims import aliice_lines, answer_cvcp, mark_offsets, read_answers
-from metaeval.citation.aliice.profile import PAPER, RELEASED, aliice_profile
 from metaeval.citation.measures import (
     SystemEstimate,
     citation_shares,
@@ -262,7 +262,7 @@ def test_options_are_named_in_the_signature_and_checked():
         aliice_profile("papers")
     with pytest.raises(UserError, match=r"Unknown option of ALiiCE 'bounds'\. Did you mean 'bound'\?"):
         aliice_profile(bounds=3)
-    with pytest.raises(UserError, match="longest is 0; it is a whole number from 1, or none"):
+    with pytest.raises(UserError, match="longest is 0; allowed: a whole number from 1, or none"):
         aliice_profile(longest=0)
 
 

@@ -82,7 +82,7 @@ def test_the_budget_is_for_all_rounds(fake, options):
         chosen = options(server.url, price_in=1.0, price_out=10.0, max_tokens=10, budget=330e-6)
         with open_chat(chosen) as chat:
             chat.ask([chat_request(chosen, "one")])
-            with pytest.raises(UserError, match="has no room for one more request"):
+            with pytest.raises(UserError, match="is not enough for one more"):
                 chat.ask([chat_request(chosen, "two")])
 
 

@@ -144,7 +144,7 @@ FAULTS = {
     ),
     "a misspelt field": ("a.jsonl", [OWN | {"grup": "x"}], "auto", "line 1: no field 'grup'. Did you mean 'group'?"),
     "another base": ("a.jsonl", [OWN | {"first": 2}], "auto", "line 1: field 'first' is 2; allowed: 0, 1."),
-    "the same id": ("a.jsonl", [OWN, OWN], "auto", "two answers have the id \"a\"; allowed: an id of its own"),
+    "the same id": ("a.jsonl", [OWN, OWN], "auto", "two answers have the id \"a\"; give each"),
     "an output of numbers": ("a.json", [[ALCE | {"output": [1]}]], "auto", "record 1: field 'output' is [1]; allowed"),
     "no passages beside": ("study1_responses_llm.jsonl", [CRAG], "auto", "put study1_retrieval.jsonl.gz into the same"),
 }  # fmt: skip

@@ -8,8 +8,8 @@ import pytest
 from metaeval.citation.citeeval.evaluate import counts
 from metaeval.citation.citeeval.evaluate import evaluate as evaluate_splits
 from metaeval.citation.citeeval.judge import Asking, load_prompts, questions_of
+from metaeval.citation.citeeval.score_rules import PAPER, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.values import PAPER, citeeval_options
 from metaeval.citation.model import Answer, Passage
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause
@@ -126,7 +126,7 @@ def test_prompts_of_ones_own_are_sent_and_checked(tmp_path):
     assert all(body["messages"][0]["content"].startswith("Q How long is the Oder? P <passage") for body in requests)
     assert not any("response_format" in body for body in requests)
     own.write_text("Q {query}", encoding="utf-8")
-    with pytest.raises(UserError, match=r"no place for \{passages\} and \{statements\}"):
+    with pytest.raises(UserError, match=r"the prompt lacks \{passages\} and \{statements\}"):
         load_prompts(asking)
     with pytest.raises(UserError, match="The prompt of editing asks for JSON, not for tags"):
         load_prompts(Asking(model="tiny", output="tags", attribution_file=PROMPTS / "attribution.txt"))

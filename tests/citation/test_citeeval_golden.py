@@ -12,8 +12,8 @@ import pytest
 
 from metaeval.citation.citeeval.editing import PUBLISHED, Edit, edit_distance
 from metaeval.citation.citeeval.judge import read_tags
+from metaeval.citation.citeeval.score_rules import RELEASED, by_edits, by_rating, citeeval_options, response_value
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
-from metaeval.citation.citeeval.values import RELEASED, by_edits, by_rating, citeeval_options, response_value
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.errors import UserError
@@ -44,7 +44,7 @@ def test_every_response_is_split_as_released(golden, splitter):
     for case in golden["split"]:
         answer = Answer("a", case["response"], (Passage("p"),) * 3)
         if "error" in case:
-            with pytest.raises(UserError, match="released code stops"):
+            with pytest.raises(UserError, match="released code fails"):
                 split_response(answer, RELEASED, splitter)
             continue
         found = split_response(answer, RELEASED, splitter)
@@ -98,7 +98,7 @@ def test_the_reply_in_tags_is_read_as_released(golden):
 def test_a_reason_that_does_not_exist_stops_as_released_or_is_counted(golden):
     assert golden["parse"]["reason_4"] == "AssertionError"
     text = golden["parse"]["text"].replace("DELETE REASON 1", "DELETE REASON 4")
-    with pytest.raises(UserError, match="reason 4, at which the released code stops"):
+    with pytest.raises(UserError, match="reason 4, on which the released code fails"):
         read_tags(text, "editing", {1, 2, 3}, stops=RELEASED.stops)
     said = read_tags(text, "editing", {1, 2, 3})
     assert set(said.edits) == {2, 3}

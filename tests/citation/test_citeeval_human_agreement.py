@@ -10,7 +10,7 @@ from scipy import stats
 
 from metaeval.citation.citeeval.evaluate import estimates, evaluate, values_of
 from metaeval.citation.citeeval.judge import Asking, ResponseJudgement
-from metaeval.citation.citeeval.values import PAPER, RELEASED
+from metaeval.citation.citeeval.score_rules import PAPER, RELEASED
 from metaeval.citation.human.agreement import agreement, agreement_on_contexts, alphas
 from metaeval.citation.human.readers import read_human, read_human_set, read_statements
 from metaeval.citation.human.refitting import edited_statements
@@ -155,7 +155,7 @@ def test_judgements_are_found_by_the_ids_of_statements_and_held_against_their_ci
     turned = {name: own[::-1] for name, own in files[1].items()}
     assert agreement(answers, results, turned, "rating", resampling=NONE) == expected
     renamed = {**files[1], "r2": [replace(files[1]["r2"][0], id="7"), files[1]["r2"][1]]}
-    with pytest.raises(UserError, match="'r2' has a statement '1' here, and the judgements are of 7, 2: give"):
+    with pytest.raises(UserError, match="'r2' has a statement '1' here, and the judgements have only 7, 2: give"):
         agreement(answers, results, renamed)
     recited = {**files[1], "r2": [replace(files[1]["r2"][0], citations=(2,)), files[1]["r2"][1]]}
     with pytest.raises(UserError, match="Statement '1' of sample 'r2' cites 1, 2 here and 2 in the judgements"):
@@ -210,7 +210,7 @@ def test_annotators_agree_with_themselves_by_krippendorffs_alpha(tmp_path):
 
 def test_other_responses_than_people_judged_are_refused(files):
     answers, results = results_of(files)
-    with pytest.raises(UserError, match="hold no sample 'r1'"):
+    with pytest.raises(UserError, match="have no sample 'r1'"):
         agreement(answers, results, {})
     with pytest.raises(UserError, match="'r1' has 3 statements here and 2 in the judgements"):
         agreement(answers, results, {**files[1], "r1": files[1]["r1"][:2]})

@@ -6,8 +6,8 @@ import pytest
 
 from metaeval.citation.citeeval.editing import Edit, apply_edits
 from metaeval.citation.citeeval.improving import improved
+from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions, citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.values import PAPER, CiteEvalOptions, citeeval_options
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.sentences import UNCLOSED, find_marks
 

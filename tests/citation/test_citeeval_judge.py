@@ -10,8 +10,8 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 from metaeval.citation.citeeval.evaluate import bounds, counts
 from metaeval.citation.citeeval.evaluate import evaluate as evaluate_splits
 from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.citeeval.score_rules import PAPER
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.values import PAPER
 from metaeval.citation.model import Answer, Passage
 from metaeval.llm.budget import Purse
 from metaeval.llm.client import ChatSession

@@ -229,7 +229,7 @@ def test_what_is_estimated_first_is_what_is_asked_first():
 def test_prompts_of_one_s_own_and_options_are_checked(tmp_path):
     path = tmp_path / "answer.txt"
     path.write_text("Q {question}")
-    with pytest.raises(UserError, match=r"no place for \{documents\}"):
+    with pytest.raises(UserError, match=r"the prompt lacks \{documents\}"):
         load_prompts(GenerationOptions(answer_file=path))
     path.write_text("Q {question} D {documents}")
     model = Model(lambda _: "Long [1].")

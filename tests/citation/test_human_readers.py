@@ -148,10 +148,10 @@ BENCH = {"sample_idx": 1, "prediction_sentences_and_citations": []}
         ([[OVER]], {}, "from 14 to 19; allowed: .* from 15 to 19"),
         ([[STATED, STATED]], {}, "two answers have the id 'a1'"),
         ([[OWN]], {}, "field 'statements' is missing"),
-        ([[STATED], [expertqa()]], {}, "All files are to be of one format, and these are expertqa and jsonl"),
+        ([[STATED], [expertqa()]], {}, "All files must have the same format, and these have expertqa and jsonl"),
         ([[STATED]], {"form": "expertqq"}, "Did you mean 'expertqa'"),
-        ([[STATED]], {"human": Path("h.json")}, "--human goes with CiteBench's statements"),
-        ([[BENCH]], {}, "statements and its judgements are two files"),
+        ([[STATED]], {"human": Path("h.json")}, "--human is for CiteBench's statements"),
+        ([[BENCH]], {}, "statements and its human judgements in two files"),
         ([[{"q": 1}]], {}, "no known format of rated answers has the fields q"),
         ([[]], {}, "holds no answers"),
         ([], {}, "No file of rated answers"),
@@ -164,7 +164,7 @@ def test_what_cannot_be_read(tmp_path, files, options, says):
 
 
 def test_two_files_of_one_name(tmp_path):
-    with pytest.raises(UserError, match="two have the same: x, x"):
+    with pytest.raises(UserError, match="in x, x"):
         read_human_set([tmp_path / "a" / "x.jsonl", tmp_path / "x.json"])
 
 
@@ -192,7 +192,7 @@ def test_scores_made_elsewhere(tmp_path):
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({"answer": "b", "value": 1}, r"line 1: no rated answer has the id 'b' \(one is 'a1'\)"),
+        ({"answer": "b", "value": 1}, r"line 1: no rated answer has the id 'b' \(a known id: 'a1'\)"),
         ({"answer": "a1"}, "field 'value' is missing"),
         ({"answer": "a1", "value": "1"}, "field 'value' is \"1\"; allowed: a finite number"),
         ({"answer": "a1", "value": True}, "allowed: a finite number"),
@@ -207,7 +207,7 @@ def test_what_a_file_of_scores_may_not_hold(tmp_path, row, says):
 
 
 def test_one_score_for_each_answer_and_no_empty_file(tmp_path):
-    with pytest.raises(UserError, match="'a1' has a score already"):
+    with pytest.raises(UserError, match="'a1' has two scores"):
         scores(tmp_path, {"answer": "a1", "value": 1}, {"answer": "a1", "value": 2})
     with pytest.raises(UserError, match="holds no scores"):
         scores(tmp_path)

@@ -10,8 +10,8 @@ from metaeval.citation.citeeval import editing
 from metaeval.citation.citeeval.editing import PUBLISHED, Edit, coefficients_text, fingerprint, read_coefficients
 from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.citeeval.score_rules import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.values import citeeval_options
 from metaeval.citation.human.model import HumanAnswer, RatedStatement
 from metaeval.citation.human.refitting import Edited, edited_statements, fit
 from metaeval.citation.model import Answer, Passage

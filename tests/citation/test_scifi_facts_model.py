@@ -88,7 +88,7 @@ def test_a_model_can_see_the_marks_and_no_fact_or_segment_keeps_them():
         [Answer("a", "It rained [1]. It rained [2].", ())], ScifiOptions(marks="kept", facts="model"), CHAT
     )
     assert [asked_about(request) for request in requests] == ["It rained [1].", "It rained [2]."]
-    with pytest.raises(UserError, match="marks=kept is how a chat model sees sentences, and a parser makes the facts"):
+    with pytest.raises(UserError, match="marks=kept is for chat models, but a parser makes facts"):
         ScifiOptions(marks="kept")
 
 
@@ -246,5 +246,5 @@ def test_a_prompt_of_ones_own_needs_its_places(tmp_path):
     answers = [Answer("a", "It rained.", ())]
     (request,) = requests_for(answers, ScifiOptions(decomposition_file=own), CHAT)
     assert request.body["messages"][0]["content"] == 'Split "It rained.".'
-    with pytest.raises(UserError, match=r"no place for \{fact\}"):
+    with pytest.raises(UserError, match=r"the prompt lacks \{fact\}"):
         read_with_model(answers, ScifiOptions(mapping_file=own), Replay({}), CHAT)

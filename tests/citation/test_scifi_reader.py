@@ -91,16 +91,16 @@ FAULTS = {
     ),
     "some ids": (
         {"documents": [{"id": "d", "text": "x"}, {"text": "y"}], "citations": []},
-        "documents[1]: field 'id' is missing, and other documents have one; allowed: all or none.",
+        "documents[1]: field 'id' is missing, but other documents have one; give all documents an id, or none.",
     ),
     "an id twice": (
         {"documents": [{"id": "d", "text": "x"}, {"id": "d", "text": "y"}], "citations": []},
-        "two documents have the id \"d\"; allowed: an id of its own for each.",
+        "two documents have the id \"d\"; give each its own id.",
     ),
     "a document without text": ({"documents": [{"title": "x"}], "citations": []}, "documents[0]: field 'text' is miss"),
     "a marked paragraph": (
         {"paragraph": "A Dane [2] did.", "citations": []},
-        'the paragraph must have no marks, but has "[2]" at offset 7: put its citations into \'citations\'',
+        'the paragraph must have no citation marks, but has "[2]" at offset 7: put its citations into \'citations\'',
     ),
     "two answers": ({"output": "x", "text": "y"}, "the fields 'output' and 'text' both hold an answer; leave one out."),
     "an output of numbers": ({"output": [1]}, "field 'output' is [1]; allowed: a string."),

@@ -55,7 +55,7 @@ def test_a_plan_of_three_levels_or_on_a_data_set(cli):
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (("--value", "75", "overlap"), "leave the metrics out"),
+        (("--value", "75", "overlap"), "leave out the metrics"),
         (("--value", "0.75"), "above 50 and below 100"),
         (("--value", "much"), "it takes numbers with commas"),
         (("--value", "75", "-s", "icc=1"), "from 0 to below 1"),

@@ -43,9 +43,9 @@ def refused_with(refused, tmp_path):
     [
         (("--model", "tiny"), "the environment variable OPENAI_API_KEY is not set: type export OPENAI_API_KEY=..."),
         (("--model", "tiny", "--base-url", "nowhere"), "'nowhere' is not an address"),
-        (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1", "--budget", "1"), "set price_in and price_out"),
+        (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1", "--budget", "1"), "both price_in and price_out"),
         (("--replay", "none.jsonl"), "none.jsonl"),
-        (("--model", "tiny", "--replay", "a", "--record", "b"), "give --record or --replay, not both"),
+        (("--model", "tiny", "--replay", "a", "--record", "b"), "give only one of --record and --replay"),
     ],
 )
 def test_what_no_chat_model_can_be_asked_with_is_one_sentence(refused_with, command, options, says):
@@ -57,7 +57,7 @@ def test_what_no_chat_model_can_be_asked_with_is_one_sentence(refused_with, comm
     [("cite generate", "writes the answers"), ("cite improve", "judges"), ("cite citeeval", "judges")],
 )
 def test_a_chat_model_has_to_be_named(refused_with, command, does):
-    assert f"A chat model {does}, and none is named: give --model NAME" in refused_with(command, ())
+    assert f"A chat model {does}, and none is given: give --model NAME" in refused_with(command, ())
 
 
 @pytest.mark.parametrize("command", ["cite improve", "cite citeeval"])

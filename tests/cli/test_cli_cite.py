@@ -151,8 +151,8 @@ def test_odd_answers_are_judged_or_counted(cli, write, tmp_path, pipeline, outpu
     ("value", "options", "says"),
     [
         (ITEMS, ("--nli", "overlpa"), "Did you mean 'overlap'"),
-        (ITEMS, ("--nli", "bm25"), "scores a pair by the other pairs"),
-        (ITEMS, ("--nli", "nli"), "From which score of 'nli' on is a claim supported?"),
+        (ITEMS, ("--nli", "bm25"), "depends on the other pairs"),
+        (ITEMS, ("--nli", "nli"), "The metric 'nli' needs a threshold"),
         (ITEMS, ("--nli", "overlap", "--threshold", "high"), "--threshold is 'high'; allowed: a number, soft"),
         (ITEMS, ("--nli", "overlap", "--calibration", "none.json"), "none.json"),
         (ITEMS, ("--nli", "overlap", "--profile", "relaesed"), "Did you mean 'released'"),
@@ -198,7 +198,7 @@ def test_the_papers_tables(ran, write, tmp_path):
     ("options", "says"),
     [
         (("-c", "alice"), "Did you mean 'aliice'"),
-        (("--nli", "rouge,overlap"), "take one metric, and nli names 2"),
+        (("--nli", "rouge,overlap"), "use one metric, and 2 are given as nli"),
         (("--nli", "rouge", "--profile", "papre"), "Did you mean 'paper'"),
     ],
 )

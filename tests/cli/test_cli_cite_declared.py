@@ -163,7 +163,7 @@ def test_a_result_that_python_writes_runs_again_and_one_of_objects_says_why_not(
 
     metaeval.cite.alce(answers, nli="overlap", **CALLED).write()
 
-    assert "was written without a recipe" in cli("results", "rerun", manifest_hash()).err
+    assert "cannot be rerun, because its command line was not recorded" in cli("results", "rerun", manifest_hash()).err
 
 
 def manifest_hash():

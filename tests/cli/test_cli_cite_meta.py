@@ -169,10 +169,10 @@ def test_rated_answers_go_to_the_other_commands_as_they_are(ran, rated, tmp_path
     [
         (("--pipelines", "acle"), "Did you mean 'alce'"),
         (("-s", "format=expertqq"), "Did you mean 'expertqa'"),
-        (("--human", "h.json"), "--human goes with CiteBench's statements"),
+        (("--human", "h.json"), "--human is for CiteBench's statements"),
         (("--scores", "none.jsonl"), "none.jsonl"),
-        (("--pipelines", "citeeval"), "A chat model judges, and none is named: give --model NAME"),
-        (("--model", "tiny"), "No pipeline here asks a chat model: add citeeval to --pipelines"),
+        (("--pipelines", "citeeval"), "A chat model judges, and none is given: give --model NAME"),
+        (("--model", "tiny"), "None of these pipelines uses a chat model: add citeeval to --pipelines"),
         (("--nli", "overlpa"), "Did you mean 'overlap'"),
         (("--scenario", "citde"), "Did you mean 'cited'"),
         (("--set", "responces=own"), "Did you mean 'responses'"),

@@ -113,7 +113,7 @@ def test_too_little_to_learn_from_says_what_was_left_out(refused, fake, rated):
 
     with fake.ChatServer(answer=one) as server:
         said = refused("cite", "refit", rated, "--model", "tiny", "--base-url", server.url, *QUICK)
-    assert said.startswith("2 statements with citations, edits and a rating in 1 groups cannot teach coefficients")
+    assert said.startswith("Coefficients cannot be fitted to 2 statements with citations, edits and a rating")
     # Nine answers of two statements with citations each.
     assert said.endswith("Left out: requests unparsed 9, statements not edited by the judge 18.")
 
@@ -121,9 +121,9 @@ def test_too_little_to_learn_from_says_what_was_left_out(refused, fake, rated):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ((), "A chat model judges, and none is named"),
+        ((), "A chat model judges, and none is given"),
         (("--model", "tiny", "--base-url", "http://127.0.0.1:9/v1"), "Cannot reach http://127.0.0.1:9/v1"),
-        (("--model", "tiny", "--human", "people.json"), "--human goes with CiteBench's statements"),
+        (("--model", "tiny", "--human", "people.json"), "--human is for CiteBench's statements"),
         (("--model", "tiny", "-s", "format=alce"), "Unknown format of rated answers 'alce'"),
         (("--model", "tiny", "-s", "splitter=own"), "Unknown splitter 'own'"),
         (("--model", "tiny", "-s", "wieght=1"), "Unknown setting 'wieght' in --set"),
@@ -153,4 +153,4 @@ def test_answers_that_teach_nothing_are_refused(refused, fake, rated, tmp_path):
     one.write_text(rated.read_text().splitlines()[0])
     with fake.ChatServer(answer=judge) as server:
         said = refused("cite", "refit", one, "--model", "tiny", "--base-url", server.url, *QUICK)
-    assert "2 statements with citations, edits and a rating in 1 groups cannot teach coefficients" in said
+    assert "Coefficients cannot be fitted to 2 statements with citations, edits and a rating" in said

@@ -174,9 +174,9 @@ GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
     [
         ((), "needs a key, and the environment variable OPENAI_API_KEY is not set"),
         (GONE, "Cannot reach http://127.0.0.1:9/v1"),
-        ((*GONE, "--budget", "1"), "set price_in and price_out"),
-        ((*GONE, "-s", "threshold=soft"), "'overlap' has soft scores: give a threshold"),
-        ((*GONE, "--nli", "overlap,rouge"), "This pipeline takes one metric, and 2 are named"),
+        ((*GONE, "--budget", "1"), "both price_in and price_out"),
+        ((*GONE, "-s", "threshold=soft"), "'overlap' has no threshold for decisions: give one"),
+        ((*GONE, "--nli", "overlap,rouge"), "This pipeline uses one metric, and 2 are given"),
         ((*GONE, "-s", "profile=own"), "Unknown profile 'own'"),
         ((*GONE, "-s", "splitter=own"), "Unknown splitter 'own'"),
         (("--base-url", "localhost"), "'localhost' is not an address"),
@@ -195,7 +195,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(refused, answers, given, sa
 def test_answers_of_which_no_claim_was_cut_are_refused_before_anything_is_asked(refused, tmp_path):
     path = tmp_path / "plain.json"
     path.write_text(json.dumps([{**ITEMS[1], "output": "Cups can be made of glass [1]."}]))
-    assert "No claim in plain is part of a sentence" in refused("cite", "rewrite", path, *QUICK)
+    assert "Every claim in plain is a whole sentence" in refused("cite", "rewrite", path, *QUICK)
 
 
 def test_replies_out_of_form_are_asked_for_again_where_that_is_asked(

@@ -207,16 +207,16 @@ def test_published_metrics_are_compared_by_name_or_all(ran, tmp_path):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("overlap",), "takes 2 metrics or more, and 1 is given: 'overlap'"),
-        (("overlap", "overlap"), "'overlap' is named twice"),
+        (("overlap",), "needs at least 2 metrics, and 1 is given: 'overlap'"),
+        (("overlap", "overlap"), "'overlap' is given twice"),
         (("overlp", "rouge"), "Did you mean 'overlap'"),
         (("overlap", "none.jsonl"), "none.jsonl"),
         (("overlap", "rouge", "--by", "lenght"), "Did you mean 'length'"),
         (("overlap", "rouge", "--by", "system"), "mini does not say which system"),
         (("overlap", "rouge", "--by", "position", "-u", "citation"), "needs unit=chunk"),
         (("overlap", "rouge", "--by", "position", "-p", "retrieval"), "No protocol of the run can be read by position"),
-        (("overlap", "rouge", "--by", "dataset"), "--by dataset takes two data sets or more"),
-        (("overlap", "rouge", "-d", "mini,wice"), "are for --by dataset"),
+        (("overlap", "rouge", "--by", "dataset"), "--by dataset needs two data sets or more"),
+        (("overlap", "rouge", "-d", "mini,wice"), "need --by dataset"),
         (("overlap", "rouge", "-p", "corelation"), "Did you mean 'correlation'"),
         (("overlap", "rouge", "-s", "margin=0"), "The margin is 0"),
         (("overlap", "rouge", "-s", "margin=nan"), "margin' in the settings is 'nan': it should be a finite number"),
@@ -248,7 +248,7 @@ def test_one_level_leaves_nothing_to_compare_and_says_so(refused, write_corpus, 
     write_corpus([row | ({"level": "none"} if row["type"] == "citation" else {}) for row in small_rows])
     data = ("-d", "jsonl", "--data", "small.jsonl", "--set", "chunk.size=7")
 
-    said = "No protocol distinguishes metrics on small. "
+    said = "No protocol can evaluate metrics on small. "
     assert said in refused("compare", "overlap", "rouge", *data, *QUICK)
     assert said in refused("compare", "overlap", "rouge", *data, "--bias", *QUICK)
     said = refused("plan", "overlap", "rouge", *data, *QUICK)

@@ -126,7 +126,7 @@ def test_no_answer_at_all_writes_nothing(refused, fake, questions, tmp_path):
         said = refused(
             "cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, "-q"
         )
-    assert said.startswith("None of 6 questions has an answer, and nothing is written")
+    assert said.startswith("No answer was generated to any of 6 questions")
     # 1,024 tokens are the default.
     assert (
         "6 cut at the token limit; the first reply begins 'It is'; set max_tokens higher (-s max_tokens=2048)" in said
@@ -146,9 +146,9 @@ def test_replies_that_ended_by_themselves_are_not_blamed_on_the_token_limit(
         said = refused("cite", "generate", questions, "-o", "a.jsonl", *endpoint)
     # The first 40 characters.
     assert said == (
-        f"None of 6 questions has an answer, and nothing is written: the first is unparsed at the stage '{stage}'. "
-        "Replies: 6 malformed; the first reply begins 'Certainly! Here is everything that I fou...'; ask another model "
-        "(--model NAME)."
+        "No answer was generated to any of 6 questions, so nothing was written. The first question is unparsed at the "
+        f"stage '{stage}'. Replies: 6 malformed; the first reply begins 'Certainly! Here is everything that I fou...'; "
+        "ask another model (--model NAME)."
     )
     assert not (tmp_path / "a.jsonl").exists()
 

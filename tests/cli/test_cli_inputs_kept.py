@@ -157,7 +157,7 @@ def test_what_is_read_is_not_overwritten(cli, files, option, name):
     ended = cli(*(output if word == "OUT" else word for word in words))
 
     assert ended.code == 2, ended
-    said = "is there already and may hold labels" if option == "label output" else "is read as input"
+    said = "exists already and may hold labels" if option == "label output" else "is read as input"
     assert ended.err.count("\n") == 1, ended.err
     assert said in ended.err
     assert bytes_of(files) == before

@@ -69,12 +69,12 @@ def test_an_estimate_is_printed_and_written(ran, answers):
         ),
         ("estimate -l nowhere.csv", "Cannot read nowhere.csv"),
         ("estimate -l labels.csv --map level=Urteil", 'has no column "Urteil"'),
-        ("estimate -l labels.csv --map levels=Verdict", "no such role. Did you mean 'level'?"),
+        ("estimate -l labels.csv --map levels=Verdict", "unknown role. Did you mean 'level'?"),
         ("estimate -l labels.csv -m overlop", "Did you mean 'overlap'?"),
-        ("estimate", "answers holds no levels: give labels with --labels"),
+        ("estimate", "answers holds no human labels: give them with --labels"),
         ("label -n 500 -o a.csv", "-n is 500; allowed: 2 to 120"),
         ("label -o a.pdf", "allowed: a file that ends in .csv"),
-        ("label -o labels.csv", "labels.csv is there already and may hold labels"),
+        ("label -o labels.csv", "labels.csv exists already and may hold labels"),
         ("label -o a.csv --design randon", "Did you mean 'random'?"),
         ("label -o a.csv --sampling-unit answer --design uncertain", "Whole answers are drawn at random"),
     ],
@@ -341,10 +341,10 @@ def test_a_gate_that_is_not_good_enough_says_what_would_tell(cli):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"threshold": 0.9}, "was changed since it was fitted"),
+        ({"threshold": 0.9}, "was changed after fitting"),
         ({"schema": "x"}, "schema is 'x'"),
         ({"alpha": "high"}, "alpha"),
-        ({"promise": "mean"}, "was changed since it was fitted"),
+        ({"promise": "mean"}, "was changed after fitting"),
     ],
 )
 def test_a_gate_that_was_changed_is_refused(refused, gate, change, said):

@@ -186,9 +186,9 @@ def test_serve_gives_a_metrics_own_scores(ran, small, tmp_path):
     ("name", "line", "said"),
     [
         ("overlp", "", "Did you mean 'overlap'?"),
-        ("bm25", "", "a worker sees one block at a time"),
-        ("overlap", "hello\n", "its first line should come from metaeval"),
-        ("overlap", "", "its first line should come from metaeval"),
+        ("bm25", "", "a worker process sees only one block of pairs at a time"),
+        ("overlap", "hello\n", "This program is a worker, which metaeval starts"),
+        ("overlap", "", "This program is a worker, which metaeval starts"),
     ],
 )
 def test_serve_says_what_is_wrong_on_both_ends(cli, monkeypatch, name, line, said):

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from metaeval import registry
 from metaeval.analyses.explaining.explain import owners
 from metaeval.citation.alce.citations import AlceOptions
-from metaeval.citation.aliice.profile import Profile
+from metaeval.citation.aliice.claim_options import Profile
 from metaeval.citation.pipelines.pipeline import fields_of
 from metaeval.config import RunConfig
 from metaeval.declared import option_docs

@@ -56,7 +56,7 @@ UNUSABLE = {
         "",
         CARD.replace("licence", 'modules=("nothing_here",), licence'),
         "def score(self, sources, statements): return []",
-        'needs nothing_here, not installed here: type "pip install nothing_here"',
+        'needs the packages nothing_here, which are not installed here: type "pip install nothing_here"',
     ),
     "breaks when made": (
         "",

@@ -180,7 +180,7 @@ def test_shards_of_another_table_are_not_verified(cli, refused):
     write(made())
     score(cli, "--shard", "0/1", metrics="overlap", out="shards")
     write(made(WINDOW + 1))
-    assert "is not what this machine makes of 'overlap'" in refused("shards", "verify", "shards", "-q")
+    assert "does not match what this machine computes for 'overlap'" in refused("shards", "verify", "shards", "-q")
 
 
 def test_a_table_that_changes_while_it_is_scored_is_refused(cli):
@@ -219,8 +219,8 @@ def last(columns, name, value):
 
 FAULTS = {
     "row 66: source is blank": last(made(), "source", None),
-    'row 66: id "r62" is that of row 63': last(made(), "id", "r62"),
-    'row 66: id "r2" is that of row 3': last(made(), "id", "r2"),
+    'row 66: id "r62" is also that of row 63': last(made(), "id", "r62"),
+    'row 66: id "r2" is also that of row 3': last(made(), "id", "r2"),
     "row 1: statement is 3; it must be a text": made(statement=[3] * ROWS),
     "has no column for the statement": without(made(), "statement"),
 }
@@ -257,7 +257,7 @@ def test_text_that_is_no_text_is_refused(refused):
 def test_a_metric_that_needs_all_pairs_is_refused(more, cli, refused):
     write(made())
     error = refused("score", "-m", "overlap,bm25", *DATA, "-q", *more)
-    assert "'bm25' depends on all sources of a job" in error
+    assert "The scores of 'bm25' depend on all sources of a job" in error
     assert "3 windows" in error
     write(made(WINDOW))
     score(cli, *more, metrics="bm25")
@@ -292,4 +292,4 @@ def test_a_dry_run_counts_all_windows_of_a_table(cli, refused, ran, tmp_path, mo
     assert "  3 blocks (" in cli(*job, "--dry-run", "-s", "executor.workers=2").out
     ran(*job, "-q")
     assert "overlap: 8 pairs, 8 stored, 0 to score (ready)\n" in cli(*job, "--dry-run").out
-    assert "--dry-run is for the whole job: leave --shard out." in refused(*job, "--dry-run", "--shard", "0/2")
+    assert "--dry-run estimates the whole job" in refused(*job, "--dry-run", "--shard", "0/2")

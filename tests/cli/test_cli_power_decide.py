@@ -43,7 +43,7 @@ def test_without_a_difference_the_pilots_own_is_planned_for(cli):
         (("overlap",), "exactly two metrics; given: overlap"),
         (("overlap", "rouge", "bm25"), "exactly two metrics; given: overlap, rouge, bm25"),
         ((), "exactly two metrics; given: none"),
-        (("overlap", "overlap"), "'overlap' is named twice"),
+        (("overlap", "overlap"), "'overlap' is given twice"),
         (("overlap", "rouge", "--measure", "spearmen"), "Did you mean 'spearman'"),
         (("overlap", "rouge", "--measure", "concordance"), "Concordance is not a measure of mini"),
         (("overlap", "rouge", "--difference", "two"), "got 'two'"),
@@ -100,11 +100,11 @@ def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(ran, monk
     ("args", "said"),
     [
         (("overlp",), "Did you mean 'overlap'"),
-        (("overlap", "overlap"), "'overlap' is named twice"),
+        (("overlap", "overlap"), "'overlap' is given twice"),
         (("overlap", "-s", "to_split=dev"), "name it with --to"),
         (("overlap", "--to", "wcie"), "Did you mean 'wice'"),
         (("overlap", "--to", "mini", "-s", "to_unit=chnk"), "'chnk'"),
-        (("some.jsonl", "--to", "mini"), "--to takes metrics by name"),
+        (("some.jsonl", "--to", "mini"), "give metrics by name"),
         (("overlap", "--set", "protocol_options.decision.folds=4"), "folds is '4'"),
     ],
 )

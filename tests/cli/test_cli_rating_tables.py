@@ -78,7 +78,7 @@ def test_two_graded_sets_with_four_dimensions(cli, refused, tmp_path):
     for name in ("news", "dialogue"):
         of = sets == name
         assert found[name, "mine"] == pytest.approx(spearmanr(gold["fluency"][of], scores[of])[0], abs=1e-12)
-    assert "add --set dataset_options.gold=NAME" in refused("evaluate", "-d", "ratings", "--data", "graded.csv")
+    assert "one with --set dataset_options.gold=NAME" in refused("evaluate", "-d", "ratings", "--data", "graded.csv")
 
 
 def test_verdicts_of_several_judges(cli, tmp_path, caplog):
@@ -130,8 +130,8 @@ def test_gold_between_the_levels_is_counted_and_can_be_cut(cli, refused, tmp_pat
     for given, says in (
         (["off.csv", "-p", "binary"], "which -p classification does not need"),
         (["off.csv", "--set=dataset_options.cut=half"], 'dataset_options.cut is "half": allowed: a number'),
-        (["off.csv", "--map=gold=gold", "--map=group=gold"], 'column "gold" is named for the gold and for the group'),
-        (["off.csv", "--set=dataset_options.metrics=gold"], 'column "gold" is named in dataset_options.metrics, and'),
+        (["off.csv", "--map=gold=gold", "--map=group=gold"], 'column "gold" is given both for the gold and for'),
+        (["off.csv", "--set=dataset_options.metrics=gold"], 'column "gold" is listed in dataset_options.metrics, but'),
     ):
         assert says in refused("evaluate", "-d", "ratings", "--data", *given)
 
@@ -179,7 +179,7 @@ def test_lines_hold_the_same_as_tables(cli, refused, tmp_path):
     assert values(tmp_path / "results/latest/verdicts.json", "accuracy") == {"judge": pytest.approx(8 / 12)}
     rows[1] |= {"pair": "p5"}
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert "a pair lies within one group" in refused("evaluate", "-d", "ratings", "--data", "own.jsonl")
+    assert "a pair must be in one" in refused("evaluate", "-d", "ratings", "--data", "own.jsonl")
 
 
 def jackknifed(votes, score, groups):
@@ -243,7 +243,7 @@ def test_one_metric_beside_annotators_has_no_ranking(cli, tmp_path):
 
 def test_annotators_have_to_be_known(refused, tmp_path):
     write(tmp_path / "own.csv", {"id": range(6), "gold": [0, 1] * 3, "mine": range(6)})
-    assert "holds the votes of no annotators, and two are needed" in refused(
+    assert "holds the votes of no annotators, but at least two are needed" in refused(
         "evaluate", "-d", "ratings", "--data", "own.csv", "--annotators"
     )
 

@@ -109,7 +109,7 @@ def test_scores_of_other_texts_are_refused(refused, own, tmp_path):
     (tmp_path / "mine.jsonl").write_text('{"pair_id": "r0", "score": 1}\n{"pair_id": "q1", "score": 1}\n')
     said = refused("evaluate", "mine.jsonl", *own)
     assert (
-        "1 of the 2 ids in mine.jsonl are not ratings of my_ratings (all), for example 'q1' (a rating's id: 'r0')"
+        "1 of the 2 ids in mine.jsonl are not ratings of my_ratings (all), for example 'q1' (an id of a rating: 'r0')"
         in said
     )
 
@@ -119,7 +119,7 @@ def test_scores_of_other_texts_are_refused(refused, own, tmp_path):
 )
 def test_what_needs_documents_points_to_evaluate(refused, command):
     name = () if command[0] == "data" else ("-d", "frank")
-    assert "evaluate scores with 'metaeval evaluate -d frank'" in refused(*command, *name)
+    assert "evaluate existing scores with 'metaeval evaluate -d frank'" in refused(*command, *name)
 
 
 def test_a_data_set_without_published_scores_needs_a_score_file(refused):

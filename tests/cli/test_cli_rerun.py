@@ -107,7 +107,7 @@ def test_a_job_without_a_recipe_says_so(cli, ran):
     del made["recipe"]
     path.write_text(json.dumps(made))
 
-    assert "was written without a recipe" in cli("results", "rerun").err
+    assert "cannot be rerun, because its command line was not recorded" in cli("results", "rerun").err
 
 
 @pytest.mark.parametrize("name", ["power", "certify", "decide", "calibrate"])

@@ -245,7 +245,7 @@ def test_a_block_that_two_parts_score_differently_is_refused(refused, ran, score
     ran("shards", "merge", "shards", "--store", "s.sqlite")
     changed(copy, score=lambda value: value + 1e-9)
     Path("s.sqlite").unlink()
-    assert "give one pair different scores" in refused("shards", "merge", "shards", "--store", "s.sqlite")
+    assert "have different scores for the same pair" in refused("shards", "merge", "shards", "--store", "s.sqlite")
     with closing(sqlite3.connect("s.sqlite")) as file:
         assert file.execute("SELECT COUNT(*) FROM scores").fetchone() == (0,)
 
@@ -259,7 +259,7 @@ def test_two_plans_of_one_metric_are_merged_where_they_agree(refused, ran, corpu
         score("0/1", metrics=metric, folder=metric)
     ran("shards", "merge", "overlap", "--store", "s.sqlite")
     said = refused("shards", "merge", "toys:Company", "--store", "s.sqlite")
-    assert "as two models of device or two plans do" in said
+    assert "which happens with two models of device or two plans" in said
 
 
 def test_parts_of_something_else_and_broken_ones_are_refused(refused, score):
@@ -268,7 +268,7 @@ def test_parts_of_something_else_and_broken_ones_are_refused(refused, score):
     whole = part.read_bytes()
     merge = ("shards", "merge", "shards", "--store", "s.sqlite")
     shutil.copy(foreign, part)
-    assert refused(*merge) == f"{part} belongs to another metric or plan than its folder: move it out."
+    assert refused(*merge) == f"{part} is of another metric or plan than its folder: move it elsewhere."
     for broken in (whole[:-20], b"", b"{}", whole[:200] + b"\0" + whole[201:]):
         part.write_bytes(broken)
         assert refused(*merge).startswith(f"{part} is damaged, or not a shard's file: delete it")
@@ -294,14 +294,14 @@ def test_verify_scores_blocks_again(cli, ran, refused, score):
     assert "differ, by up to 1.0e-09" in ended.out
     assert ended.out.endswith("The scores differ by more than they may: do not merge these shards.\n")
     Path("made.jsonl").write_text(Path("made.jsonl").read_text().replace("was opened", "was closed"))
-    assert "is not what this machine makes of" in refused("shards", "verify", "shards", "-q")
+    assert "does not match what this machine computes for" in refused("shards", "verify", "shards", "-q")
 
 
 def test_verify_of_a_plan_without_parts_says_that_nothing_was_compared(refused, score):
     score("0/1", metrics="overlap")
     part_of("overlap").unlink()
     said = refused("shards", "verify", "shards", "-q")
-    assert said.endswith("(overlap) has no part yet, so there is nothing to compare: score a shard first.")
+    assert said.endswith("(overlap) has no scores to compare yet: score a shard first.")
 
 
 def test_verify_scores_where_it_is_told_to(ran, refused, score):
@@ -324,7 +324,7 @@ def test_a_block_that_the_plan_does_not_have_is_refused(refused, score):
     note = json.loads(table.schema.metadata[b"metaeval"])
     note["blocks"][0]["number"] = 99
     pq.write_table(table.replace_schema_metadata({b"metaeval": json.dumps(note).encode()}), part)
-    assert refused("shards", "verify", "shards", "-q").startswith(f"{part} holds a block that its plan does not have")
+    assert refused("shards", "verify", "shards", "-q").startswith(f"{part} holds a block that is not in its plan")
     assert "has parts of more blocks than its plan" in refused("shards", "merge", "shards", "--store", "s.sqlite")
 
 
@@ -337,18 +337,18 @@ def test_verify_runs_no_code_that_a_file_names(ran, refused, score):
 @pytest.mark.parametrize(
     ("typed", "sentence"),
     [
-        ("score -m overlap --shard 8/8", "--shard is '8/8'; it should be I/N, task I of N counted from 0"),
-        ("score -m overlap --shard one", "--shard is 'one'; it should be I/N"),
+        ("score -m overlap --shard 8/8", "--shard is '8/8'; allowed: I/N, task I of N tasks, counted from 0"),
+        ("score -m overlap --shard one", "--shard is 'one'; allowed: I/N"),
         ("score -m llm-discrete --shard 0/8", "'llm-discrete' asks a chat model, and each task would"),
         ("score -m ensemble:overlap+rouge --shard 0/8", "'ensemble:overlap+rouge' combines overlap, rouge"),
-        ("score -m scores:x.jsonl --shard 0/8", "'scores:x.jsonl' is scored already"),
+        ("score -m scores:x.jsonl --shard 0/8", "'scores:x.jsonl' is a file of scores"),
         ("shards status nowhere", "nowhere holds no shards: 'metaeval score --shard 0/8 -o nowhere' writes"),
         ("shards merge nowhere", "nowhere holds no shards"),
         ("shards verify nowhere --blocks 0", "blocks is 0; it should be 1 or more"),
         ("shards slurm -m overlpa", "Unknown metric 'overlpa'. Did you mean 'overlap'?"),
         ("shards slurm -m overlap --tasks 0", "tasks is 0; it should be 1 or more"),
-        ("shards slurm -m overlap --time 'soon\nX'", "time is 'soon\\nX'; it should be"),
-        ("shards slurm -m scores:x.jsonl", "'scores:x.jsonl' is scored already"),
+        ("shards slurm -m overlap --time 'soon\nX'", "time is 'soon\\nX'; allowed:"),
+        ("shards slurm -m scores:x.jsonl", "'scores:x.jsonl' is a file of scores"),
         ("shards slurm -m llm-discrete", "'llm-discrete' asks a chat model"),
     ],
 )
@@ -378,7 +378,7 @@ FAKES = {  # what Slurm and Ray do with their words on a machine of one node
 
 def test_a_batch_file_of_ray_runs_on_the_first_node_and_hands_the_signal_on(ran, refused, corpus, tmp_path):
     command = ("shards", "slurm", "-m", "toys:Company", *corpus, "--tasks", "2", "--ray")
-    assert refused(*command, "-s", "executor=ray").startswith("ray sets the executor by itself")
+    assert refused(*command, "-s", "executor=ray").startswith("The executor 'ray' chooses its own settings")
     ended = ran(*command, "--gpus", "4")
     assert "#SBATCH --nodes=2\n" in ended.out
     assert "--array" not in ended.out

@@ -70,7 +70,7 @@ def test_replies_are_verified_beside_the_scores(cli, ran, small, change, fake, t
 
 
 def test_a_store_that_is_not_there_is_not_made(refused, tmp_path):
-    assert refused("store", "verify").startswith("There is no score store results/scores.sqlite: name the file with")
+    assert refused("store", "verify").startswith("There is no score store at results/scores.sqlite: give its path with")
     assert refused("store", "compact", "--store", "x.sqlite").startswith("There is no score store x.sqlite")
     assert list(tmp_path.iterdir()) == []
 
@@ -98,7 +98,7 @@ def test_a_file_whose_structure_is_broken_is_said(cli, ran, refused, small, tmp_
     assert "'metaeval store compact' copies what can be read into a new file." in found.out
     said = refused(*RUN, *small)
     assert said.startswith("Score store results/scores.sqlite: database disk image is malformed. The file is damaged")
-    assert "or name another file with --store FILE" in said
+    assert "or give another file with --store FILE" in said
 
 
 def test_what_can_be_read_of_a_broken_file_is_saved(cli, ran, tmp_path):

@@ -76,7 +76,7 @@ def test_a_corpus_of_one_level_has_no_table_and_nothing_is_scored(refused, write
 
     said = refused(*RUN, "--data", write_corpus(rows), "-u", "citation")
 
-    assert "No protocol distinguishes metrics on small. Classification: no row is " in said
+    assert "No protocol can evaluate metrics on small. Classification: no row is " in said
     assert "Correlation: one gold level only, so every metric has the same value there, or none." in said
     assert not (tmp_path / "results").exists()
 

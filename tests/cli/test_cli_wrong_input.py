@@ -34,9 +34,9 @@ NAMES = {
     "result to print": (("results", "show", "x.json"), ["Cannot read x.json", "No such file"]),
     "experiment": ((*RUN, "-c", "wicee"), ["experiment 'wicee'", "Did you mean 'wice'?", "path of a YAML file"]),
     "configuration file": ((*RUN, "-c", "no.yaml"), ["'no.yaml'", "mini-citation, offline, wice", "that exists"]),
-    "nothing to score": (("run", "-m", ""), ["No metric is asked for", "--metrics overlap"]),
-    "nothing but commas": (("run", "-m", ",,"), ["No metric is asked for"]),
-    "no protocol": ((*RUN, "-p", ""), ["No protocol is asked for", "'all'"]),
+    "nothing to score": (("run", "-m", ""), ["No metric is given", "--metrics overlap"]),
+    "nothing but commas": (("run", "-m", ",,"), ["No metric is given"]),
+    "no protocol": ((*RUN, "-p", ""), ["No protocol is given", "'all'"]),
 }
 SETTINGS = {
     "name": ("intervl.seed=3", ["'intervl'", "Did you mean 'interval'?"]),
@@ -69,7 +69,7 @@ YAML = {
     "unknown key": ("metrcs: [overlap]", ["mine.yaml", "'metrcs'", "Did you mean 'metrics'?"]),
     "unknown nested key": ("chunk: {sise: 3}", ["mine.yaml", "'chunk.sise'", "Did you mean 'size'?"]),
     "syntax error": ("dataset: mini\nmetrics: [overlap\nunit: chunk\n", ["mine.yaml, line 3", "not YAML"]),
-    "a list": ("- overlap\n", ["mine.yaml", "'key: value' lines", "list"]),
+    "a list": ("- overlap\n", ["mine.yaml", "lines 'key: value'", "list"]),
     "key that is no text": ("1: 2", ["mine.yaml", "'1'", "Known: aggregate"]),
     "empty group": ("interval:\n", ["mine.yaml", "'interval'", "NAME: VALUE"]),
     "not UTF-8": (b"dataset: \xff", ["mine.yaml", "UTF-8", "byte 9"]),

@@ -139,5 +139,5 @@ def test_counts_on_wice(mode, counts):
 
 @pytest.mark.parametrize("size", [0, -1])
 def test_a_chunk_without_words_is_refused(size):
-    with pytest.raises(UserError, match="sizes from 1 on"):
+    with pytest.raises(UserError, match="allowed: a whole number from 1"):
         Chunking(size)

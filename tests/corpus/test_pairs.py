@@ -230,7 +230,7 @@ def test_nothing_to_judge_says_why():
     with pytest.raises(UserError) as raised:
         table_of(("empty", FULL, at()), ("spaces", FULL, at()))
     assert str(raised.value) == (
-        "Corpus 'made' gives nothing to judge: 2 of 2 citations have no document text. Choose another split or "
+        "Corpus 'made' has no pair to judge: 2 of 2 citations have no document text. Choose another split or "
         "data set (metaeval data list)."
     )
     with pytest.raises(
@@ -241,8 +241,8 @@ def test_nothing_to_judge_says_why():
 
 def test_a_corpus_without_citations_says_what_its_loader_left_out():
     with pytest.raises(
-        UserError, match="nothing to judge: it has no citations; 7 left out: no page text; 2 left out: odd"
+        UserError, match="no pair to judge: it has no citations; 7 left out: no page text; 2 left out: odd"
     ):
         table_of(dropped={"no page text": 7, "odd": 2})
-    with pytest.raises(UserError, match=r"nothing to judge: it has no citations\. Choose"):
+    with pytest.raises(UserError, match=r"no pair to judge: it has no citations\. Choose"):
         table_of()

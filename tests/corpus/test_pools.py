@@ -112,7 +112,7 @@ def test_ids_that_run_into_each_other_are_refused():
     # Statement "s+x" with document "y", statement "s" with document "x+y": both "s+x+y#0".
     documents = {"own": "Rain.", "y": "River.", "x+y": "Sun."}
     chunked = made(documents, {"s+x": "rain", "s": "rain"}, [("s+x", "own"), ("s", "own")])
-    with pytest.raises(UserError, match=r"Two pairs would be called 's\+x\+y#0': .* hold '\+'"):
+    with pytest.raises(UserError, match=r"Two pairs would have the same id 's\+x\+y#0', because .* contain '\+'"):
         pooled(chunked, "bm25:5")
 
 

@@ -20,11 +20,11 @@ ROWS = tuple(Rating(f"r{n}", f"g{n // 2}", float(n), "s", text=f"text {n}") for 
         ((), "'mine' holds 0 ratings"),
         (ROWS[:1], "'mine' holds 1 ratings"),
         ((*ROWS, ROWS[1]), "rating id 'r1' is used twice"),
-        ((*ROWS, Rating("", "g", 1.0)), "rating '' of group 'g' needs an id and a group, not empty"),
-        ((*ROWS, Rating("r9", "", 1.0)), "rating 'r9' of group '' needs an id and a group, not empty"),
+        ((*ROWS, Rating("", "g", 1.0)), "rating '' of group 'g' has an empty id or group"),
+        ((*ROWS, Rating("r9", "", 1.0)), "rating 'r9' of group '' has an empty id or group"),
         ((*ROWS, Rating("r9", "g", float("nan"))), "rating 'r9' has gold nan; it must be a finite number"),
         ((*ROWS, Rating("r9", "g", float("-inf"))), "rating 'r9' has gold -inf; it must be a finite number"),
-        (tuple(replace(row, gold=2) for row in ROWS), "all 4 ratings are 2; nothing tells one text from another"),
+        (tuple(replace(row, gold=2) for row in ROWS), "all 4 ratings are 2; metrics need ratings that differ"),
     ],
 )
 def test_ratings_that_cannot_judge_are_one_sentence(rows, says):
@@ -101,7 +101,7 @@ def test_the_fingerprints_are_those_of_the_rows_as_lists(block):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"pair": "p1"}, "pair 'p1' has texts in the groups 'g9' and 'g0'"),
+        ({"pair": "p1"}, "pair 'p1' is in groups 'g9' and 'g0'"),
         ({"votes": {"ann": float("inf")}}, "rating 'r9' has a vote that is not a finite number"),
     ],
 )

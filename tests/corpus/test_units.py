@@ -132,5 +132,5 @@ def test_what_supports_nothing_reads_the_nearest_sentences_and_a_mark_that_is_mi
 
 
 def test_without_marked_evidence_there_is_none_to_read():
-    with pytest.raises(UserError, match=r"marks no evidence, which unit=evidence reads\. Try unit=page\."):
+    with pytest.raises(UserError, match=r"has no marked evidence, which unit=evidence needs\. Try unit=page\."):
         evidence_pairs(corpus((FULL, Evidence(), "s", "d")), Chunking(), 0.5, 0)

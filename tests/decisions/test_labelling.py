@@ -194,7 +194,7 @@ def test_probabilities_of_the_file_undo_a_design():
 
 
 BAD = {
-    "id,level\nc1,full\nc999,none\n": r"line 3, column \"id\" names item \"c999\", which is not in .*: mend it",
+    "id,level\nc1,full\nc999,none\n": r"line 3, column \"id\" names item \"c999\", which is not in .*: correct the id",
     "id,level\nc1,full\nc1,none\n": r"says \"none\", and .*line 2.* says full of the same item \"c1\": keep one",
     "id,level\nc1,full\nc2,2\n": r"line 3.* is the number 2, and other cells hold words \(full\)",
     "id,level\nc1,3\nc2,2\n": r"is 3, which is not a level: write full, partial or none",

@@ -100,7 +100,7 @@ def test_precision_is_told_only_where_all_that_decides_it_is_labelled(tmp_path):
     assert [one.measure for one in found.estimates] == ["alce-recall"]
     assert any(label == "precision" and "not told" in text for label, text in found.notes)
     alone = {row.id: "full" for row in items.rows if row.id.count("[") == 1 and row.id not in together.values()}
-    with pytest.raises(UserError, match=r"labels no claim with all its passages together.*\[2\]\[3\]|\[1\]\[2\]\[3\]"):
+    with pytest.raises(UserError, match=r"no label of a claim with all its passages.*\[2\]\[3\]|\[1\]\[2\]\[3\]"):
         estimate(items, alone, "overlap", assume_sample=True, config=metaeval.RunConfig(results=tmp_path))
 
 
@@ -110,5 +110,5 @@ def test_a_pipeline_takes_answers_and_a_random_draw(tmp_path):
     with pytest.raises(UserError, match=r"Unknown pipeline 'alise'\. Did you mean 'aliice'"):
         items_of([{"id": "1", "statement": "s", "source": "t"}], pipeline="alise")
     items = items_of(write_answers(tmp_path / "answers.jsonl", 9), pipeline="alce")
-    with pytest.raises(UserError, match="Claims are drawn at random"):
+    with pytest.raises(UserError, match="Claims can only be drawn at random"):
         draw(items, 5, "stratified")

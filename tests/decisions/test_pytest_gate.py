@@ -82,4 +82,4 @@ def test_without_a_gate_they_are_skipped(run):
 def test_a_changed_gate_is_an_error(run, folder):
     path = folder / "gate.json"
     path.write_text(path.read_text().replace('"alpha": 0.05', '"alpha": 0.04'))
-    assert "was changed since it was fitted" in run("--citation-gate", "gate.json")
+    assert "was changed after fitting" in run("--citation-gate", "gate.json")

@@ -23,7 +23,7 @@ def test_the_estimate_counts_what_is_still_to_be_asked(fake, new_session, questi
     assert found.dearest == pytest.approx(328.5 / 1e6)
     assert "at most about $0.0003 (a budget of at least $0.0004, for the dearest request at" in str(found)
     assert "2 requests to ask, 1 replies already stored; about 201 tokens in" in str(found)
-    assert "set price_in and price_out" in str(estimate(questions, server.url, store, None))
+    assert "both price_in and price_out" in str(estimate(questions, server.url, store, None))
 
 
 def test_money_is_counted_from_the_servers_own_tokens(fake, new_session, question):
@@ -42,7 +42,7 @@ def test_a_run_stops_before_its_budget_and_goes_on_with_the_next(fake, new_sessi
     with fake.ChatServer(answer=lambda body: "2", latency=0.01) as server:
         given = {"prices": (10, 30), "budget": 0.02, "concurrency": concurrency}
         session = new_session(server.url, **given)
-        with pytest.raises(UserError, match=r"The budget of \$0.0200 has no room .*: \$0\.0\d+ was spent") as error:
+        with pytest.raises(UserError, match=r"The budget of \$0.0200 is not enough .*: \$0\.0\d+ was spent") as error:
             session.ask(questions)
         assert "Every answer is kept" in str(error.value)
         # Fourteen replies are 0.0182, and 0.0182 + 0.0026 is beyond 0.02; after thirteen (0.0169) there is room.
@@ -120,6 +120,6 @@ def test_an_absurd_token_count_is_a_note_and_the_paid_reply_is_kept(fake, new_se
     "given", [{"budget": 5.0}, {"price_in": 0.5}, {"price_out": 1.5}, {"price_in": 0.5, "budget": 5.0}]
 )
 def test_a_budget_needs_both_prices(given):
-    with pytest.raises(UserError, match="set price_in and price_out"):
+    with pytest.raises(UserError, match="both price_in and price_out"):
         _ = EndpointOptions(**given).prices
     assert EndpointOptions().prices is None

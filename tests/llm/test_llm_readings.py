@@ -162,7 +162,7 @@ def test_a_prompt_is_filled_in_one_pass():
 def test_a_prompt_of_ones_own_needs_its_places(tmp_path):
     path = tmp_path / "prompt.txt"
     path.write_text("Statement: {statement}\n")
-    with pytest.raises(UserError, match=r"prompt.txt: the prompt has no place for \{citation\}"):
+    with pytest.raises(UserError, match=r"prompt.txt: the prompt lacks \{citation\}"):
         read_prompt(path, ("statement", "citation"))
     path.write_text("{statement} {citation}\n")
     assert read_prompt(path, ("statement", "citation")).text == "{statement} {citation}"

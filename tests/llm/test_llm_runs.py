@@ -153,7 +153,7 @@ def test_an_interrupt_stops_at_once_and_keeps_what_is_in_flight(start, command, 
         ({"key": "sk-good"}, {}, "refuses the key in OPENAI_API_KEY (HTTP 401: Incorrect API key provided: ***)"),
         ({"model": "other"}, {"model": "mine"}, "knows no model 'mine'"),
         ({}, {"base_url": "http://127.0.0.1:9/v1"}, "Cannot reach http://127.0.0.1:9/v1 (Connection refused)"),
-        ({}, {"price_in": 1, "price_out": 1, "budget": 0.01}, "The budget of $0.0100 has no room for one more request"),
+        ({}, {"price_in": 1, "price_out": 1, "budget": 0.01}, "The budget of $0.0100 is not enough for one more"),
     ],
 )
 def test_what_cannot_work_is_one_sentence_and_code_2(

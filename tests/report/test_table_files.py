@@ -81,7 +81,7 @@ def test_a_file_of_an_earlier_version_has_its_numbers_and_no_layout(tmp_path):
 def test_a_table_is_no_result(tmp_path):
     (path,) = write_table(table(), tmp_path)
 
-    with pytest.raises(UserError, match="no result of a protocol: 'metaeval results show"):
+    with pytest.raises(UserError, match="not a protocol's result: print it with 'metaeval results show"):
         load_result(path)
 
 

@@ -128,7 +128,7 @@ def test_byte_order_mark_crlf_and_blank_lines_are_tolerated(file):
 
 GOOD = {"pair_id": "good", "score": 0.5}
 FAULTS = {
-    "duplicate": ({"pair_id": "good", "score": 0.5}, "pair_id 'good' is in the file twice; keep one row per pair"),
+    "duplicate": ({"pair_id": "good", "score": 0.5}, "pair_id 'good' appears twice; keep one row per pair"),
     "no id": ({"score": 1}, "pair_id is None; it must be a non-empty string"),
     "empty id": ({"pair_id": "", "score": 1}, "pair_id is ''; it must be a non-empty string"),
     "number as id": ({"pair_id": 7, "score": 1}, "pair_id is 7; it must be a non-empty string"),
@@ -138,11 +138,11 @@ FAULTS = {
     "text": ({"pair_id": "b", "score": "0.5"}, "score is '0.5'; it must be a number or null"),
     "truth value": ({"pair_id": "b", "score": True}, "score is True; it must be a number or null"),
     "list": ({"pair_id": "b", "score": [1]}, "score is [1]; it must be a number or null"),
-    "misnamed score": ({"pair_id": "b", "scores": 1}, "no field score (fields: 'pair_id', 'scores')"),
+    "misnamed score": ({"pair_id": "b", "scores": 1}, "the field 'score' is missing (fields: 'pair_id', 'scores')"),
     "unknown status": ({"pair_id": "b", "score": None, "status": "OK"}, "status is 'OK'; allowed: ok, empty, nothing"),
     "odd status": ({"pair_id": "b", "score": None, "status": ["ok"]}, "status is ['ok']; allowed: ok"),
-    "ok without score": ({"pair_id": "b", "score": None, "status": "ok"}, "score None with status 'ok'; a number goes"),
-    "score without ok": ({"pair_id": "b", "score": 1, "status": "failed"}, "score 1 with status 'failed'; a number"),
+    "ok without score": ({"pair_id": "b", "score": None, "status": "ok"}, "score is None and status 'ok'; allowed"),
+    "score without ok": ({"pair_id": "b", "score": 1, "status": "failed"}, "score is 1 and status 'failed'; allowed"),
     "text as tokens": ({"pair_id": "b", "score": 1, "tokens": "many"}, "tokens is 'many'; it must be a whole number"),
     "negative cut": ({"pair_id": "b", "score": 1, "cut": -1}, "cut is -1; it must be a whole number of 0 or more"),
     "part of a token": ({"pair_id": "b", "score": 1, "tokens": 2.5}, "tokens is 2.5; it must be a whole number"),
@@ -159,7 +159,7 @@ def test_a_faulty_row_is_told_by_its_number(file, row, says):
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        ({"pair_id": ["a", "a"], "score": [1.0, 2.0]}, "row 2: pair_id 'a' is in the file twice"),
+        ({"pair_id": ["a", "a"], "score": [1.0, 2.0]}, "row 2: pair_id 'a' appears twice"),
         ({"pair_id": ["a"], "score": [True]}, "row 1: score is True; it must be a number or null"),
         ({"pair_id": pyarrow.array([], pyarrow.string()), "score": pyarrow.array([], pyarrow.float64())}, "no rows"),
     ],
@@ -287,8 +287,8 @@ class TestSpreadsheets:
     def test_without_a_column_of_scores_the_columns_are_named(self, tmp_path):
         path = self.write(tmp_path / "made.csv", ("pair_id", "comment", "level"), ("a", "x", 2))
         says = (
-            "has no column score (columns: 'pair_id', 'comment', 'level'): name one so, or add --map score=COLUMN (in "
-            "Python: columns={'score': COLUMN})."
+            "has no column score (columns: 'pair_id', 'comment', 'level'): give one this name, or add --map "
+            "score=COLUMN (in Python: columns={'score': COLUMN})."
         )
         refuses(path, says)
 

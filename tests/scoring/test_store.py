@@ -364,9 +364,7 @@ def test_a_store_of_a_later_version_is_refused_and_left_as_it_is(store):
 
 def test_a_database_of_something_else_is_refused(tmp_path):
     change(tmp_path / "other.sqlite", "CREATE TABLE recipes (name TEXT)")
-    with pytest.raises(
-        UserError, match=r"other\.sqlite is a database, but no score store: name another file with --st"
-    ):
+    with pytest.raises(UserError, match=r"other\.sqlite is a database, but not a score store: give another --st"):
         ScoreStore(tmp_path / "other.sqlite")
     assert rows_of(tmp_path / "other.sqlite", "SELECT name FROM sqlite_master") == [("recipes",)]
 

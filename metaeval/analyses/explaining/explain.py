@@ -43,7 +43,7 @@ def _pipelines() -> list[Any]:
 
 @cache
 def owners() -> tuple[type, ...]:
-    """Return every class of options whose fields signatures name, as the registered pipelines declare them."""
+    """Return every class of options whose fields occur in signatures, as the registered pipelines declare them."""
     pipelines = _pipelines()
     taken = (owner for pipeline in reversed(pipelines) for owner in pipeline.owners.values())
     return tuple(dict.fromkeys([*taken, *(owner for pipeline in pipelines for owner in pipeline.signed)]))
@@ -65,7 +65,7 @@ class Meaning:
 
 
 def command_of(fields: Mapping[str, str]) -> str:
-    """Return the command that makes a number with these fields, without `metaeval`: run, cite alce ..."""
+    """Return the command, such as `run` or `cite alce`, that computes a number with these signature fields."""
     pipeline = fields.get("pipeline", "")
     usual = f"cite {'refit' if pipeline == _REFIT else pipeline}" if pipeline else RUN
     return next((command for names, command in _COMMANDS.items() if fields.keys() >= {*names}), usual)
@@ -111,7 +111,7 @@ def _earlier_interval(name: str, value: str) -> Iterator[str]:
 
 
 def choice_meaning(field: str, name: str, value: str, fields: Mapping[str, str]) -> Meaning:
-    """Return the meaning of one choice in a composite field; empty for an unknown choice."""
+    """Return the meaning of one choice in a field that holds several; empty for an unknown choice."""
     if text := prompt_words(name, value):
         return Meaning(text, prompt_setting(name))
     text = option_words(name, value, chat=field != "asking" or "questions" in fields)
@@ -126,7 +126,7 @@ def choice_meaning(field: str, name: str, value: str, fields: Mapping[str, str])
 def _of_protocol(name: str, value: str, protocols: Sequence[str]) -> Meaning | None:
     """Return the meaning of an option's value, from the first of these protocols whose option has the value.
 
-    Where no protocol has the value, the value stands for itself, with the first protocol that has the option.
+    If no protocol has the value, return the value itself as its meaning, with the first protocol that has the option.
     """
     known = [owner for owner in protocols if owner in registry.names("protocol")]
     options = {owner: registry.find("protocol", owner).options.get(name) for owner in known}
@@ -155,7 +155,7 @@ def _of_run(path: str) -> str:
 def option_words(name: str, value: str, chat: bool = False) -> str:
     """Return what an option decides, and its other possible values; empty for an unknown option.
 
-    chat: search the options of chat models (`ChatOptions`) first.
+    chat: whether the options of chat models (`ChatOptions`) are searched first.
     """
     known = owners()
     for owner in sorted(known, key=lambda kind: kind not in known[0].__mro__) if chat else known:
@@ -231,13 +231,13 @@ class SignatureSource:
 
 
 def read_signature(text: str) -> dict[str, str]:
-    """Return the fields of a signature; `UserError` for text that is not a signature."""
+    """Return the fields of a signature; raises `UserError` for text that is not a signature."""
     try:
         return signatures.parse(text)
     except ValueError as error:
         raise UserError(
-            f"Not a signature: {error}. A table's files (.txt, .md, .tex, .json) hold one; a result or a sheet "
-            "(.json) is taken too, and so is a job, by its hash ('metaeval results list') or as latest."
+            f"Not a signature: {error}. Give a signature, the file of a result or of a table (.json, "
+            ".txt, .md, .tex), the hash of a job (see 'metaeval results list'), or latest."
         ) from error
 
 
@@ -296,7 +296,7 @@ def _schema(path: Path) -> object:
 
 
 def _named(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield a table's signatures by the first field that differs in all of them (`_DISTINGUISHING`), else by number."""
+    """Yield a table's signatures, named by the first field that differs in all (`_DISTINGUISHING`), or numbered."""
     read = [read_signature(text) for text in texts]
     key = next(
         (name for name in _DISTINGUISHING if len({fields.get(name, "") for fields in read} - {""}) == len(read)), ""

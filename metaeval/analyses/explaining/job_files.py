@@ -45,14 +45,11 @@ def compare(first: str, second: str, row: str | None = None) -> dict[str, list[C
     first_source, second_source = read_source(first, row), read_source(second, row)
     if is_file(first) != is_file(second):
         raise UserError(
-            "A signature and a result file cannot be compared: give two of one kind "
-            "(metaeval results explain RESULT prints one's)."
+            "A signature and a result file cannot be compared: give two signatures or two result files "
+            "('metaeval results explain RESULT' prints the signatures of a file)."
         )
     if first_source.kind != second_source.kind:
-        raise UserError(
-            f"{first} holds {first_source.kind} and {second} {second_source.kind}: only numbers of the same table can "
-            "be compared."
-        )
+        raise UserError(f"{first} holds {first_source.kind} and {second} {second_source.kind}: give two of one kind.")
     changes = _rows(first_source, second_source)
     if first_source.sheet is not None and second_source.sheet is not None:
         changes |= _sheets(first_source.sheet, second_source.sheet, row)
@@ -120,7 +117,7 @@ def _sheets(first: Table, second: Table, row: str | None) -> dict[str, list[Chan
 
 
 def _told(sheet: Table) -> set[str]:
-    """Return the settings that every signature of a table names; empty for a table without signatures."""
+    """Return the settings that all signatures of a table name; empty for a table without signatures."""
     named = [set(read_signature(text)) for text in sheet.signatures]
     return set.intersection(*named) | _ELSEWHERE if named else set()
 
@@ -180,7 +177,7 @@ def jobs_with(signature: str, results: Path) -> list[Path]:
 def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tuple[str, str], str]:
     """Return the signatures of all rows, or of one metric's, by file and row; `UserError` where there is none."""
     if metric is not None and not is_file(paths[0]):
-        raise UserError("A metric is named for a result file only; a signature has its own.")
+        raise UserError("--metric selects rows of a result file, and a signature is not a file: leave --metric out.")
     texts = {
         (path, name): text
         for path in paths
@@ -190,7 +187,7 @@ def row_signatures(of: str, paths: Sequence[str], metric: str | None) -> dict[tu
     if not texts and metric is not None:
         raise unknown(f"row of {of}:", metric, {name for path in paths for name in read_source(path).signatures})
     if not texts:
-        raise UserError(f"{of} holds no signature: what its numbers depend on stands in it under 'settings'.")
+        raise UserError(f"{of} holds no signature: see its field 'settings' for what its numbers depend on.")
     return texts
 
 
@@ -215,7 +212,7 @@ def differences(
     if len(others) == 2:
         return {"": compare(first, second, metric)}, [[], []]
     if others:
-        raise UserError(f"{others[0]!r} is not a job, and a job is compared with a job: give the hashes of both.")
+        raise UserError(f"{others[0]!r} is not a job: to compare jobs, give the hashes of two.")
     files = []
     for job in (first, second):
         paths = [Path(path) for path in sources_of(job, results)]
@@ -225,7 +222,7 @@ def differences(
         files.append({f"{folder}{path.name}": str(path) for folder, path in zip(folders, paths, strict=True)})
     shared = [name for name in files[0] if name in files[1]]
     if not shared:
-        raise UserError(f"The jobs {first} and {second} have no result file of one name: there is nothing to compare.")
+        raise UserError(f"The jobs {first} and {second} have no result file of the same name to compare.")
     changes = {name.removesuffix(".json"): compare(files[0][name], files[1][name], metric) for name in shared}
     return changes, [[name for name in names if name not in shared] for names in files]
 
@@ -235,7 +232,7 @@ def _is_job(of: str) -> bool:
 
 
 def _beside(of: str) -> str:
-    """Return the file of a table's numbers for its other files, the folder for a job's other files, else the text."""
+    """Return the file of numbers for a table's other files, the folder for a job's other files, or else the text."""
     if not is_file(of) or of.endswith(".json"):
         return of
     numbers = Path(of).with_suffix(".json")

@@ -54,7 +54,7 @@ class JobFigures:
 
 
 def draw_jobs(jobs: Sequence[DoneJob], trust: bool, cost: bool = False) -> JobFigures:
-    """Draw jobs; `UserError` where there is nothing to draw.
+    """Draw jobs; raises `UserError` where there is nothing to draw.
 
     trust: whether the jobs' manifests may name code. cost: measure metrics too, on pairs that are scored again.
     """
@@ -64,7 +64,10 @@ def draw_jobs(jobs: Sequence[DoneJob], trust: bool, cost: bool = False) -> JobFi
     for draw in dict.fromkeys(filter(None, drawers)):
         drawn_jobs = [job for job, drawer in zip(jobs, drawers, strict=True) if drawer is draw]
         if cost:
-            raise UserError(f"--cost measures metrics, and {drawn_jobs[0].name} has none of its own: leave one out.")
+            raise UserError(
+                f"--cost measures the cost of the metrics of a job, and {drawn_jobs[0].name} has no metrics: "
+                "leave out --cost, or this job."
+            )
         job_figures.figures.update(draw([job.folder for job in drawn_jobs]))
     if others:
         _draw(others, trust, cost, job_figures)
@@ -98,7 +101,7 @@ def _draw(jobs: Sequence[DoneJob], trust: bool, cost: bool, job_figures: JobFigu
             results.setdefault(path.parent, []).append(load_result(path))
     every = [result for folder_results in results.values() for result in folder_results]
     if not every:
-        raise UserError(f"{jobs[0].folder} holds no result file: 'metaeval run' and 'metaeval evaluate' write them.")
+        raise UserError(f"{jobs[0].folder} holds no result file: give a job of 'metaeval run' or 'metaeval evaluate'.")
     configs = {}
     for folder in results:
         settings = shown_settings(folder / NAME, settings_of(folder), trust)
@@ -156,7 +159,7 @@ class JudgedScores:
     scores: Mapping[str, Floats]
 
     def levels(self) -> dict[str, Bools]:
-        """Return the rows of each level, (n,), the highest first; for ratings, of each third of them."""
+        """Return which rows are at each level, (n,), the highest first; for ratings, in each third of them."""
         if not self.rated:
             return {name: self.gold == level for level, name in zip((2, 1, 0), LEVELS, strict=True)}
         ends = np.quantile(self.gold, (1 / 3, 2 / 3))
@@ -170,7 +173,7 @@ class JudgedScores:
 
 
 def read_judged_scores(folder: Path) -> JudgedScores:
-    """Read the scores in a job's pair file; `UserError` where the job lacks one."""
+    """Read the scores in a job's pair file; raises `UserError` where the job lacks one."""
     head, rows = read_pairs(folder / PAIRS)
     kept = [row for row in rows if row.get("cited", True) and row.get("level", row.get("rating")) is not None]
     rated = head["job"].get("unit") == "rating"
@@ -207,7 +210,7 @@ def score_figures(folder: Path, config: RunConfig, looks: Mapping[str, Look]) ->
 
 
 def roc_of(scored: JudgedScores, thresholds: Mapping[str, float]) -> dict[str, list[Curve]]:
-    """Return the ROC curves of every two levels of the rows; thresholds: by metric, marked on its curve."""
+    """Return the ROC curves of each pair of levels; thresholds: by metric, marked on its curve."""
     from metaeval.report.figures.scores import Curve
 
     levels = scored.levels()
@@ -244,7 +247,7 @@ def distributions_of(scored: JudgedScores) -> dict[str, list[Histogram]]:
 
 
 def reliability_of(scored: JudgedScores) -> dict[str, list[Bins]]:
-    """Return the observed outcomes in bins of the scores of each metric whose scores all lie in 0 .. 1."""
+    """Return reliability bins of each metric whose scores all lie between 0 and 1: mean outcome in bins of scores."""
     from metaeval.report.figures.scores import Bins
 
     bins: dict[str, list[Bins]] = {}
@@ -264,7 +267,7 @@ def reliability_of(scored: JudgedScores) -> dict[str, list[Bins]]:
 
 
 def _thresholds(scored: JudgedScores, config: RunConfig) -> dict[str, float]:
-    """Return the thresholds of metrics that have one, in the direction of the scores."""
+    """Return the thresholds of the metrics that have one, turned so that higher scores are more support."""
     known: dict[str, float] = {}
     for name in scored.scores:
         if name not in config.metrics or name.startswith(FILE_PREFIX):

@@ -41,9 +41,9 @@ _IDLE: Mapping[str, tuple[str, ...]] = {
 
 
 def read_axes(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the default axes, replaced and extended by texts such as 'NAME=V1,V2'; one value fixes an axis.
+    """Return the choices by axis: the defaults, replaced and extended by texts such as 'NAME=V1,V2'.
 
-    NAME is a setting of a run (chunk.size, metric_options.rouge.stem ...) or `ties`.
+    An axis with one value is fixed. NAME is a setting of a run (chunk.size, metric_options.rouge.stem ...) or `ties`.
     """
     axes = dict(DEFAULT_AXES)
     for text in texts:
@@ -64,7 +64,7 @@ def explore(
     tick: Callable[[int, int], None] | None = None,
     measure: str = "",
 ) -> Multiverse:
-    """Run every combination of the axes that makes a difference, without intervals; scores come from the store.
+    """Evaluate every distinct combination of choices, without intervals; scores come from the store.
 
     tick: called before each combination, with (combinations done, all of them). measure: the key of the measure that
     metrics are ranked by, under the protocols that have it; "": each protocol's own.
@@ -118,7 +118,7 @@ def explore(
 
 
 def write_rank_stability(multiverse: Multiverse, folder: Path) -> list[Path]:
-    """Draw how far each metric's rank moves, a figure for each protocol, over specifications that rank all metrics."""
+    """Draw the distribution of each metric's ranks, one figure per protocol, over choices that rank all metrics."""
     from metaeval.report.figures.cost import rank_stability
     from metaeval.report.figures.drawing import save_figure
 
@@ -151,7 +151,7 @@ def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]
 
 
 def _configured(config: RunConfig, choices: Mapping[str, str], protocols: Mapping[str, Protocol]) -> RunConfig:
-    """Return the run under these choices; all orders of tied scores are read from one result."""
+    """Return the run configuration with these choices; all orders of tied scores are read from one result."""
     values: dict[str, Any] = config.model_dump(mode="python", exclude={"controls", "interval", "comparison"})
     values["trust_config"] = config.trust_config  # dumps leave it out
     overrides = [f"{name}={value}" for name, value in choices.items()]

@@ -79,7 +79,7 @@ def _only(config: RunConfig, metrics: list[str]) -> RunConfig:
 def _sort_out(
     config: RunConfig, names: Sequence[str], check: Callable[[str, ScoreStore], None]
 ) -> tuple[list[str], list[Omission]]:
-    """Return the metrics that pass the check, and omissions for those for which it raises `UserError`."""
+    """Return the metrics that pass the check, and an omission for each that does not, with the error as its reason."""
     able, left_out = [], []
     with ScoreStore(config.store_path) as store:
         for name in dict.fromkeys(names):
@@ -101,7 +101,8 @@ def _check(name: str, config: RunConfig, job: Job, store: ScoreStore) -> None:
             state = readiness(single, metrics[single])
             if state.state is ReadinessState.KEY and len(store.find(identity, list(unique))) < len(unique):
                 raise UserError(
-                    f"Metric {single!r} asks a service for which {state.detail} holds the key, and it is not set."
+                    f"Metric {single!r} needs the key of a service, and the environment variable {state.detail} "
+                    "is not set: set it to the key."
                 )
 
 

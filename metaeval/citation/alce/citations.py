@@ -37,7 +37,7 @@ from metaeval.errors import UserError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlceOptions:
-    """How citation recall and precision are computed; the defaults are the profile "paper"."""
+    """Options of ALCE's citation recall and precision; the defaults are the profile "paper"."""
 
     statements: Literal["sentences", "list items"] = "sentences"
     """Unit of a claim: sentences, or list items of a comma-separated answer (QAMPARI), each read behind its
@@ -104,7 +104,7 @@ def statements(answer: Answer, options: AlceOptions, splitter: SentenceSplitter 
 
 
 def _items(reading: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[LocatedText]:
-    """Yield the items of a list, each behind the question.
+    """Yield the items of a list, each preceded by the question.
 
     Full stops and then commas at the end of the list are cut, as in the released code.
     """
@@ -167,7 +167,7 @@ def _cited(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[
 
 
 def clean(unit: LocatedText, answer: Answer, options: AlceOptions) -> LocatedText:
-    """Remove the marks from a unit, as `options.cleaning` says."""
+    """Remove the citation marks from a unit (sentence or list item), as `options.cleaning` says."""
     if options.cleaning == "pattern":
         # The released code makes four replacements in this order: each can create matches of the next.
         for pattern in (r" \[\d+", r"\[\d+", r" \|", r"\]"):

@@ -264,8 +264,8 @@ def mauve(
         raise UserError("MAUVE needs the package mauve-text: type 'pip install mauve-text faiss-cpu'.")
     if not any(kind in model for kind in _KINDS):
         raise UserError(
-            f"MAUVE cannot use the model {model!r}: the package mauve-text takes those with {' or '.join(_KINDS)} in "
-            "their name; a folder can be renamed."
+            f"MAUVE cannot use the model {model!r}: the package mauve-text accepts only models with "
+            f"{' or '.join(_KINDS)} in their name. Choose another model, or rename its folder."
         )
     rows = list(zip(questions, texts, references, strict=True))
     reference_texts = [mauve_text(question, reference) for question, _, reference in rows]

@@ -52,10 +52,7 @@ def extractive_reader(model: Any, tokenizer: Any) -> QaReader:
     that leaves no room for its context.
     """
     if not tokenizer.is_fast or tokenizer.padding_side != "right":
-        raise UserError(
-            f"{type(tokenizer).__name__} cannot be used to read answers: allowed are fast tokenizers that pad on the "
-            "right."
-        )
+        raise UserError(f"{type(tokenizer).__name__} cannot read answers; allowed: fast tokenizers padding right.")
 
     def read(pairs: Sequence[tuple[str, str]]) -> list[str]:
         windows = [_windows(tokenizer, *pair) for pair in pairs]
@@ -115,8 +112,8 @@ def _windows(tokenizer: Any, question: str, context: str) -> list[ContextWindow]
     question_tokens = len(tokenizer(question, "")["input_ids"])
     if question_tokens + stride >= limit and len(tokenizer(question, context)["input_ids"]) > limit:
         raise UserError(
-            f"The question {question[:60]!r} ... is too long for the reader: it has {question_tokens} tokens, and "
-            f"fewer than {limit - stride} leave room for its context."
+            f"The question {question[:60]!r} ... is too long for the reader: it has {question_tokens} "
+            f"tokens, and fewer than {limit - stride} leave room for its context. Shorten the question."
         )
     encoded = tokenizer(
         question,

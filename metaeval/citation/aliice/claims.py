@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from metaeval.citation.aliice.profile import Profile
+from metaeval.citation.aliice.claim_options import Profile
 from metaeval.citation.aliice.tree import GONE, UNREACHABLE, Tree, expanded, separated, tree_of
 from metaeval.citation.model import Answer, Claim, Entails, Mark, MarkProblem
 from metaeval.citation.parsers.parse import Parse, Parser
@@ -36,7 +36,7 @@ MarkSpan = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class CitationGroup:
-    """Adjacent marks, with or without white space between them. word: the place of the word that they follow."""
+    """Adjacent citation marks, with or without white space between them. word: index of the word that they follow."""
 
     word: int
     marks: tuple[MarkSpan, ...]
@@ -48,7 +48,7 @@ class CitationGroup:
 
 
 def has_mark(text: str) -> bool:
-    """Whether the text holds a [n]."""
+    """Return whether the text holds a citation mark [n]."""
     return MARK.search(text) is not None
 
 
@@ -65,7 +65,7 @@ def without_marks(sentence: str) -> str:
 def words_and_groups(clean: LocatedText, profile: Profile) -> tuple[tuple[str, ...], tuple[CitationGroup, ...]]:
     """Split a cleaned sentence into words and citation groups.
 
-    A group belongs to the word before it; at the start of the sentence to the first word (place 0, even if there is no
+    A group belongs to the word before it; at the start of the sentence to the first word (index 0, even if there is no
     word). `merge_groups` decides what happens to two groups of one word.
     """
     words: list[str] = []
@@ -86,7 +86,7 @@ def words_and_groups(clean: LocatedText, profile: Profile) -> tuple[tuple[str, .
 
 
 def gathered(groups: list[CitationGroup], profile: Profile) -> tuple[CitationGroup, ...]:
-    """Return one group per place, in order of the places' first groups; see `Profile.merge_groups`."""
+    """Merge groups at the same word: return one group per word, in order of first appearance; see `merge_groups`."""
     at: dict[int, CitationGroup] = {}
     for group in groups:
         before = at[group.word].marks if profile.merge_groups and group.word in at else ()
@@ -109,9 +109,9 @@ TOO_LONG = "fallback: sentence too long to parse"
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One claim of a sentence: text, the marks of its citation group, and the rule that made it (`Claim.made_by`).
+    """One claim of a sentence: its text, its citation marks, and the rule that made it (`Claim.made_by`).
 
-    places: the places of its words in the parse; empty if the claim is the whole sentence.
+    places: indices of its words in the parse; empty if the claim is the whole sentence.
     """
 
     text: str
@@ -127,7 +127,7 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSentence:
-    """A sentence prepared for the parser. text: what the parser reads; None where `stated` holds the claims already."""
+    """A sentence prepared for the parser. text: what the parser reads; None if the claims (`stated`) need no parse."""
 
     sentence: str
     clean: LocatedText
@@ -141,8 +141,8 @@ class PreparedSentence:
 class SentenceClaims:
     """The claims of one sentence.
 
-    kind: "fallback" where one claim is the whole sentence, as for an uncited one. nodes: (place in the parse,
-    citations) of each group. lost: citation groups without a claim. trace: the positional rules, as applied.
+    kind: "fallback" where one claim is the whole sentence, as for an uncited one. nodes: (token index,
+    citations) of each group. lost: citation groups without a claim. trace: the positional rules that were applied.
     """
 
     sentence: str
@@ -240,7 +240,7 @@ def _nodes_by_offset(ready: PreparedSentence, parse: Parse) -> list[int | None]:
 
 
 def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace: list[AppliedRule]) -> tuple[int, ...]:
-    """Return the places of the words of i's claim."""
+    """Return the token indices of node i's claim, without what belongs to other nodes; append rules to `trace`."""
     others = [node for node in nodes if node != i]
     if profile.rules == "expanded":
         return expanded(tree, i, others)
@@ -254,7 +254,7 @@ def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace:
 
 
 def _text(parse: Parse, places: Sequence[int], glued: frozenset[int]) -> str:
-    """Join the words by spaces, without one before a glued word that follows its neighbour in the sentence."""
+    """Join the tokens at these indices by spaces, except before a glued token that follows its neighbour."""
     written = ""
     for at, place in enumerate(places):
         follows = places[at - 1] == place - 1 or parse.tokens[place] == ","
@@ -263,13 +263,13 @@ def _text(parse: Parse, places: Sequence[int], glued: frozenset[int]) -> str:
 
 
 def _glued(parse: Parse, text: str) -> frozenset[int]:
-    """Return the places of the tokens without white space before them in the text, and of all commas."""
+    """Return the indices of the tokens that follow the previous one without white space, and of all commas."""
     starts = enumerate(_starts(parse, text))
     return frozenset(place for place, (start, before) in starts if start == before or parse.tokens[place] == ",")
 
 
 def _starts(parse: Parse, text: str) -> list[tuple[int, int]]:
-    """Return where each token starts in the text (-1 if it is not there), and where the token before it ends."""
+    """Return the start of each token in the text (-1 if not found), and the end of the token before it."""
     starts, end = [], 0
     for token in parse.tokens:
         start = text.find(token, end)
@@ -280,7 +280,7 @@ def _starts(parse: Parse, text: str) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerClaims:
-    """An answer with its claims. sentences: with their marks, moved (`Profile.leading`) and rewritten as [n]."""
+    """An answer with its claims. sentences: with citation marks, moved (`Profile.leading`) and rewritten as [n]."""
 
     answer: Answer
     sentences: tuple[SentenceClaims, ...]
@@ -361,10 +361,7 @@ def _statement(claim: Claim, answer: Answer, number: int, profile: Profile) -> C
 
 
 def group_positions(sentence: str) -> tuple[int, ...]:
-    """Return the places of the citation groups, from 1, among the sentence's words and groups.
-
-    A word runs to the next white space or mark; punctuation alone is not a word.
-    """
+    """Return the positions of the citation groups, from 1, among the words and groups of the sentence."""
     positions, place = [], 0
     for unit in re.finditer(r"(?P<group>\[\d+\](?:\s*\[\d+\])*)|(?P<word>(?:(?!\[\d+\])\S)+)", sentence):
         if unit["group"] is None and not re.search(r"\w", unit["word"]):

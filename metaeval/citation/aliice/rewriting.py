@@ -38,9 +38,9 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A claim of the tree. answer, number: the indices of the answer, and of the claim among the answer's claims.
+    """A claim that the parse tree gave. answer, number: indices of the answer, and of the claim among its claims.
 
-    sentence: without its marks.
+    sentence: the sentence without its marks.
     """
 
     answer: int
@@ -65,9 +65,9 @@ class Rewriting:
 
 
 def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragment]:
-    """Return the claims of the tree that lack a part of their sentence, in order.
+    """Return the claims that the parse tree gave and that omit a part of their sentence, in order.
 
-    whole: include the claims that are whole sentences, as for a sentence with one citation group.
+    whole: whether claims that are whole sentences are included (those of sentences with one citation group).
     """
     cut = []
     for place, each in enumerate(read):
@@ -127,7 +127,7 @@ def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting
 
 
 def _letters(text: str) -> str:
-    """Return the characters that cleaning and spacing do not change, case-folded."""
+    """Return the case-folded characters that cleaning and spacing do not change."""
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
@@ -185,7 +185,7 @@ class Rejudged:
 
     @cached_property
     def joints(self) -> Mapping[ClaimKey, tuple[CitationLine, CitationLine]]:
-        """Return the first line of each claim before and after."""
+        """Return the first citation line of each claim, before and after rewriting."""
         pairs = zip(claims_of(self.before), claims_of(self.after), strict=True)
         return {_key(old): (old, new) for old, new in pairs}
 

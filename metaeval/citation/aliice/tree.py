@@ -24,8 +24,8 @@ NOWHERE = -1
 class Tree:
     """The nodes below `root`; a node that cannot be reached from it is no longer part of the tree.
 
-    tokens, labels, heads: by place in the sentence; a cut subtree keeps its places and loses its head.
-    doubled: a child that is twice under the root, after the released code has moved it there (see `separated`).
+    tokens, labels, heads: by token index; a subtree that was cut off keeps its indices and loses its head.
+    doubled: a child that is under the root twice, because the released code moved it there (see `separated`).
     """
 
     tokens: tuple[str, ...]
@@ -107,7 +107,7 @@ Step = tuple[Tree, str]
 
 
 def separated(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
-    """Remove from i's claim what belongs to j; both are nodes of the tree.
+    """Remove from the claim of node i what belongs to the claim of node j; both are nodes of the tree.
 
     replace_root: see `Profile`.
     """
@@ -142,7 +142,7 @@ def separated(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
 
 
 def coordinations_between(tree: Tree, lca: int, ti: int, tj: int) -> tuple[int, ...]:
-    """Return Tc: the children of L strictly between Ti and Tj that are conjunctions or commas."""
+    """Return the conjunctions and commas among the children of `lca` between `ti` and `tj` (Tc in the paper)."""
     low, high = sorted((ti, tj))
     return tuple(child for child in tree.joints(lca, COORDINATIONS) if low < child < high)
 
@@ -169,7 +169,7 @@ Substitutes = dict[int, tuple[int, ...]]
 
 
 def expanded(tree: Tree, i: int, others: Iterable[int]) -> tuple[int, ...]:
-    """Return the self-contained claim of the group at node i, as places in the sentence in the claim's order.
+    """Return the self-contained claim of the group at node i, as token indices in the claim's order.
 
     The paper's rules leave phrases ("financed by a regional bank"), whose rest an NLI model has to guess. These rules,
     which are neither the paper's nor the released code's, remove for another citation only what the sentence can do
@@ -232,13 +232,13 @@ def _standing_alone(tree: Tree, i: int, below: int, nouns: Substitutes) -> Tree 
 
 
 def _without(tree: Tree, i: int, *nodes: int) -> Tree:
-    """Return the tree without these subtrees, but never without i: a mark can follow a conjunction or a comma."""
+    """Return the tree without these subtrees, except one that holds i: a mark can follow a conjunction or a comma."""
     kept = tree.path(i)
     return tree.without(*(node for node in nodes if node not in kept))
 
 
 def _in_place_of(tree: Tree, conjunct: int, left: int) -> Tree:
-    """Replace `left` by the conjunct that is joined to it, with what the two share."""
+    """Replace the conjunct `left` by the one that is joined to it, together with what the two share."""
     if _is_verb(tree, left) and any(tree.labels[child] == "pobj" for child in tree.children(conjunct)):
         # A prepositional phrase joined to a verb: the verb keeps it instead of the adjuncts between the two.
         between = (child for child in tree.joints(left, _REPLACED) if left < child < conjunct)

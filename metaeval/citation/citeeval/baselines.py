@@ -19,8 +19,8 @@ from itertools import chain
 from typing import Any, Literal, get_args
 
 from metaeval.citation.citeeval.judge import PROMPTS, shown, shown_passage
+from metaeval.citation.citeeval.score_rules import CitedScenario, Otherwise
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
-from metaeval.citation.citeeval.values import CitedScenario, Otherwise
 from metaeval.citation.measures import f1
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Entails, NliPair, Passage
@@ -36,7 +36,7 @@ BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A value in [0, 1], or None with its bounds: missing, or undefined if the bounds are None too.
+    """A value in [0, 1] that may be unknown: None with bounds where a verdict is missing, without bounds if undefined.
 
     point: the value, or a point estimate between its bounds (see `supposed`); None without an estimate.
     """
@@ -134,7 +134,7 @@ def mean(values: Sequence[Open]) -> Open:
 
 
 def supposed(values: Sequence[Sequence[Open]], kinds: Sequence[Sequence[Hashable]]) -> list[list[Open]]:
-    """Add a point estimate to values without one: the mean of the points of their kind, within the value's bounds.
+    """Add a point estimate to unknown values: the mean over known values of the same kind, within their bounds.
 
     values: of the statements, or citations, of each response; kinds: of each of these values. Values of a kind without
     points stay without one. Raises ValueError if the lengths differ.
@@ -203,7 +203,7 @@ class QuestionKind:
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A question with its request. response, statement, citation: indices; None: not about a single citation."""
+    """A question about a statement, with its chat request. response, statement, citation: indices, or None."""
 
     kind: QuestionKind
     response: int
@@ -213,7 +213,7 @@ class Inquiry:
 
 
 def citable(statement: ResponseStatement, response: Response) -> list[tuple[int, Passage]]:
-    """Return the citations of passages with a text or a title, by index, each with its passage."""
+    """Return (index, passage) for each citation of the statement whose passage has a text or a title."""
     cited = [(place, n) for place, n in enumerate(statement.citations) if 1 <= n <= len(response.passages)]
     passages = [(place, response.passages[n - 1]) for place, n in cited]
     return [(place, passage) for place, passage in passages if passage.text.strip() or passage.title.strip()]
@@ -283,7 +283,7 @@ def lqac_inquiries(responses: Sequence[Response], splits: Sequence[Split], make:
 def _lqac_questions(
     statement: ResponseStatement, response: Response
 ) -> list[tuple[QuestionKind, int | None, list[Passage]]]:
-    """The kinds of questions about a statement, each with its citation and the passages that it shows."""
+    """Return the kinds of questions about a statement, each with its citation and the passages in the prompt."""
     if not statement.citations:
         return [(NEED, None, [])]
     cited = citable(statement, response)

@@ -38,7 +38,7 @@ EditProblem = Literal["not cited", "cited already", "no such passage"]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change: action, reason (1 to 3, see `REASONS`), and the number of the citation."""
+    """One edit of a citation by the judge: action, reason (1 to 3, see `REASONS`), and the citation's number."""
 
     action: Action
     reason: int
@@ -222,8 +222,8 @@ def read_coefficients(path: Path, index_shift: bool = False) -> Coefficients:
     shifted = bool(facts.get("index_shift")) if isinstance(facts, dict) else False
     if shifted != index_shift:
         raise UserError(
-            f"{path} was fitted with index_shift={str(shifted).lower()}, and edits are read otherwise here: set "
-            f"--set index_shift={str(shifted).lower()}, or fit again with 'metaeval cite refit'."
+            f"{path} was fitted with index_shift={str(shifted).lower()}, and this run uses another value: "
+            f"give --set index_shift={str(shifted).lower()}, or fit again with 'metaeval cite refit'."
         )
     values = {**content["action"], "intercept": content.get("intercept")}
     for name in (*ACTIONS, "intercept"):

@@ -24,8 +24,7 @@ from metaeval.citation.citeeval.baselines import (
 )
 from metaeval.citation.citeeval.editing import PUBLISHED, Coefficients, Edit, edit_problems
 from metaeval.citation.citeeval.judge import Asking, JudgeQuestion, ResponseJudgement, judge_responses, questions_of
-from metaeval.citation.citeeval.splitting import ResponseStatement, Split
-from metaeval.citation.citeeval.values import (
+from metaeval.citation.citeeval.score_rules import (
     CONTEXTS,
     PAPER,
     BaselineOptions,
@@ -40,6 +39,7 @@ from metaeval.citation.citeeval.values import (
     mean_bounds,
     response_value,
 )
+from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.measures import SystemEstimate, estimate, group_codes, means
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Mark
@@ -272,7 +272,7 @@ Why = Literal["out of range", "zero", "unparsable", "of no statement"]
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A mark that cites nothing: the response's id, the mark's offset, and the reason."""
+    """A citation mark that cites no passage: the response's id, the mark's offset, and the reason."""
 
     answer: str
     start: int

@@ -15,8 +15,8 @@ from typing import Literal, TypeVar
 from metaeval.citation.citeeval.editing import OWN_KNOWLEDGE, REASONS, Edit, apply_edits
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split, split_response
-from metaeval.citation.citeeval.values import PAPER, CiteEvalOptions
 from metaeval.citation.model import Answer
 from metaeval.citation.sentences import MarkStyles, brackets
 from metaeval.corpus.sentences import SentenceSplitter
@@ -142,7 +142,7 @@ def further_rounds(
 
 
 def _after(last: Round, moving: Sequence[int], again: Round) -> Round:
-    """The next round: the moving answers as they were judged again, all others as before."""
+    """Return the next round: the answers that changed as they were judged again, all others as before."""
 
     def texts(split: Split) -> list[str]:
         return [statement.text for statement in split.statements]
@@ -167,7 +167,7 @@ def _after(last: Round, moving: Sequence[int], again: Round) -> Round:
 def _changes(
     answer: Answer, statement: ResponseStatement, wanted: Sequence[int], styles: MarkStyles
 ) -> list[_Change] | None:
-    """The changes from a statement's citations to the wanted ones; None if its marks are not found in the answer."""
+    """Return the text changes that turn a statement's citations into `wanted`; None if its marks are not found."""
     gone = set(statement.citations) - set(wanted)
     come = [number for number in wanted if number not in statement.citations]
     text = answer.text[statement.start : statement.end]
@@ -191,7 +191,7 @@ def _changes(
 
 
 def _rewritten(bracket: str, gone: Set[int], come: Sequence[int], styles: MarkStyles, first: int) -> str:
-    """A bracket without the numbers that are gone and with those that come; empty where none is left.
+    """Return a bracket without the numbers `gone` and with the numbers `come`; empty where none is left.
 
     The rest of the bracket is unchanged. Added numbers go into a list, or into brackets of their own behind any other
     bracket. A range that loses a number becomes its remaining numbers.
@@ -240,7 +240,7 @@ def _applied(text: str, changes: Sequence[_Change]) -> str:
 
 
 def _with_space(text: str, start: int, end: int) -> tuple[int, int]:
-    """The offsets of a removed bracket with the white space before or behind it that becomes superfluous."""
+    """Return the offsets of a removed bracket, extended by adjacent white space that becomes superfluous."""
     left, right = len(text[:start].rstrip()), len(text) - len(text[end:].lstrip())
     before, behind = text[left:start], text[end:right]
     if behind and (left == 0 or ("\n" in before and "\n" not in behind)):

@@ -20,8 +20,8 @@ from pydantic import AfterValidator, Field
 
 from metaeval.citation.chat import chat_request, checked_extra
 from metaeval.citation.citeeval.editing import REASONS, Edit
+from metaeval.citation.citeeval.score_rules import CONTEXTS, PAPER, STARS, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
-from metaeval.citation.citeeval.values import CONTEXTS, PAPER, STARS, CiteEvalOptions
 from metaeval.citation.model import Answer as Response
 from metaeval.citation.model import Passage
 from metaeval.errors import UserError
@@ -137,7 +137,7 @@ def read_tags(
 
 
 def _once(entries: Sequence[tuple[int, T]], numbers: Collection[int], problems: Counter[str]) -> dict[int, T]:
-    """The entries of requested statements that occur once; the others are counted in `problems`."""
+    """Return the entries of requested statements that occur once; count the others in `problems`."""
     times = Counter(number for number, _ in entries)
     problems["no such statement"] += sum(number not in numbers for number, _ in entries)
     problems["said twice"] += sum(number in numbers and count > 1 for number, count in times.items())
@@ -145,7 +145,7 @@ def _once(entries: Sequence[tuple[int, T]], numbers: Collection[int], problems: 
 
 
 def _number(text: str) -> int:
-    """The whole number in a text; -1 for any other text."""
+    """Return the whole number in a text; -1 for any other text."""
     digits = text.strip()
     return int(digits) if digits.isdecimal() and len(digits) <= _LONGEST_NUMBER else -1
 
@@ -172,7 +172,8 @@ def _edit_in_tags(match: re.Match[str], stops: bool) -> Edit | None:
     if number not in (1, 2, 3):
         if stops:
             raise UserError(
-                f"An edit has the reason {reason[1]}, at which the released code stops; set stops=false to count it."
+                f"An edit has the reason {reason[1]}, on which the released code fails: set stops=false to count it "
+                "and continue."
             )
         return None
     return Edit("delete" if match["action"] == "DELETE" else "add", number, citation)
@@ -235,8 +236,8 @@ def load_prompts(asking: Asking) -> dict[Module, Prompt]:
     for module, file in zip(MODULES, (asking.attribution_file, asking.editing_file), strict=True):
         if file is None and asking.output == "tags":
             raise UserError(
-                f"The prompt of {module} asks for JSON, not for tags: name a prompt file that asks for tags in "
-                f"{module}_file, or set output=json."
+                f"The prompt of {module} asks for JSON, not for tags: give a prompt file that asks for tags "
+                f"as {module}_file, or set output=json."
             )
         prompts[module] = read_prompt(file or PROMPTS / f"{module}.txt", PLACES)
     return prompts
@@ -316,7 +317,7 @@ def shown(text: str) -> str:
 
 
 def shown_passage(passage: Passage, number: int | None = None) -> str:
-    """Return a passage in tags on one line, with its number if given."""
+    """Return a passage in tags on one line, with its number if there is one."""
     title = f"<title>{shown(passage.title)}</title>" if passage.title else ""
     identifier = "" if number is None else f' id="{number}"'
     return f"<passage{identifier}>{title}<text>{shown(passage.text)}</text></passage>"
@@ -437,5 +438,5 @@ def _judged(split: Split, replies: Sequence[tuple[JudgeQuestion, QuestionState, 
 
 
 def _together(states: Sequence[QuestionState]) -> QuestionState:
-    """The outcome of a question from the outcomes of its parts: the first, or "in part" where only some were read."""
+    """Return the outcome of a question from those of its parts: the first, or "in part" if only some were read."""
     return "in part" if "read" in states and len(set(states)) > 1 else states[0]

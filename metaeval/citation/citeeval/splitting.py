@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from metaeval.citation.citeeval.values import PAPER, CiteEvalOptions
+from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
 from metaeval.citation.model import Answer, Mark
 from metaeval.citation.sentences import LocatedText, added, find_marks, joined, move_leading, split, whole
 from metaeval.corpus.sentences import RULES, SentenceSplitter
@@ -81,7 +81,7 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
 def _sentences(
     reading: LocatedText, answer: Answer, options: CiteEvalOptions, splitter: SentenceSplitter
 ) -> tuple[list[LocatedText], list[LocatedText]]:
-    """The sentences, and the marks that belong to none: before all sentences, or dropped by the released code."""
+    """Return the sentences, and the marks outside them: before the first one, or dropped by the released code."""
     cut = [split(line, splitter) for line in _lines(reading, answer, options)]
     if options.leading == "released":
         placed, alone = _moved_as_released(cut, answer, options)
@@ -105,7 +105,7 @@ def _sentences(
 def _moved_as_released(
     lines: Sequence[Sequence[LocatedText]], answer: Answer, options: CiteEvalOptions
 ) -> tuple[list[tuple[LocatedText, bool]], list[LocatedText]]:
-    """The sentences, each with whether it ends a line that is not the last, and the marks that are dropped.
+    """Return the sentences, each with whether it ends a line other than the last, and the marks that are dropped.
 
     Adjacent marks that open a sentence, possibly behind punctuation, go to the sentence before, in any line; those of
     the first sentence go to its own end. A sentence left without words is dropped with its other marks. A sentence is
@@ -133,7 +133,7 @@ def _moved_as_released(
 
 
 def _lines(reading: LocatedText, answer: Answer, options: CiteEvalOptions) -> Iterator[LocatedText]:
-    """The lines with text; two adjacent line breaks count as one, and a third makes an empty line."""
+    """Yield the lines with text; two adjacent line breaks count as one, and a third makes an empty line."""
     start, breaks = 0, 0
     for match in re.finditer(r"\n|\Z", reading.text):
         line = reading.part(start, match.start())
@@ -144,9 +144,7 @@ def _lines(reading: LocatedText, answer: Answer, options: CiteEvalOptions) -> It
             continue
         breaks += 1
         if options.stops and reading.text and (breaks > 1 or line.text):
-            raise UserError(
-                f"Answer {answer.id}: an empty line, at which the released code stops; set stops=false to pass over it."
-            )
+            raise UserError(f"Answer {answer.id} has an empty line, on which the released code fails: set stops=false.")
 
 
 def _statement(number: int, sentence: LocatedText, answer: Answer, options: CiteEvalOptions) -> ResponseStatement:

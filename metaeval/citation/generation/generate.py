@@ -35,7 +35,7 @@ STRATEGIES: tuple[Strategy, ...] = ("truncated", "summary", "two-stage")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationOptions:
-    """Options for the documents and requests that a model gets, one question at a time."""
+    """Options for the documents and requests that a chat model gets, for one question at a time."""
 
     strategy: Strategy = "truncated"
     """What of the documents the model is shown: their beginnings (truncated), a summary of each (summary), or in
@@ -75,7 +75,7 @@ class GenerationOptions:
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
-    """A document as a request shows it; number: its place among the question's documents, from 1."""
+    """A document as shown in a request; number: its position among the question's documents, from 1."""
 
     number: int
     title: str
@@ -209,9 +209,9 @@ def read_selection(text: str) -> list[int] | None:
 
 @dataclass(frozen=True)
 class ShownDocuments:
-    """The documents that the model sees for a question; trouble: why an earlier stage failed, so that there are none.
+    """The documents that the model is shown for a question; trouble: why an earlier stage failed and none are shown.
 
-    problems: the number of problems in the replies, by kind. unread: the reply with the trouble.
+    problems: the number of problems in the replies, by kind. unread: the reply that caused the trouble.
     """
 
     documents: tuple[ShownDocument, ...] = ()
@@ -286,7 +286,7 @@ def summary_requests(questions: Sequence[Answer], setup: Setup) -> list[tuple[in
 
 @dataclass(frozen=True)
 class Generated:
-    """The result for a question. answer: None where the `stage` failed with the `trouble`.
+    """The answer generated for a question. answer: None where the `stage` failed with the `trouble`.
 
     shown: the numbers of the documents that the model saw. problems: the number of problems by kind, among them marks
     that cite no shown document. unread: the reply of the stage that failed.

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from metaeval.citation.citeeval.evaluate import CiteEvalMeasure, ResponseValues
-from metaeval.citation.citeeval.values import CONTEXTS, RETRIEVAL, CitedScenario, in_scenario
+from metaeval.citation.citeeval.score_rules import CONTEXTS, RETRIEVAL, CitedScenario, in_scenario
 from metaeval.citation.human.model import ANNOTATORS, HumanSet, HumanStatement, Level, rating_of
 from metaeval.citation.human.readers import judged_as
 from metaeval.citation.measures import ValueInterval, f1, group_codes, interval_by, interval_of, means, replicates
@@ -44,7 +44,7 @@ def settled(
 ) -> tuple[list[bool], bool]:
     """Return which statements of a response can be compared, and whether the response can.
 
-    missing: whether a statement's value is missing because of a judge. A response can be compared if no value that
+    missing: whether each statement's value is missing because of a judge. A response can be compared if no value that
     counts in the scenario is missing and, where none counts, none that decides its rating (see `response_rating`). A
     statement without a value takes its response's, and can be compared only if the response can.
     Raises ValueError if the lengths differ.
@@ -230,13 +230,13 @@ def agreement_on_contexts(
 def _human(result: ResponseValues, people: People) -> Sequence[HumanStatement]:
     judgements = people.get(result.answer)
     if judgements is None:
-        raise UserError(f"The human judgements hold no sample {result.answer!r}: give those of the same responses.")
+        raise UserError(f"The human judgements have no sample {result.answer!r}: give those of the same responses.")
     return judged_as(result.answer, [value.statement for value in result.statements], judgements)
 
 
 @dataclass(frozen=True, slots=True)
 class SystemCorrelations:
-    """A measure's correlations with human ratings within one system. rows: those with a value, of all of them."""
+    """A measure's correlations with human ratings within one system. rows: number with a value, and in all."""
 
     system: str
     measure: str

@@ -51,7 +51,7 @@ class RatedStatement:
 
     @property
     def rating(self) -> float | None:
-        """The annotators' ratings as one; see `rating_of`."""
+        """Return the annotators' ratings as one; see `rating_of`."""
         return rating_of(self.ratings)
 
 
@@ -96,7 +96,7 @@ class HumanSet:
 
 @dataclass(frozen=True)
 class MetaOptions:
-    """How values are compared with ratings, and how pipelines read answers."""
+    """Options for comparing values with ratings, and for how pipelines read answers."""
 
     none: Literal["left out", "response"] = "left out"
     """Value of a statement to which one side gives none: left out, or its response's (CiteEval's rule); a missing
@@ -166,7 +166,7 @@ ValueState = Literal["valued", "no value", "missing"]
 
 @dataclass(frozen=True, slots=True)
 class Valued:
-    """A value in [0, 1], or why there is none. reason: why a verdict is missing, as its judge gave it.
+    """A value in [0, 1], or the reason why there is none. reason: why a verdict is missing, as its judge reported.
 
     in_part: whether the value leaves out parts without a verdict. ends: the lowest and highest possible value of an
     answer that lacks a verdict; None where they are not known.
@@ -198,7 +198,7 @@ class SpanValue:
 
 @dataclass(frozen=True)
 class Aligned:
-    """The values of an answer's statements, in order. outside: number of spans that overlap none of them."""
+    """The values of an answer's statements, in order. outside: number of spans without an overlapping statement."""
 
     values: tuple[Valued, ...]
     outside: int
@@ -269,7 +269,7 @@ Alignment = Mapping[str, Mapping[str, Aligned]]
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A rated set with the values of each measure. values: of every row, in the rows' order, by measure."""
+    """The rated rows of one level (statements or responses), with values: by measure, one for each row."""
 
     unit: RatedUnit
     ratings: Ratings
@@ -413,12 +413,12 @@ def _row(rated: HumanAnswer, gold: float, place: str, text: str) -> Rating:
 
 
 def _full(whole: Valued, options: MetaOptions) -> Valued:
-    """The value of an answer, by the rule for answers without one."""
+    """Return the value of an answer, by the rule for answers without one."""
     return Valued(1.0) if whole.state == "no value" and options.unrated == "full marks" else whole
 
 
 def _of_statements(rated: HumanAnswer, aligned: Mapping[str, Aligned]) -> Valued:
-    """The mean over an answer's rated statements."""
+    """Return the mean over an answer's rated statements."""
     pairs = zip(aligned[rated.answer.id].values, rated.ratings, strict=True)
     return mean_in_part([value for value, rating in pairs if rating is not None])
 

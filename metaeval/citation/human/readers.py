@@ -18,8 +18,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from metaeval.citation.citeeval.score_rules import CONTEXTS
 from metaeval.citation.citeeval.splitting import NO_ANSWER, ResponseStatement, Split
-from metaeval.citation.citeeval.values import CONTEXTS
 from metaeval.citation.human import model
 from metaeval.citation.human.model import (
     AnswerValues,
@@ -65,13 +65,15 @@ def read_human_set(files: Sequence[Path], form: str = "auto", human: Path | None
                 raise UserError(f"{path} holds no answers: give a file with at least one.")
         forms = {form_of(file_rows[0], _TELLING, "rated answers") for file_rows in rows.values()}
     if len(forms) > 1:
-        raise UserError(f"All files are to be of one format, and these are {' and '.join(sorted(forms))}.")
+        raise UserError(f"All files must have the same format, and these have {' and '.join(sorted(forms))}.")
     (format_name,) = forms
     if (format_name == "citebench") != (human is not None):
         raise UserError(
-            "CiteBench's statements and its judgements are two files: name the .citeeval file, and --human FILE."
+            "CiteBench has its statements and its human judgements in two files: give the .citeeval "
+            "file, and the other one with --human FILE."
             if human is None
-            else f"--human goes with CiteBench's statements; files of {format_name} hold their own ratings."
+            else f"--human is for CiteBench's statements only, and files of {format_name} hold their own "
+            "ratings: leave --human out."
         )
     if human is not None:
         return _citebench(named, read_human(human))
@@ -110,7 +112,10 @@ def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanSta
     for name, path in files.items():
         for answer, split in read_statements(path):
             if answer.id in answers:
-                raise UserError(f"Two files hold a response {answer.id!r}, and the judgements know them by their ids.")
+                raise UserError(
+                    f"Two files have a response with the id {answer.id!r}, and human judgements refer to "
+                    "responses by their ids: give each response its own id."
+                )
             if answer.id not in people:
                 dropped["responses without judgements"] += 1
                 continue
@@ -135,9 +140,7 @@ def _own(files: Mapping[str, Sequence[DataRow]]) -> HumanSet:
         seen: set[str] = set()
         for answer, row in zip(read_own(rows), rows, strict=True):
             if answer.id in seen:
-                raise UserError(
-                    f"{row.where}: two answers have the id {answer.id!r}; allowed: an id of its own for each."
-                )
+                raise UserError(f"{row.where}: two answers have the id {answer.id!r}; give each answer its own id.")
             seen.add(answer.id)
             full_id = writable(answer.id if len(files) == 1 else f"{name}/{answer.id}")
             group, system = writable(answer.group), writable(answer.system or name)
@@ -187,14 +190,12 @@ def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, Answ
         answer_id, value = row.identifier("answer"), _value(row)
         if answer_id not in answers:
             example = next(iter(answers), "none")
-            raise UserError(f"{row.where}: no rated answer has the id {answer_id!r} (one is {example!r}).")
+            raise UserError(f"{row.where}: no rated answer has the id {answer_id!r} (a known id: {example!r}).")
         measure = row.optional_text("measure") or path.name.split(".")[0]
         measure_spans, measure_wholes = spans.setdefault(measure, {}), wholes.setdefault(measure, {})
         if "start" not in row.fields and "end" not in row.fields:
             if answer_id in measure_wholes:
-                raise UserError(
-                    f"{row.where}: the answer {answer_id!r} has a score already; allowed: one for each answer."
-                )
+                raise UserError(f"{row.where}: the answer {answer_id!r} has two scores; keep one of them.")
             measure_wholes[answer_id] = value
             continue
         start, end = row.number("start"), row.number("end")
@@ -278,8 +279,8 @@ def judged_as(
     """
     if len(statements) != len(people):
         raise UserError(
-            f"Sample {sample!r} has {len(statements)} statements {where} and {len(people)} in the judgements: give "
-            "the file of statements that people judged, or cut the responses as it was."
+            f"Sample {sample!r} has {len(statements)} statements {where} and {len(people)} in the judgements: give the "
+            "file of statements that people judged, or split the responses as that file does."
         )
     by_id = {judgement.id: judgement for judgement in people}
     ordered = []
@@ -288,8 +289,8 @@ def judged_as(
         judgement = by_id.get(name)
         if judgement is None:
             raise UserError(
-                f"Sample {sample!r} has a statement {name!r} {where}, and the judgements are of {', '.join(by_id)}: "
-                "give the file of statements that people judged."
+                f"Sample {sample!r} has a statement {name!r} {where}, and the judgements have only "
+                f"{', '.join(by_id)}: give the file of statements that people judged."
             )
         if set(judgement.citations) != set(statement.citations):
             raise UserError(

@@ -10,7 +10,7 @@ import numpy as np
 
 from metaeval.citation.citeeval import editing
 from metaeval.citation.citeeval.evaluate import ResponseValues
-from metaeval.citation.citeeval.values import PAPER, CiteEvalOptions
+from metaeval.citation.citeeval.score_rules import PAPER, CiteEvalOptions
 from metaeval.citation.human.model import HumanAnswer, SpanValue, Valued, align
 from metaeval.citation.measures import ValueInterval, interval_by, means, replicates
 from metaeval.errors import UserError
@@ -111,8 +111,8 @@ def fit(
     groups, codes = np.unique([statement.group for statement in statements], return_inverse=True)
     if len(groups) < 2 or len({statement.rating for statement in statements}) < 2:
         raise UserError(
-            f"{len(statements):,} statements with citations, edits and a rating in {len(groups):,} groups cannot teach "
-            "coefficients: give answers to two questions or more, with ratings that differ."
+            f"Coefficients cannot be fitted to {len(statements):,} statements with citations, edits and a rating in "
+            f"{len(groups):,} groups: give answers to two questions or more, with ratings that differ."
         )
     n_folds = min(FOLDS, len(groups))
     fold_of_group = np.empty(len(groups), dtype=np.int64)

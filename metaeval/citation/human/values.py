@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from metaeval.citation.citeeval.baselines import Open, Triple, response_triple
 from metaeval.citation.citeeval.evaluate import CiteEvalMeasure, ResponseValues
+from metaeval.citation.citeeval.score_rules import NEEDS_NONE, CitedScenario, ResponseValue, in_scenario
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.citeeval.values import NEEDS_NONE, CitedScenario, ResponseValue, in_scenario
 from metaeval.citation.human.model import NO_VALUE, AnswerBounds, AnswerValues, SpanValue, Valued, mean_in_part, mean_of
 from metaeval.citation.measures import AnswerShare, f1
 from metaeval.citation.model import Answer
@@ -44,7 +44,7 @@ def claim_values(
 def triple_values(
     answers: Sequence[Answer], splits: Sequence[Split], triples: Sequence[Sequence[Triple]]
 ) -> dict[str, AnswerValues]:
-    """Return recall, precision and F1 from the triples of CiteEval's statements.
+    """Return recall, precision and F1 from the (precision, recall, F1) triples of CiteEval's statements.
 
     Raises ValueError if the lengths differ.
     """
@@ -109,13 +109,13 @@ def _triple(recall: Valued, precision: Valued) -> dict[str, Valued]:
 
 
 def _whole(share: AnswerShare) -> Valued:
-    """The value of an answer; missing where all of its verdicts are missing."""
+    """Return the value of an answer; missing where all of its verdicts are missing."""
     whole = _valued(share.value, bool(share.open))
     return replace(whole, in_part=bool(share.open and share.total), ends=_filled(share)) if share.open else whole
 
 
 def _wholes(recall: AnswerShare, precision: AnswerShare, soft: bool) -> dict[str, Valued]:
-    """The values of an answer; where either share lacks verdicts, all are in part and have ends. F1 grows with both."""
+    """Return the values of an answer; where either share lacks verdicts, all are partial and have bounds."""
     recall_ends, precision_ends, f1_ends = _filled(recall), _filled(precision), None
     if recall_ends and precision_ends:
         f1_ends = _known(*map(f1, precision_ends, recall_ends))
@@ -129,12 +129,12 @@ def _wholes(recall: AnswerShare, precision: AnswerShare, soft: bool) -> dict[str
 
 
 def _filled(share: AnswerShare) -> AnswerBounds | None:
-    """The share with every missing verdict negative, and positive; None for an empty share."""
+    """Return the shares with every missing verdict negative, and positive; None for an empty share."""
     return _known(share.filled(False).value, share.filled(True).value)
 
 
 def _open(value: Open | ResponseValue) -> Valued:
-    """The value of an answer with its lowest and highest possible value."""
+    """Return the value of an answer with its lowest and highest possible value."""
     missing = value.missing > 0 if isinstance(value, ResponseValue) else value.value is None
     ends = _known(value.least, value.most) if missing else None
     return replace(_valued(value.value, missing), in_part=missing and value.value is not None, ends=ends)
@@ -145,7 +145,7 @@ def _known(least: float | None, most: float | None) -> AnswerBounds | None:
 
 
 def _sentences(lines: Sequence[CitationLine]) -> dict[str, dict[str, list[SpanValue]]]:
-    """The values of each sentence that holds a claim, by measure and answer."""
+    """Return the values of each sentence that holds a claim, by measure and answer."""
     places: dict[tuple[str, int | None], tuple[int, int]] = {}
     recall: dict[tuple[str, int | None], list[Valued]] = defaultdict(list)
     precision: dict[tuple[str, int | None], list[Valued]] = defaultdict(list)
@@ -164,7 +164,7 @@ def _sentences(lines: Sequence[CitationLine]) -> dict[str, dict[str, list[SpanVa
 
 
 def _valued(value: float | None, lost: bool, reason: str = "") -> Valued:
-    """A value; None is missing where a verdict is lost, and no value otherwise."""
+    """Return a value; None counts as missing where a verdict is lost, and as no value otherwise."""
     if value is not None:
         return Valued(value)
     return Valued(None, "missing", reason) if lost else NO_VALUE

@@ -23,7 +23,7 @@ ROOT = "ROOT"
 class Parse:
     """A dependency parse in the labels of spaCy's English models (nsubj, prep, pobj, advcl, cc, conj ...).
 
-    tokens, labels, heads: one entry per token, in text order. A root's head is its own place. There can be several
+    tokens, labels, heads: one entry per token, in text order. A root is its own head. There can be several
     roots, where the parser saw several sentences, and none, where the text holds no token.
     Raises `ValueError` for columns of different lengths, a head outside the parse, and heads that form a cycle.
     """
@@ -51,7 +51,7 @@ class Parse:
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """Return the places of the roots, in order."""
+        """Return the token indices of the roots, in order."""
         return tuple(place for place, head in enumerate(self.heads) if head == place)
 
 
@@ -73,8 +73,8 @@ def stored_parser(parses: Mapping[str, Parse], name: str = "stored") -> Parser:
         for text in texts:
             if text not in parses:
                 raise UserError(
-                    f"The stored parses hold none of {text!r}: they were made from other sentences, or with another "
-                    "profile. Parse again with the parser 'small' or 'spacy:NAME'."
+                    f"The stored parses have no parse of {text!r}: they were computed from other sentences, or "
+                    "with another profile. Parse again with the parser 'small' or 'spacy:NAME'."
                 )
         return [parses[text] for text in texts]
 
@@ -144,7 +144,10 @@ def _load(source: str) -> tuple[Language, str]:
             "use the parser 'small'."
         ) from error
     if "parser" not in language.pipe_names:
-        raise UserError(f"The spaCy pipeline {source!r} has no dependency parser; its parts: {language.pipe_names}.")
+        raise UserError(
+            f"The spaCy pipeline {source!r} has no dependency parser (its components: "
+            f"{language.pipe_names}): choose a pipeline that has one."
+        )
     meta = language.meta
     return language, f"{meta['lang']}_{meta['name']} {meta['version']}, spaCy {version('spacy')}"
 
@@ -165,7 +168,7 @@ def find_parser(name: str = "small", one_root: bool = True) -> Parser:
         return stored_parser(read_parses(Path(argument)), f"stored:{Path(argument).name}")
     if kind == "ud":
         raise UserError(
-            f"The parser {name!r} is no longer available: use small or spacy:NAME, or store the parses of any other "
-            "parser, in the labels of spaCy's English models, for stored:FILE.json."
+            f"The parser {name!r} is no longer available: use small or spacy:NAME, or give the parses of "
+            "another parser, with the labels of spaCy's English models, as stored:FILE.json."
         )
     raise UserError(f"Unknown parser {name!r}. Known: small, spacy:NAME, stored:FILE.json.")

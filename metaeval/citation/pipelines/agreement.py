@@ -13,9 +13,9 @@ from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer
 from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import JudgedByMetrics, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance, data_of, uncertainty
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.report.cells import cell
@@ -41,12 +41,12 @@ class AgreementCommand(JudgedByMetrics):
 
 
 def _judge(read: tuple[Run, list[LabelledAnswer]], backends: pipeline.MakeBackends) -> pipeline.Layout:
-    """Compare every rater with the human labels, sentences above citations."""
+    """Compare every rater with the human labels, first for sentences, then for citations."""
     run, labelled = read
     judges = list(backends())
     labels = gather_labels(labelled, {judge.name: judge.entails for judge in judges}, run.splitter)
     if not labels["sentence"].raters:
-        raise UserError(f"{run.options.file} has no automatic verdicts: name a metric to compare with --nli.")
+        raise UserError(f"{run.options.file} has no automatic verdicts: give a metric with --nli NAME.")
     table, all_raters = TableLines(), []
     n_groups = group_codes([row.answer for row in labelled])[1]
     for unit, title in UNITS.items():

@@ -55,7 +55,7 @@ def read_paper(path: Path | None, settings: Mapping[str, Any]) -> PaperConfig:
     values |= {key: value for key, value in typed.items() if key != "trust_config"}
     config = validated(PaperConfig, values, str(path or "the settings"))
     if len(config.nli) != 1:
-        raise UserError(f"The paper's tables take one metric, and nli names {len(config.nli)}: name one.")
+        raise UserError(f"The paper's tables use one metric, and {len(config.nli)} are given as nli: give only one.")
     return config
 
 
@@ -68,7 +68,7 @@ def read_files(texts: Sequence[str]) -> dict[str, list[Path]]:
             name, files = "", text
         paths_by_name.setdefault(name, []).extend(Path(file) for file in files.split(",") if file)
     if not paths_by_name:
-        raise UserError("No file of answers is named: name at least one, as FILE or DATASET=FILE,FILE.")
+        raise UserError("No file of answers is given: give at least one, as FILE or DATASET=FILE,FILE.")
     return paths_by_name
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class CitingOptions(BudgetSettings, ResultsSettings, DeclaredOptions):
-    """Options of every pipeline beside its own; further settings by name belong to its owners or to the run."""
+    """Options that every pipeline has beside its own; further settings by name belong to its owners or to the run."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -99,7 +99,7 @@ def options_of(pipeline: Pipeline) -> type[DeclaredOptions]:
 
 
 def _field(field: FieldInfo) -> tuple[Any, Any]:
-    """Return a field of a pipeline's options; one that names the files to read also takes answers as objects."""
+    """Return a field of a pipeline's options as type and field; one that names files also takes answers as objects."""
     kind: Any = field.annotation
     known = [part for part in field.metadata if not isinstance(part, Flag)]
     if flag_of(field).argument and Path in kinds_of(kind):
@@ -192,7 +192,7 @@ def _overrides(pipeline: Pipeline, settings: Mapping[str, Any]) -> list[str]:
         [] if issubclass(pipeline.options, AsksChat) else [key for key in AsksChat.model_fields if key in settings]
     )
     if misplaced:
-        raise UserError(f"{pipeline.name!r} asks no chat model: leave {', '.join(misplaced)} out.")
+        raise UserError(f"The pipeline {pipeline.name!r} does not use a chat model: leave {', '.join(misplaced)} out.")
     behind = settings.get(pipeline.prefix.removesuffix(".")) if pipeline.prefix else None
     if isinstance(behind, Mapping):
         settings = {**{name: value for name, value in settings.items() if value is not behind}, **behind}
@@ -207,7 +207,7 @@ def _as_files(options: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool
     answers = (answers,) if isinstance(answers, Path | Mapping) else tuple(answers)
     objects = [not isinstance(answer, str | Path) for answer in answers]
     if any(objects) and not all(objects):
-        raise UserError("Answers are files or objects, and this list has both.")
+        raise UserError("The list of answers contains files and objects: give only files, or only objects.")
     if not any(objects):
         yield dict(options), False
         return

@@ -31,15 +31,15 @@ from metaeval.citation.citeeval.baselines import (
 from metaeval.citation.citeeval.editing import Coefficients
 from metaeval.citation.citeeval.evaluate import CiteEvalResults
 from metaeval.citation.citeeval.judge import Asking, asked_fields
+from metaeval.citation.citeeval.score_rules import BaselineOptions, CitedScenario, CiteEvalOptions, changed_options
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.citeeval.values import BaselineOptions, CitedScenario, CiteEvalOptions, changed_options
 from metaeval.citation.measures import SystemEstimate, estimate, group_codes, means
 from metaeval.citation.model import NliPair
 from metaeval.citation.pipelines.claims_tables import F1, PRECISION, RECALL
 from metaeval.citation.pipelines.layout import Entry, scores_grid
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import MakeBackends, Run
 from metaeval.citation.pipelines.provenance import Provenance, truncation, written_out
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.report.result import Column
 from metaeval.report.table import Cell, Note, Record, Scalar, Table, count, numeral, plain
 from metaeval.runs.cutoffs import judge_of
@@ -80,7 +80,7 @@ _COULD_BE = (
 
 @dataclass(frozen=True, eq=False)
 class CiteEvalJudge:
-    """CiteEval's judge: the model, its questions, and how its replies become numbers."""
+    """CiteEval's judge: the chat model, its questions, and the options that turn its replies into numbers."""
 
     profile: str
     options: CiteEvalOptions
@@ -139,7 +139,7 @@ class RatedAnswers:
 
 @dataclass(frozen=True, eq=False)
 class ScoredBaseline:
-    """A baseline with one judge or aggregation, whose name is `name`. fields: fields of its signature.
+    """The values of a baseline with one judge or aggregation, called `name`. fields: fields of its signature.
 
     answers: the values of each answer, by column key. statements: those of each of its statements (empty: not in the
     rows). words: further cells of a statement's row. judged_by: how it was judged. unread: what its judge did not read.
@@ -195,7 +195,7 @@ def judge_baselines(rated: RatedAnswers, backends: MakeBackends) -> list[ScoredB
 
 
 def baseline_questions(rated: RatedAnswers, numbers: Sequence[int]) -> dict[str, int]:
-    """Count the baselines' questions about some answers, by baseline and state."""
+    """Count the baselines' questions about some answers, by baseline and outcome."""
     totals: Counter[str] = Counter()
     for name, answers in (("lqac", rated.evaluated.lqac), ("attrscore", rated.evaluated.attrscore)):
         if answers is not None:

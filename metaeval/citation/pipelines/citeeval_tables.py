@@ -18,8 +18,8 @@ from metaeval.citation.citeeval.editing import PUBLISHED, fingerprint, read_coef
 from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues
 from metaeval.citation.citeeval.evaluate import CiteEvalMeasure as Key
 from metaeval.citation.citeeval.judge import PROMPTS, Asking, asked_fields, load_prompts, questions_of
+from metaeval.citation.citeeval.score_rules import BaselineOptions, CiteEvalOptions, baseline_options, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.citeeval.values import BaselineOptions, CiteEvalOptions, baseline_options, citeeval_options
 from metaeval.citation.model import Answer, answer_cells
 from metaeval.citation.pipelines import citeeval_baselines, pipeline
 from metaeval.citation.pipelines.citeeval_baselines import CiteEvalJudge, RatedAnswers, ScoredBaseline
@@ -105,7 +105,7 @@ def check_edited(
 
 
 def read_citeeval(run: Run) -> citeeval_baselines.CiteEvalReading:
-    """Cut the answers into statements; `UserError` for a wrong option, baseline, or file of coefficients."""
+    """Cut the answers into statements; raises `UserError` for a wrong option, baseline, or file of coefficients."""
     judge = read_judge(run)
     by_model, labellers = _baselines(run)
     file = run.options.coefficients
@@ -161,8 +161,8 @@ def _baselines(run: Run) -> tuple[list[Baseline], LoadedMetrics]:
     for metric in metrics.names:
         if not judge_of(metric, metrics).card.three_way:
             raise UserError(
-                f"AttrScore needs three classes, and {metric!r} gives one score: name a metric with three (attrscore, "
-                "nli), or let the chat model label (--baselines attrscore)."
+                f"AttrScore needs three classes, and {metric!r} gives one score: give a metric with three "
+                "classes (attrscore, nli), or let the chat model give the labels (--baselines attrscore)."
             )
     return [baseline for baseline in BASELINES if baseline in run.options.baselines], metrics
 
@@ -175,7 +175,7 @@ def around(
     notes: Sequence[Note],
     more: str = "",
 ) -> Provenance:
-    """Return what the tables of answers that CiteEval's judge rates share.
+    """Return the provenance that all tables of answers rated by CiteEval's judge share.
 
     fields: what the numbers depend on, beside profile and options. notes: notes above those of a table. more: text
     after that on uncertainty.

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from metaeval.citation.alce.citations import AlceOptions
 from metaeval.citation.alce.correctness import MAUVE_MODEL, READER
-from metaeval.citation.aliice.profile import Profile
+from metaeval.citation.aliice.claim_options import Profile
 from metaeval.citation.judging import (
     CLAIM_RECALL,
     MAUVE,
@@ -26,10 +26,10 @@ from metaeval.citation.panel import Rankings, SystemPanel, panel_of, values_of
 from metaeval.citation.pipelines import pipeline, provenance
 from metaeval.citation.pipelines.figures import sentence_tree
 from metaeval.citation.pipelines.layout import Entry, IntervalEnds
+from metaeval.citation.pipelines.metric_verdicts import Backend, Premise
 from metaeval.citation.pipelines.pipeline import Pipeline, PipelineMeasure, Run, one_of
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.rankings import flip_sheets, ranking_sheets
-from metaeval.citation.pipelines.verdicts import Backend, Premise
 from metaeval.citation.sentences import MarkStyles
 from metaeval.citation.table import CitationLine, counts, sentence_rows, unjudged
 from metaeval.config import RunConfig

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import draft, has_mark, read
-from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.pipelines.pipeline import PipelineMeasure, find_pipeline
@@ -126,7 +126,7 @@ def tree_of(sentence: str, parser: str = "small", profile: str = "paper") -> Cla
     ready = draft(sentence, chosen)
     if ready.text is None:
         why = "has no citation such as [1]" if not has_mark(sentence) else "is too long for the profile's rules"
-        raise UserError(f"The sentence {sentence!r} {why}: ALiiCE does not parse it, so that it has no tree.")
+        raise UserError(f"The sentence {sentence!r} {why}: ALiiCE does not parse it, so there is no tree.")
     parse = parsing.parse([ready.text])[0]
     cut = read(ready, parse, chosen)
     claims = tuple(

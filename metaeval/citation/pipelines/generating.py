@@ -53,7 +53,7 @@ class GenerateCommand(AsksChat):
 
 @dataclass(frozen=True, eq=False)
 class _Written:
-    """Questions with their documents, and the results, in order; these are empty before a model is asked.
+    """Questions with their documents, and the generated answers, in order (empty before a model is asked).
 
     spent: tokens and cost of the replies. models: model names in the replies.
     """
@@ -116,15 +116,15 @@ def _estimate(read: _Written) -> str:
 
 
 def _ask(read: _Written, chat: Chat) -> _Written:
-    """Ask for all answers; `UserError` where there is none at all."""
+    """Ask for all answers; raises `UserError` where there is none at all."""
     results = generation.generate(read.questions, chat.ask, read.options, read.run.chat, read.system)
     run, spent = replace(read.run, chat=chat.settled(read.run.chat)), spent_on([*chat.heard, *chat.superseded])
     written = replace(read, run=run, results=results, spent=spent, models=chat.models)
     if not written.answers:
         first, unread = results[0], [result.unread for result in results if result.unread is not None]
         raise UserError(
-            f"None of {len(results):,} questions has an answer, and nothing is written: the first is {first.trouble} "
-            f"at the stage {first.stage!r}. Replies: {why_unread(unread, read.run.chat.max_tokens)}."
+            f"No answer was generated to any of {len(results):,} questions, so nothing was written. The first question "
+            f"is {first.trouble} at the stage {first.stage!r}. Replies: {why_unread(unread, read.run.chat.max_tokens)}."
         )
     return written
 
@@ -215,7 +215,7 @@ GENERATE = Pipeline(
     name="generate",
     title="Generation",
     paper="Cao and Wang 2024, SCiFi (arXiv 2406.06125), whose strategies these are",
-    help="""Write answers with citations by a chat model.
+    help="""Generate answers with citations, by a chat model.
 
     The strategy truncated shows the beginning of every document; summary has
     the model summarise each document first; two-stage asks which documents are

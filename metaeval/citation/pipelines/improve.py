@@ -53,7 +53,7 @@ class ImproveCommand(pipeline.ReadsAnswers, pipeline.AsksChat):
 
 @dataclass(frozen=True, eq=False)
 class ImprovedRounds:
-    """Answers cut into statements, and the rounds (none before a judgement); the last has the answers to write.
+    """Answers split into statements, and the rounds of edits (none before judging); the last has the final answers.
 
     circling: numbers of answers that were left, since an edit would restore an earlier text. spent, models: of all
     replies, each counted once.
@@ -69,11 +69,11 @@ class ImprovedRounds:
 
 
 def read_improve(run: Run) -> ImprovedRounds:
-    """Cut the answers into statements; `UserError` for a wrong option."""
+    """Cut the answers into statements; raises `UserError` for a wrong option."""
     if run.options.rounds < 1:
         raise UserError(f"rounds is {run.options.rounds}; allowed: a whole number from 1.")
     if len(run.options.files) > 1:
-        raise UserError(f"improve: one file is improved at a time, and {len(run.options.files)} are named.")
+        raise UserError(f"improve: only one file can be improved at a time, and {len(run.options.files)} are given.")
     judge = read_judge(run)
     return ImprovedRounds(run, judge, [split_response(answer, judge.options, run.splitter) for answer in run.answers])
 
@@ -111,7 +111,7 @@ def improve(read: ImprovedRounds, chat: Any) -> ImprovedRounds:
 
 
 def _provenance(improved: ImprovedRounds) -> Provenance:
-    """Return what the tables share: the answers before any edit, settings, the judge, and missing judgements."""
+    """Return the provenance that all tables share: the answers before any edit, settings, judge, missing judgements."""
     run, judge = improved.run, improved.judge
     fields: dict[str, Scalar] = {
         "scenario": run.options.scenario,
@@ -135,7 +135,7 @@ def _provenance(improved: ImprovedRounds) -> Provenance:
 
 
 def _could_be(improved: ImprovedRounds) -> str:
-    """State the bounds of the last round's CiteEval-Auto over all answers, where a judgement is missing."""
+    """State the bounds of the last round's CiteEval-Auto over all answers, if a judgement is missing."""
     results, scenario = improved.rounds[-1].results, improved.run.options.scenario
     missing = sum(result.values["auto", scenario].missing for result in results)
     least, most = bounds(results, "auto", scenario)
@@ -147,7 +147,7 @@ def _could_be(improved: ImprovedRounds) -> str:
 
 
 def _values(improved: ImprovedRounds, provenance: Provenance) -> Table:
-    """Tabulate the values round by round, with their changes."""
+    """Return the table of CiteEval's mean values after each round of edits, with the change from the first round."""
     table = TableLines()
     panel, scenario = improved.run.panel, improved.run.options.scenario
     first = improved.rounds[0]
@@ -188,7 +188,7 @@ def _values(improved: ImprovedRounds, provenance: Provenance) -> Table:
 
 
 def _edits(improved: ImprovedRounds, provenance: Provenance) -> Table:
-    """Count the edits of each round and system, and those that could not be made."""
+    """Return the table of edits in each round and system, and of those that could not be made."""
     panel, rounds, table = improved.run.panel, improved.rounds, TableLines()
     turns = [f"round {turn}" for turn in range(1, len(rounds))] + ["not done"]
     for place, system in enumerate(panel.systems):

@@ -18,7 +18,7 @@ from metaeval import registry
 from metaeval.citation.chat import ChatOptions, replayed_model
 from metaeval.citation.model import Answer
 from metaeval.citation.panel import SystemPanel, panel_of
-from metaeval.citation.pipelines.verdicts import Backend
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.config import RunConfig
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag, option_docs, validated
@@ -81,7 +81,7 @@ def _value(owner: type, override: str) -> Any:
         words = option_docs(owner).get(name, "")
         raise UserError(f"--set {override}: {name} should be {allowed}. {words}".rstrip()) from error
     except MalformedError as error:
-        raise UserError(f"--set {override}: not YAML ({error}); text is safe in quotes, 'like this'.") from error
+        raise UserError(f"--set {override}: not YAML ({error}); put text in quotes, 'like this'.") from error
 
 
 def _cut(value: Any) -> Any:
@@ -264,9 +264,9 @@ def chat_options(
         values["model"] = replayed_model(choice.replay)
     else:
         raise UserError(
-            f"A chat model {purpose}, and none is named: give --model NAME (with export OPENAI_API_KEY=..., or "
-            "--base-url http://HOST:PORT/v1 for your own server), or --replay FILE with replies that --record FILE "
-            "wrote."
+            f"A chat model {purpose}, and none is given: give --model NAME (with export "
+            "OPENAI_API_KEY=..., or --base-url http://HOST:PORT/v1 for your own server), or --replay "
+            "FILE with replies that --record FILE wrote."
         )
     typed = choice.model_dump(include={"base_url", "batch", "ask_again"}, exclude_none=True)
     return validated(kind, {**values, **typed}, "the options of the chat model")
@@ -274,7 +274,7 @@ def chat_options(
 
 @dataclass(frozen=True)
 class PipelineMeasure:
-    """What a pipeline measures. scale: factor of a printed value; digits: its decimals."""
+    """A measure of a pipeline. scale: factor of a printed value; digits: its decimals."""
 
     key: str
     label: str
@@ -319,7 +319,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What a pipeline returns: tables (under other names than their own, where it is a mapping), rows and files.
+    """The output of a pipeline: tables (a mapping gives them other names than their own), rows and files.
 
     rows: records of answers, sentences, statements, facts or citations, in tables whose name says what they are, and
     the backend, as in "answers:overlap"; in a mapping by such names, where a table's own name is that of its file.

@@ -11,7 +11,7 @@ from metaeval.citation.measures import group_codes
 from metaeval.citation.model import Answer, fingerprint
 from metaeval.citation.panel import SystemPanel
 from metaeval.citation.pipelines.layout import Entry, TableLines, entry_records, grid_of, scores_grid
-from metaeval.citation.pipelines.verdicts import Backend
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.config import IntervalConfig
 from metaeval.corpus.sentences import language_note
 from metaeval.report.result import Column, Data, Interval, Ledger
@@ -28,7 +28,7 @@ _CUT = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Provenance:
-    """What all tables of a run share.
+    """The information that all tables of a pipeline run share: data, settings, signature fields and notes.
 
     data: what was judged. kind: the last part of a table's key (empty: none). fields: what the numbers depend on beside
     the answers. judges: further fields of each signature. before, after: notes above and below a table's own.
@@ -110,7 +110,7 @@ def judged(panel: SystemPanel, data: Data, *parts: tuple[int, str]) -> Note:
 
 
 def warning(panel: SystemPanel, backends: Iterable[Backend] = (), more: Iterable[str] = ()) -> Note:
-    """Warn of systems that cannot be compared or are equal, and of backends that truncate many sources.
+    """Return warnings of systems that cannot be compared or are equal, and of backends that truncate many sources.
 
     more: further sentences of the pipeline; empty ones are left out.
     """

@@ -78,7 +78,7 @@ class ToRefit:
 
 
 def read_refit(run: Run) -> ToRefit:
-    """Read the rated answers; `UserError` for wrong files and settings."""
+    """Read the rated answers; raises `UserError` for wrong files and settings."""
     # The edit distance does not depend on what a statement rests on.
     judge = read_judge(run, contexts="never")
     human_set = read_human_set(run.options.files, run.options.format, run.options.human)
@@ -129,7 +129,7 @@ def refit(read: ToRefit, chat: Any) -> Layout:
 
 
 def _provenance(read: ToRefit, learnt: Refit, models: Sequence[str]) -> Provenance:
-    """Return what the tables share: the statements of the fit, what was left out, and the judge."""
+    """Return the provenance that all tables share: the statements of the fit, what was left out, and the judge."""
     judge, run = read.judge, read.run
     citations = sum(len(statement.citations) for statement in learnt.statements)
     data = data_of(run.name, "citeeval", read.answers, len(learnt.statements), citations)

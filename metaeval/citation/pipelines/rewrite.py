@@ -10,9 +10,9 @@ import numpy as np
 from pydantic import Field
 
 from metaeval.citation.aliice import rewriting
+from metaeval.citation.aliice.claim_options import Profile as AliiceProfile
+from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import AnswerClaims, aliice_lines, read_answers
-from metaeval.citation.aliice.profile import Profile as AliiceProfile
-from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.aliice.rewriting import Rejudged, RewriteOptions, Rewriting
 from metaeval.citation.chat import Chat
 from metaeval.citation.judging import headlines
@@ -21,9 +21,9 @@ from metaeval.citation.parsers.parse import find_parser
 from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.claims_tables import MEASURES
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance, data_of, listed, uncertainty, written_out
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.table import claims_of, counts
 from metaeval.declared import Flag
 from metaeval.errors import UserError
@@ -66,13 +66,13 @@ class _Rewritten:
 
 
 def _read(run: Run) -> _Rewritten:
-    """Read the answers into claims; `UserError` where no claim is part of a sentence."""
+    """Read the answers into claims; raises `UserError` where no claim is part of a sentence."""
     profile = aliice_profile(run.options.profile)
     parser = find_parser(run.options.parser, profile.one_root)
     read = read_answers(run.answers, parser, profile, run.splitter)
     cut = rewriting.fragments(read, run.options.whole)
     if not cut:
-        raise UserError(f"No claim in {run.name} is part of a sentence, so that there is nothing to rewrite.")
+        raise UserError(f"Every claim in {run.name} is a whole sentence, so there is nothing to rewrite.")
     fields = {
         "pipeline": "aliice",
         "profile": profile.signature,

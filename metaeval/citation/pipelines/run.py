@@ -16,6 +16,7 @@ from typing import Any
 
 from metaeval.citation.chat import open_chat
 from metaeval.citation.model import Answer
+from metaeval.citation.pipelines.metric_verdicts import Backend, Premise, entailment
 from metaeval.citation.pipelines.pipeline import (
     AsksChat,
     FindCutoff,
@@ -29,7 +30,6 @@ from metaeval.citation.pipelines.pipeline import (
     sort_settings,
 )
 from metaeval.citation.pipelines.result import PipelineResult
-from metaeval.citation.pipelines.verdicts import Backend, Premise, entailment
 from metaeval.citation.readers.answers import file_stem, gather
 from metaeval.citation.sentences import find_sentence_splitter
 from metaeval.config import load_run
@@ -89,7 +89,7 @@ def named(rows: Table) -> Table:
 
 
 def judge(run: Run) -> Any:
-    """Read, ask and judge: return what the pipeline makes of a prepared run before it is laid out."""
+    """Read the answers, ask the chat model and judge; return the pipeline's result before it is laid out in tables."""
     pipeline = run.pipeline
     read = pipeline.read(run)
     if run.chat is None:
@@ -145,7 +145,7 @@ def prepare(
         set_options, of_run = sort_settings(of_run, pipeline.owners)
     metrics = options.judges if isinstance(options, JudgedByMetrics) else ()
     if pipeline.backends == "one" and len(metrics) > 1:
-        raise UserError(f"This pipeline takes one metric, and {len(metrics)} are named: give --nli once.")
+        raise UserError(f"This pipeline uses one metric, and {len(metrics)} are given: give --nli once.")
     if pipeline.backends in ("one", "many"):
         metrics = metrics or (DEFAULT_BACKEND,)
     judged = AsksChat(requests=requests, batch=settings.get("batch"))
@@ -161,9 +161,12 @@ def prepare(
     if choice is judged and (option := next(iter(choice.idle), None)):
         loaded.check_asking(option)
     if choice.record is not None and choice.replay is not None:
-        raise UserError("Replies are recorded or replayed: give --record or --replay, not both.")
+        raise UserError("Replies are recorded or replayed, not both: give only one of --record and --replay.")
     if choice.replay is not None and (choice.requests or choice.batch):
-        raise UserError("Replies are replayed, or those of a batch: give --replay, or the settings requests and batch.")
+        raise UserError(
+            "Replies can come from --replay or from a batch, but not from both: give only --replay, or "
+            "only the settings requests and batch."
+        )
     if pipeline.chat == "always" or (pipeline.chat == "optional" and pipeline.asks(choice, set_options)):
         usual = {"model": pipeline.model} if pipeline.model and choice.replay is None else {}
         values = {
@@ -182,7 +185,7 @@ def prepare(
     if isinstance(options, ReadsAnswers):
         answers = gather(options.files, options.format)
         if not any(answer.passages for answer in answers):
-            raise UserError(f"No answer of {name} has passages, so that its citations refer to nothing.")
+            raise UserError(f"No answer in {name} has passages to judge its citations by: give answers with passages.")
     folder = config.results / "cite" / pipeline.name / safe_name(name)
     return Run(
         pipeline, name, folder, options, set_options, config, loaded, cutoffs, choice, chat, splitter, answers, progress
@@ -196,7 +199,7 @@ def find_cutoffs(
     decides: str = "",
     find: FindCutoff = find_cutoff,
 ) -> dict[str, Cutoff]:
-    """Return the cut-off of each backend; `UserError` for one that judges no single claim or has no cut-off.
+    """Return the cut-off of each backend; raises `UserError` for one that judges no single claim or has no cut-off.
 
     decides: what needs decisions, as the beginning of the error message about a soft cut-off (empty: soft is allowed).
     """
@@ -204,7 +207,7 @@ def find_cutoffs(
     thresholds = read_thresholds(None if threshold is None else str(threshold), names)
     cutoffs = {name: find(name, judge_of(name, metrics), thresholds, calibrations) for name in names}
     if soft := [name for name, cutoff in cutoffs.items() if decides and cutoff.value is None]:
-        raise UserError(f"{decides}, and {soft[0]!r} has soft scores: give a threshold.")
+        raise UserError(f"{decides}, and {soft[0]!r} has no threshold for decisions: give one with --threshold.")
     return cutoffs
 
 

@@ -18,10 +18,10 @@ from metaeval.citation.panel import Rankings, values_of
 from metaeval.citation.parsers.parse import Parser, find_parser
 from metaeval.citation.pipelines import pipeline, provenance
 from metaeval.citation.pipelines.layout import Entry, entry_records, scores_grid, shown_columns
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, PipelineMeasure, Run
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.rankings import ranking_sheets
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi import facts as fact_making
 from metaeval.citation.scifi import shares
 from metaeval.citation.scifi.entailment import counter
@@ -84,7 +84,7 @@ class ScifiCommand(pipeline.ReadsAnswers, JudgedByMetrics, AsksChat):
 
 @dataclass(frozen=True, eq=False)
 class Assessed:
-    """Answers as facts, with the values of each backend; fields of later stages are empty before them.
+    """Answers split into facts, with each backend's values of the facts; fields are empty before their stage.
 
     parser: parser that makes the facts (None: the chat model does). read: the facts of every answer, in order. models:
     model names in the replies; none where a parser made the facts. scored: in the order of `backends`.
@@ -125,9 +125,7 @@ def asks_model(choice: AsksChat, set_options: pipeline.SetOptions) -> bool:
     idle = [f"--set {name}" for name in chat if name != "budget"]
     idle += choice.idle
     if idle:
-        raise UserError(
-            f"{idle[0]} is a chat model's, and a parser makes the facts: name a model with --model, or leave it out."
-        )
+        raise UserError(f"{idle[0]} is for chat models, and a parser makes the facts: give --model, or leave it out.")
     return False
 
 
@@ -147,7 +145,10 @@ def fact_cutoff(
     else:
         cutoff = find_cutoff(name, metric, thresholds, calibrations)
     if cutoff.value is None and entailment == "binary":
-        raise UserError(f"entailment=binary needs a threshold, and {name!r} has soft scores: leave out one of the two.")
+        raise UserError(
+            f"entailment=binary needs a threshold, and {name!r} is used without one: give a threshold, or "
+            "leave out entailment=binary."
+        )
     if cutoff.value is None and not graded:
         raise UserError(
             f"A fact's value is a score from 0 to 1, and {name!r} has another range: give a threshold (--threshold "
@@ -157,7 +158,7 @@ def fact_cutoff(
 
 
 def read_run(run: Run) -> Assessed:
-    """Find what makes the facts; `UserError` for a prompt, tokenizer or parser that cannot be loaded."""
+    """Find what makes the facts; raises `UserError` for a prompt, tokenizer or parser that cannot be loaded."""
     options = options_of(
         {"options": {**run.set_options["options"], "facts": "parser" if run.chat is None else "model"}}
     )
@@ -281,7 +282,7 @@ def rankings(assessed: Assessed) -> Rankings:
 
 
 def provenance_of(assessed: Assessed) -> Provenance:
-    """Return what the tables share: data, settings, origin of the facts, verdicts, missing values, and problems."""
+    """Return the provenance that all tables share: data, settings, origin of facts, verdicts, missing values."""
     run, read, options = assessed.run, assessed.read, assessed.options
     facts = sum(len(answer.facts) for answer in read)
     marks = sum(len(group.marks) for answer in read for sentence in answer.sentences for group in sentence.groups)

@@ -20,7 +20,7 @@ _STEP, _ROW = 0.42, 0.24  # inches: between levels of the tree, and between clai
 
 @dataclass(frozen=True)
 class Highlighted:
-    """A claim. cites: its citations as written; node: the word that has them; places: those of its words."""
+    """A claim to draw. cites: its citations as written; node: index of the word that has them; places: of its words."""
 
     cites: str
     node: int | None
@@ -29,7 +29,7 @@ class Highlighted:
 
 @dataclass(frozen=True)
 class ClaimTree:
-    """A parsed sentence. labels, heads: of each token; a root is its own head. made_by: parser and rules."""
+    """A parsed sentence with its claims. labels, heads: of each token (a root is its own head). made_by: parser."""
 
     tokens: tuple[str, ...]
     labels: tuple[str, ...]
@@ -45,7 +45,7 @@ def claim_tree(tree: ClaimTree) -> Figure:
     A word with citations is boxed in the colour of its claim. Raises `UserError` for a sentence without words.
     """
     if not tree.tokens:
-        raise UserError("The sentence has no words, so that it has no tree.")
+        raise UserError("The sentence has no words, so there is no tree to draw.")
     widths = [max(_CHARACTER * len(token), 0.12) + _GAP for token in tree.tokens]
     ends = list(accumulate(widths))
     spans = [(end - width + _GAP / 2, end - _GAP / 2) for end, width in zip(ends, widths, strict=True)]

@@ -194,9 +194,7 @@ def named_files(files: Sequence[Path], what: str) -> dict[str, Path]:
         raise UserError(f"No file of {what} is given: name at least one.")
     names = [file_stem(path) for path in files]
     if len(set(names)) < len(names):
-        raise UserError(
-            f"Each file needs a name of its own (without endings), and two have the same: {', '.join(names)}."
-        )
+        raise UserError(f"Two files have the same name (without endings) in {', '.join(names)}: rename one of them.")
     return dict(zip(names, files, strict=True))
 
 
@@ -206,7 +204,7 @@ def file_stem(path: Path) -> str:
 
 
 def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint: str = "") -> str:
-    """Return the first form whose fields a file's first item has; `UserError` if no form fits.
+    """Return the first form whose fields a file's first item has; raises `UserError` if no form fits.
 
     telling: the fields that are required of each form. what: the contents of the file, for errors. hint: what else the
     user can do; if it is given, an item that lacks a single field of a form gets an error that names the field.
@@ -218,10 +216,10 @@ def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint:
     fields = ", ".join(row.fields) or "none"
     if near and hint:
         raise UserError(
-            f"{row.where}: {'; or '.join(near)} (it has {fields}): add it, or rename the one it is, or {hint}."
+            f"{row.where}: {'; or '.join(near)} (it has {fields}): add this field, or rename another to it, or {hint}."
         )
     known = "; ".join(f"{form}: {', '.join(fields)}" for form, fields in telling.items())
-    raise UserError(f"{row.where}: no known format of {what} has the fields {fields}; known are {known}.")
+    raise UserError(f"{row.where}: no known format of {what} has the fields {fields}. Known formats: {known}.")
 
 
 def _rows(path: Path, form: str) -> list[DataRow]:

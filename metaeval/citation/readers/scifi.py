@@ -33,10 +33,10 @@ FIELDS = ("id", "query", "paragraph", "citations", "documents", "output", "text"
 
 
 def read_scifi(rows: Sequence[DataRow]) -> Iterator[Answer]:
-    """Yield one answer for each sample: the model's output, or the reference paragraph.
+    """Yield one answer for each sample; its text is the field `output` if there is one, else the reference paragraph.
 
-    Raises `UserError` on a field that the format does not have, on a citation outside the paragraph or of no document,
-    and on a paragraph that holds marks.
+    Raises `UserError` for an unknown field, for a citation whose offset lies outside the paragraph or that names no
+    document, and for a paragraph that contains citation marks.
     """
     for number, row in enumerate(rows, start=1):
         row.only(FIELDS)
@@ -70,8 +70,9 @@ def _cited(row: DataRow) -> list[tuple[int, int]]:
     paragraph = row.text("paragraph")
     if mark := next((mark for mark in find_marks(paragraph) if mark.number is not None), None):
         raise UserError(
-            f"{row.where}: the paragraph must have no marks, but has {shown(paragraph[mark.start : mark.end])} at "
-            f"offset {mark.start}: put its citations into 'citations', or use the format jsonl (metaeval cite --help)."
+            f"{row.where}: the paragraph must have no citation marks, but has "
+            f"{shown(paragraph[mark.start : mark.end])} at offset {mark.start}: put its citations into "
+            "'citations', or use the format jsonl (metaeval cite --help)."
         )
     numbers = _numbers(row)
     citations = []
@@ -95,7 +96,8 @@ def _numbers(row: DataRow) -> Mapping[str, int]:
     without = [document for document in documents if "id" not in document.fields]
     if without and len(without) < len(documents):
         raise UserError(
-            f"{without[0].where}: field 'id' is missing, and other documents have one; allowed: all or none."
+            f"{without[0].where}: field 'id' is missing, but other documents have one; give all documents an id, or "
+            "none."
         )
     names = [
         str(number) if without else document.identifier("id") for number, document in enumerate(documents, start=1)

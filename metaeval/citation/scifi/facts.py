@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import MARK, PreparedSentence, draft, read
-from metaeval.citation.aliice.profile import aliice_profile
 from metaeval.citation.chat import ChatOptions, chat_request
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parse, Parser
@@ -52,7 +52,7 @@ _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("‘", "’"))
 
 
 def with_groups(sentence: Sentence) -> LocatedText:
-    """Return the sentence with one plain mark for each of its groups, at the group's place."""
+    """Return the sentence with one plain citation mark for each of its groups, at the group's offset."""
     text, end = whole(sentence.text), 0
     pieces: list[LocatedText] = []
     for number, group in enumerate(sentence.groups, start=1):
@@ -96,7 +96,7 @@ def _claim_segment(text: str, claim: int, words: Sequence[Sequence[int]], spans:
 
 
 def _written(text: str, words: Sequence[int], spans: Sequence[_Span | None]) -> str:
-    """Return the claim's words as the sentence writes them, each run of neighbours as one stretch."""
+    """Return the claim's words as the sentence writes them; each run of adjacent words is copied with its spacing."""
     runs: list[list[int]] = []
     for word in words:
         if runs and runs[-1][-1] == word - 1:
@@ -109,7 +109,7 @@ def _written(text: str, words: Sequence[int], spans: Sequence[_Span | None]) -> 
 
 
 def _closed(text: str, start: int, end: int) -> _Span:
-    """Extend the stretch by the adjacent bracket or quotation mark that one inside it lacks."""
+    """Extend a stretch of text by the adjacent bracket or quotation mark that matches one inside it."""
     inside = text[start:end]
     for opening, closing in _PAIRS:
         missing = inside.count(opening) - inside.count(closing)
@@ -272,7 +272,7 @@ _Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class _Material:
-    """An answer's sentences. seen: each as the model sees it; None for one without a letter, which is not sent.
+    """The texts that an answer needs facts of. seen: its sentences as sent to the model; None for one without a letter.
 
     reference_facts: the facts in the reference; reference_sentences: otherwise the sentences to decompose.
     """

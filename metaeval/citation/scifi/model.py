@@ -99,10 +99,7 @@ class ScifiOptions:
                 "out one of the two."
             )
         if self.marks == "kept" and self.facts == "parser":
-            raise UserError(
-                "marks=kept is how a chat model sees sentences, and a parser makes the facts: leave it out, or name a "
-                "model."
-            )
+            raise UserError("marks=kept is for chat models, but a parser makes facts: leave it out or give a model.")
         if self.window < 1:
             raise UserError(f"window is {self.window}; allowed: a whole number from 1.")
 
@@ -296,7 +293,7 @@ def has_letter(text: str) -> bool:
 
 
 def _cleaned(reading: LocatedText, options: ScifiOptions, first: int) -> tuple[LocatedText, tuple[PlacedGroup, ...]]:
-    """Return the reading without its groups and the white space before each, and the groups at their places."""
+    """Return the text without its citation groups and the spaces before them, and the groups with their offsets."""
     clean, end = LocatedText("", ()), 0
     placed: list[PlacedGroup] = []
     for group in cited_spans(reading.text, options.styles, first):
@@ -392,7 +389,7 @@ def _runs(sentence: str, text: str, likeness: float) -> Iterator[tuple[int, int,
 
 
 def _seen(units: Sequence[Iterable[str]], wanted: Mapping[str, int]) -> Ints:
-    """Return how often each wanted entry has occurred before every unit, and at the end: (units + 1, wanted)."""
+    """Return the cumulative counts of each entry of `wanted` before every unit, and at the end: (units + 1, wanted)."""
     column = {entry: place for place, entry in enumerate(wanted)}
     counts = np.zeros((len(units) + 1, len(column)), dtype=np.int64)
     for row, unit in enumerate(units, start=1):

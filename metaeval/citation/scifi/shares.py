@@ -66,7 +66,7 @@ def averages(options: ScifiOptions) -> tuple[str, str]:
 def text_shares(
     read: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions
 ) -> dict[str, list[AnswerShare]]:
-    """Return the measures that need no verdict, for each answer."""
+    """Return the measures that need no verdict, by name, with one share for each answer."""
     return {
         "density": densities(read, options),
         "density_sub": densities(read, options, inside=True),
@@ -163,7 +163,7 @@ def unmapped(read: Sequence[AnswerFacts]) -> list[AnswerShare]:
 def citations_without_facts(
     read: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions = DEFAULTS
 ) -> list[AnswerShare]:
-    """Return the share of each answer's citations that no fact has.
+    """Return the share of each answer's citations that belong to no fact.
 
     A fact that a parser cut out for several groups has the citation of one of them, or with the option `own_group` of
     all. Open: citations without a fact in sentences of which facts, or a fact's segment, are missing.

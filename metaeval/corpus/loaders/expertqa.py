@@ -29,7 +29,7 @@ class EvidencePassage(NamedTuple):
 
     @classmethod
     def parse(cls, entry: str) -> EvidencePassage:
-        """Read an entry; only the first blank line parts the url from the passage, which may hold more of them."""
+        """Parse an entry; only the first blank line separates the url from the passage."""
         head, _, text = entry.partition("\n\n")
         return cls(strip_marks(head), text.strip())
 

@@ -17,7 +17,8 @@ from metaeval.errors import UserError
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     if "corpus" in paths:
         raise UserError(
-            f"dataset=mini is shipped and reads no data={paths['corpus']}; for a file of your own use dataset=jsonl."
+            f"dataset=mini always reads the shipped data and cannot read data={paths['corpus']}: use "
+            "dataset=jsonl for a file of your own."
         )
     return _shipped()
 

@@ -111,7 +111,7 @@ def _is_supported(question: DataRow) -> bool:
 
 
 def _summary(row: DataRow) -> list[str]:
-    """Return the summary's tokens; cliff and factscore publish a list of sentences, verifiability one sentence."""
+    """Return the tokens of the summary; cliff and factscore publish lists of sentences, verifiability one sentence."""
     summary = row.fields.get("summary")
     if isinstance(summary, list) and all(isinstance(sentence, list) for sentence in summary):
         return [str(token) for sentence in summary for token in sentence]

@@ -64,10 +64,10 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class _Read:
-    """Rated texts as they were read: without a gold, which is NaN in `rows`.
+    """Rated texts as read from a file, before the dimension of the gold is chosen (gold is NaN in `rows`).
 
-    gold: by dimension, "" where there is one only, (n,), NaN where it is blank. words: some gold was one. scores: by
-    metric, (n,), NaN where one is missing; known: by metric, the rows that speak of it, where not all do.
+    gold: by dimension ("" for a single one), (n,), NaN where blank. words: whether some gold was a word. scores: by
+    metric, (n,), NaN where missing; known: by metric, the rows that mention it, unless all do.
     """
 
     rows: RatingColumns
@@ -78,7 +78,7 @@ class _Read:
 
 
 def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) -> Ratings:
-    """Read a rated set; `UserError` names the place, the field, the value and what is allowed.
+    """Read a rated set; raises `UserError` that names the place, the field, the value and what is allowed.
 
     options: those of the data set, by name; a table reads headings from them, other files the dimension of the gold.
     """
@@ -97,7 +97,7 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
         return ratings_of(table, options, path.stem)
     chosen = {name: text for name, text in options.items() if text}
     if wrong := next((name for name in chosen if name not in ("gold", "cut")), ""):
-        raise UserError(f"Option {wrong} names columns of a table, and {path} is none: leave it out.")
+        raise UserError(f"Option {wrong} names columns of a table, and {path} is not a table: leave the option out.")
     rows = chain(flat, [] if nested is None else [nested], remaining)
     return _ratings(path.stem, str(path), _from_lines(rows), chosen)
 
@@ -109,10 +109,13 @@ def ratings_of(table: TypedTable, options: Mapping[str, str] = MappingProxyType(
 
 
 def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> Ratings:
-    """Return the rated set of this name in the chosen dimension of its gold, cut where that is. where: the input."""
+    """Return the rated set of this name in the chosen dimension of its gold, binarised if asked. where: the input."""
     dimension, limit = chosen.get("gold", ""), chosen.get("cut")
     if limit is not None and not is_finite(limit):
-        raise UserError(f"dataset_options.cut is {shown(limit)}: allowed: a number, such as 0.5, from which gold is 1.")
+        raise UserError(
+            f"dataset_options.cut is {shown(limit)}: allowed: a number such as 0.5; ratings from this "
+            "number on count as 1, lower ones as 0."
+        )
     names = [side for side, gold in read.gold.items() if not np.isnan(gold).all()]
     if dimension in names:
         wanted = [dimension]
@@ -120,7 +123,10 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
         wanted = [""]
     elif not dimension and len(names) > 1:
         listed = ", ".join(map(shown, names))
-        raise UserError(f"{where} has gold of {len(names)} dimensions ({listed}): add --set dataset_options.gold=NAME.")
+        raise UserError(
+            f"{where} has ratings of {len(names)} dimensions ({listed}): choose one with --set "
+            "dataset_options.gold=NAME."
+        )
     elif dimension and dimension != ALL:
         raise unknown(f"dimension of the gold of {where}", dimension, [*names, ALL])
     else:
@@ -152,7 +158,7 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
 
 
 def _from_lines(lines: Iterable[DataRow]) -> _Read:
-    """Return the ratings of objects. Words are read as scores when all are known: their column says what yes is."""
+    """Return the ratings in objects. Words are scores if all are known; the column's words decide what yes is."""
     texts: dict[str, list[Any]] = {name: [] for name in ("id", "group", *_OPTIONAL)}
     votes: list[dict[str, float]] = []
     gold, scores, fields = _Gathered(), _Gathered(), _Gathered()
@@ -194,7 +200,7 @@ def _from_lines(lines: Iterable[DataRow]) -> _Read:
 
 
 class _Gathered:
-    """Values by name of rows that do not all have one: of each name its rows, and their values."""
+    """Values of some rows by name: for each name its row numbers and their values."""
 
     def __init__(self) -> None:
         self.columns: dict[str, tuple[array[int], list[Any]]] = {}
@@ -206,7 +212,7 @@ class _Gathered:
             values_of_rows.append(value)
 
     def filled(self, n: int, otherwise: Any) -> Iterator[tuple[str, list[Any]]]:
-        """Yield each name with a value for each of n rows."""
+        """Yield each name with a value for each of the n rows, `otherwise` where it has none."""
         for name, (rows, values_of_rows) in self.columns.items():
             column = [otherwise] * n
             for row, value in zip(rows, values_of_rows, strict=True):
@@ -215,7 +221,7 @@ class _Gathered:
 
 
 def _number(row: DataRow, name: str) -> float:
-    """Return a number, or a level's word."""
+    """Return a number, or the number of a level's word."""
     value = row.fields.get(name)
     if isinstance(value, str):
         if value.casefold() not in LEVELS:
@@ -225,7 +231,7 @@ def _number(row: DataRow, name: str) -> float:
 
 
 def _scores(row: DataRow) -> Iterator[tuple[str, float | str | None, DataRow]]:
-    """Yield the metrics of a row, with a score or the word of a verdict, and where they stand."""
+    """Yield the metrics of a row, with a score or a verdict's word, and the row to name in errors."""
     if row.fields.get("scores") is None:
         return
     scores = row.row("scores")
@@ -263,9 +269,9 @@ def _from_table(table: TypedTable, chosen: Mapping[str, str]) -> _Read:
     for heading in named_scores:
         if heading in roles.values() or list(dimensions) == [heading]:
             raise UserError(
-                f"{table.name}: the column {shown(heading)} is named in dataset_options.metrics, and is read as the "
-                f"{next((role for role, named in roles.items() if named == heading), 'gold')}: name another column for "
-                "one of them."
+                f"{table.name}: the column {shown(heading)} is listed in dataset_options.metrics, but is already read "
+                f"as the {next((role for role, named in roles.items() if named == heading), 'gold')}: give another "
+                "column for one of them."
             )
     for heading in (*dimensions, *votes, *(named_scores or rest)):
         table.check_numbers(heading)
@@ -350,17 +356,18 @@ def _numbers_of(table: TypedTable, headings: Sequence[str]) -> dict[str, Floats]
 
 
 def _merged(table: TypedTable, read: _Read, heading: str) -> _Read:
-    """Return the rows of each id as one, whose gold are the votes of its annotators, of a table with one to a row."""
+    """Merge the rows with the same id into one, whose votes are those of their annotators."""
     votes: dict[str, dict[str, float]] = {}
     first: list[int] = []
     gold = np.column_stack([np.zeros((len(read.rows), 0)), *read.gold.values()])
     for row, (rating_id, annotator) in enumerate(zip(values_of(read.rows.id), table.texts(heading), strict=True)):
         if not annotator:
-            raise UserError(f"{table.name}: a row of {rating_id!r} has no annotator: fill the column {heading!r}.")
+            raise UserError(f"{table.name}: a row of {rating_id!r} has no annotator: fill in the column {heading!r}.")
         filled = gold[row][~np.isnan(gold[row])].tolist()
         if len(filled) > 1:
             raise UserError(
-                f"{table.name} has one annotator in each row and several columns of gold: keep one of them."
+                f"{table.name} has a column of annotators and several columns of human ratings, which cannot "
+                "be read together: keep only one column of ratings."
             )
         if rating_id not in votes:
             votes[rating_id] = read.rows.votes[row]
@@ -374,7 +381,7 @@ def _merged(table: TypedTable, read: _Read, heading: str) -> _Read:
 
 
 def _listed(table: TypedTable, chosen: Mapping[str, str], name: str) -> list[str]:
-    """Return the columns that an option lists, with commas."""
+    """Return the columns that an option lists, separated by commas."""
     headings = [heading.strip() for heading in chosen.get(name, "").split(",") if heading.strip()]
     for heading in headings:
         if heading not in table.headings:
@@ -383,7 +390,7 @@ def _listed(table: TypedTable, chosen: Mapping[str, str], name: str) -> list[str
 
 
 def _all_numbers(table: TypedTable, heading: str) -> bool:
-    """Return whether a column has a number or a verdict in each cell that is not blank, and in one at least."""
+    """Return whether each cell of a column is blank, a number or a verdict, and at least one is not blank."""
     cells = table.column(heading)
     return not cells.blank.all() and not np.isinf(cells.numbers(_verdict)).any()
 
@@ -397,7 +404,7 @@ def _is_graded(value: Any) -> bool:
 
 
 def _verdict(value: Any, graded: bool = False) -> float | None:
-    """Return a number, or a verdict's word; None for anything else. graded: yes is full support."""
+    """Return the number of a cell or of a verdict's word; None for anything else. graded: yes is full support."""
     if isinstance(value, str) and (word := value.strip().casefold()) in VERDICTS:
         return LEVELS["full"] if graded and word in YES else VERDICTS[word]
     try:

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class DataRow:
-    """One object of a published file, and where it stands. Each method raises `UserError` naming place and field."""
+    """One object of a published file, with its location. Methods raise `UserError` that names location and field."""
 
     where: str
     fields: Mapping[str, Any]
@@ -44,7 +44,7 @@ class DataRow:
         for name in self.fields:
             if name not in known:
                 hint = did_you_mean(name, known)
-                raise UserError(f"{self.where}: no field {name!r}.{hint} Known: {', '.join(known)}.")
+                raise UserError(f"{self.where}: there is no field {name!r}.{hint} Known fields: {', '.join(known)}.")
 
     def identifier(self, name: str) -> str:
         """Return a string or a whole number, as a string that is not empty."""
@@ -54,7 +54,7 @@ class DataRow:
         return str(value)
 
     def choice(self, name: str, allowed: Mapping[Any, T]) -> T:
-        """Return the meaning of a value among the known values."""
+        """Return the value in `allowed` for the field's value."""
         value = self._value(name)
         # True equals 1, and would be found under it.
         if isinstance(value, list | dict | bool) or value not in allowed:
@@ -144,7 +144,7 @@ def finite_or_none(row: DataRow, name: str) -> float | None:
 
 
 def content_id(*parts: Any) -> str:
-    """Return an id made of content, the same in every split: the first 12 hex digits of its SHA-256."""
+    """Return an id derived from content, the same in every split: the first 12 hex digits of its SHA-256."""
     return sha256_json(parts)[:12]
 
 
@@ -173,7 +173,7 @@ class CorpusDraft:
         return document_id
 
     def statement(self, statement: Statement) -> str:
-        """Add a statement and return its id; the same one may come again, another under its id is a `UserError`."""
+        """Add a statement and return its id; another statement with the same id raises `UserError`."""
         known = self.statements.setdefault(statement.id, statement)
         if (known.text, known.group) != (statement.text, statement.group):
             raise UserError(f"{self.name}: the published files give the id {statement.id!r} to two statements.")
@@ -182,7 +182,7 @@ class CorpusDraft:
     def next_id(self, statement: str) -> str:
         """Return the id of the statement's next judgement, STATEMENT:1, STATEMENT:2 and so on.
 
-        Ask for one before leaving a judgement out: so an option that drops some leaves the others' ids alone.
+        Call it before leaving a judgement out, so that an option that drops some does not change the ids of the others.
         """
         self._judged[statement] += 1
         return f"{statement}:{self._judged[statement]}"

@@ -66,12 +66,12 @@ def _load_verdicts(split: str, paths: Mapping[str, Path], options: Mapping[str, 
 
 
 def _pages(paths: Mapping[str, Path]) -> dict[str, DataRow]:
-    """Return the judged citations by id."""
+    """Return the judged citations, by id."""
     return {row.text("id"): row for row in _rows(paths[PAGES])}
 
 
 def _rows(path: Path) -> list[DataRow]:
-    """Return the rows of a file that is one object with its rows."""
+    """Return the rows of a file that is a single object with a list of rows."""
     return DataRow(str(path), read_object(path, FETCH)).rows("rows")
 
 

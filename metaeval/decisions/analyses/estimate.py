@@ -54,7 +54,7 @@ def _run(options: EstimateOptions, progress: Progress) -> Done:
 
 ESTIMATE = Analysis(
     name="estimate",
-    summary="Estimate citation quality from a metric and some labels.",
+    summary="Estimate citation quality from a metric and a few labels.",
     about="""The metric scores every citation, people label some, and the intervals include the metric's errors
 (prediction-powered inference). Beside each share stand that of the labels alone, and that of the metric alone.""",
     examples=[

@@ -96,7 +96,7 @@ def _after_fit(options: FitOptions, is_fitted: bool, folder: Path) -> list[str]:
 
 
 def _write_next(fitted: Fitted, metric: str, run: RunConfig, path: Path, warnings: list[str]) -> Sequence[Path]:
-    """Write the citations to label next beside the existing labels, where more labels would help."""
+    """Write the citations to label next together with the existing labels, if more labels would help."""
     from metaeval.decisions.label_sheet import draw, write_questions
 
     left = len(fitted.items.rows) - len(fitted.labels.levels)
@@ -114,7 +114,7 @@ def _write_next(fitted: Fitted, metric: str, run: RunConfig, path: Path, warning
 
 GATE_FIT = Analysis(
     name="gate fit",
-    summary="Fit the cheapest metric and threshold as a release gate.",
+    summary="Choose the cheapest metric and threshold within error limits.",
     about="""The promise: of unsupported citations at most --max-missed are not flagged, with confidence 1 - alpha, the
 choice of metric and threshold included. Without a metric that keeps it the exit code is 1, and the citations to label
 next are drawn.""",
@@ -154,8 +154,8 @@ def _check(options: CheckOptions, progress: Progress) -> Done:
 
     if not isinstance(options.gate, Gate | Path):
         raise UserError(
-            f"{type(options.gate).__name__!r} is not a gate: give the .gate of what fit_gate returned (None where no "
-            "metric keeps the promise), or the file that 'metaeval gate fit -o' wrote."
+            f"{type(options.gate).__name__!r} is not a gate: give the attribute .gate of the value that fit_gate "
+            "returned (it is None if no metric qualified), or the file that 'metaeval gate fit -o' wrote."
         )
     gate = gates.read_gate(options.gate) if isinstance(options.gate, Path) else options.gate
     run = options.run(metrics=(gate.metric,))
@@ -179,7 +179,7 @@ def _check(options: CheckOptions, progress: Progress) -> Done:
 
 GATE_CHECK = Analysis(
     name="gate check",
-    summary="Estimate how much of a release is unsupported, by a gate.",
+    summary="Check a release: estimate its share of unsupported citations.",
     about="""The share is corrected for the metric's errors. The exit code is 1 where its lower bound is above what the
 gate allows, and 2 for bad input.""",
     examples=[

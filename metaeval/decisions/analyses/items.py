@@ -50,5 +50,5 @@ TargetLevel = Annotated[Literal["partial", "full"], Flag("LEVEL")]
 
 
 def column_words(columns: Mapping[str, str]) -> list[str]:
-    """Return the words of a command that name the columns."""
+    """Return the command-line words that name the columns."""
     return [word for role, column in columns.items() for word in ("--map", f"{role}={column}")]

@@ -77,7 +77,7 @@ def _next(options: LabelOptions, output: Path) -> str:
 
 LABEL = Analysis(
     name="label",
-    summary="Draw citations for people to label.",
+    summary="Sample citations and write a file for people to label.",
     about="""The file has a row for each citation, with a blank level to fill in (full, partial or none) and the
 probability of being drawn, which estimate reads. Scores and systems are left out, so that annotators do not see
 them.""",

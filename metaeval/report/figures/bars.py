@@ -87,7 +87,7 @@ def _whisker(plot: Axes, value: Value | SystemBar, column: Column, place: float)
 
 @dataclass(frozen=True)
 class SystemBar:
-    """A system's raw value and interval under one measure, by a pipeline with a backend (`judged`)."""
+    """A system's raw value and interval under one measure, judged by a pipeline with a backend (`judged`)."""
 
     system: str
     judged: str
@@ -110,7 +110,7 @@ def system_bars(bars: Sequence[SystemBar], columns: Sequence[Column], level: flo
     from matplotlib.patches import Patch
 
     if not bars:
-        raise UserError("A figure of systems needs a bar: no system has a value.")
+        raise UserError("A figure of systems needs at least one system with a value, and no system has one.")
     systems, judges = (list(dict.fromkeys(getattr(bar, name) for bar in bars)) for name in ("system", "judged"))
     looks = {name: (COLOURS[n % len(COLOURS)], _HATCHES[n % len(_HATCHES)]) for n, name in enumerate(judges)}
     across, height = min(len(columns), _PANELS), 0.8 / len(judges)

@@ -29,7 +29,7 @@ _Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class CostPoint:
-    """A metric: what it costs (pairs per second, or USD per 1,000 pairs; above 0), its measure and the interval."""
+    """A point of a cost plot: a metric, its cost (pairs per second, or USD per 1,000 pairs), value and interval."""
 
     name: str
     cost: float
@@ -42,10 +42,10 @@ class CostPoint:
 def cost_quality(
     points: Sequence[CostPoint], cost: str, measure: str, looks: Mapping[str, Look] | None = None
 ) -> Figure:
-    """Return one mark for each metric, cost on a log axis; names stand in a key beside the plot and so never overlap.
+    """Plot each metric's value against its cost, on a log axis; names are in a key beside the plot.
 
-    cost, measure: the axes' names. looks: how each metric looks in other figures. Raises `UserError` for a cost
-    that a log axis cannot show, or no points.
+    cost, measure: the axes' names. looks: colours and markers of metrics in other figures. Raises `UserError` for a
+    cost that a log axis cannot show, or no points.
     """
     if not points:
         raise UserError("A figure of cost against quality needs at least one metric.")
@@ -74,7 +74,7 @@ def cost_quality(
 
 
 def _number(figure: Figure, plot: Axes, points: Sequence[CostPoint]) -> None:
-    """Write each mark's number beside it, on the first side where it meets no mark, whisker or other number."""
+    """Write each point's number beside it, on the first side where it overlaps no point, whisker or other number."""
     figure.draw_without_rendering()
     scale = 72 / figure.dpi
     spots = [tuple(scale * plot.transData.transform((point.cost, point.value))) for point in points]

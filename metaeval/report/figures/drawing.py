@@ -54,7 +54,7 @@ _STYLE = {
 
 
 class Look(NamedTuple):
-    """The look of a metric in every figure: of the first 35, no two share colour and mark, or colour and dashes."""
+    """The look of a metric in all figures; for the first 35, no two share colour and marker, or colour and dashes."""
 
     colour: str
     marker: str
@@ -62,7 +62,7 @@ class Look(NamedTuple):
 
 
 def looks_of(names: Iterable[str]) -> dict[str, Look]:
-    """Return the look of each metric, by its place among all that a set of figures shows."""
+    """Return the look of each metric, by its position among all metrics of a set of figures."""
     return {
         name: Look(COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], DASHES[place % len(DASHES)])
         for place, name in enumerate(dict.fromkeys(names))
@@ -70,7 +70,7 @@ def looks_of(names: Iterable[str]) -> dict[str, Look]:
 
 
 def axes(width: float, height: float) -> tuple[Figure, Axes]:
-    """Return a figure of `width` by `height` inches with one set of axes, apart from the caller's own figures."""
+    """Return a figure of `width` by `height` inches with one set of axes, outside the caller's own figures."""
     # Only these modules: `pyplot` would choose a backend for the whole program.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -92,7 +92,7 @@ def panels(number: int, across: int, width: float, height: float) -> tuple[Figur
 
 
 def stack(plot: Axes, names: Sequence[str], shown: bool = True, width: int = 24) -> None:
-    """Lay lines out below each other, the first on top; shown: with their names, in lines of so many characters."""
+    """Put lines below each other, the first on top; shown: with their names, wrapped at `width` characters."""
     plot.set_yticks(range(len(names)), [wrapped(name, width) if shown else "" for name in names])
     plot.set_ylim(len(names) - 0.5, -0.5)
     plot.tick_params(axis="y", length=0)
@@ -130,14 +130,14 @@ def save_figure(figure: Figure, stem: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def styled() -> Iterator[None]:
-    """Use the project's style while a figure is made or drawn; the program's own settings are restored afterwards.
+    """Use the project's style while a figure is drawn; the program's own settings are restored afterwards.
 
     Raises `UserError` when matplotlib is not installed.
     """
     try:
         matplotlib = importlib.import_module("matplotlib")
     except ImportError as error:
-        raise UserError(f"Figures need matplotlib, not installed here: type {install_extra('report')}.") from error
+        raise UserError(f"Figures need matplotlib, which is not installed: type {install_extra('report')}.") from error
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
@@ -145,10 +145,10 @@ def styled() -> Iterator[None]:
 
 
 def wrapped(name: str, width: int = 24) -> str:
-    """Break a name into lines of at most `width` characters, with none that matplotlib reads as mathematics."""
+    """Break a name into lines of at most `width` characters, escaped so that matplotlib reads no mathematics in it."""
     return "\n".join(literal(line) for line in broken(plain(name), width))
 
 
 def literal(name: str) -> str:
-    """Return one line of text in which a dollar sign is a dollar sign."""
+    """Return one line of text in which dollar signs are escaped."""
     return plain(name).replace("$", r"\$")

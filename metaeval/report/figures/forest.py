@@ -20,7 +20,7 @@ _ACROSS = 3
 
 
 class ForestLine(NamedTuple):
-    """A metric's value and the ends of its interval, as the axis has them."""
+    """A line of a forest plot: a metric's value and the ends of its interval, in the axis's scale."""
 
     metric: str
     value: float
@@ -28,7 +28,7 @@ class ForestLine(NamedTuple):
 
 
 class ForestPanel(NamedTuple):
-    """The values of a panel on its axis. control: the best one, its value; chance: None where it is not known."""
+    """A panel of a forest plot. control: the best one, its value; chance: expected by chance, None if unknown."""
 
     lines: list[ForestLine]
     control: tuple[str, float] | None
@@ -36,7 +36,7 @@ class ForestPanel(NamedTuple):
 
 
 def panel_of(headline: Headline, readings: Readings) -> ForestPanel:
-    """Return the panel of a result's measure, whatever draws it."""
+    """Return the panel of a result's measure, for any renderer."""
     scale = headline.column.scale
     lines = []
     for row in headline.metrics:
@@ -55,21 +55,21 @@ def panel_of(headline: Headline, readings: Readings) -> ForestPanel:
 def forest(results: Sequence[Result], readings: Readings, looks: Mapping[str, Look] | None = None) -> Figure:
     """Return one panel for each result's headline measure, a line for each metric, in one order throughout.
 
-    Lines are the results' intervals. The dashed line is the best control, the dotted one what a score that knows
-    nothing reaches, where that is known beforehand. looks: how each metric looks in other figures. Raises `UserError`
+    Lines are the results' intervals. The dashed line is the best control, the dotted one the value of random
+    scores, where it is known. looks: how each metric looks in other figures. Raises `UserError`
     for results without a value to draw.
     """
     return _forest(headlines(results, readings), readings, looks)
 
 
 def ability_forest(result: Result, readings: Readings, looks: Mapping[str, Look] | None = None) -> Figure:
-    """Draw the same with a panel for each measure that shows an ability, such as the ROC-AUC of two levels."""
+    """Draw a forest plot with a panel for each measure of an ability, such as the ROC-AUC of two levels."""
     able = readings.of(result).ability
     return _forest([Headline(result, column) for column in result.columns if column.key in able], readings, looks)
 
 
 def has_abilities(result: Result, readings: Readings) -> bool:
-    """Return whether there is anything in `ability_forest` that the headline does not show."""
+    """Return whether `ability_forest` shows anything that the headline does not."""
     able = readings.of(result).ability
     return sum(bool(Headline(result, column).metrics) for column in result.columns if column.key in able) > 1
 
@@ -78,7 +78,7 @@ def has_abilities(result: Result, readings: Readings) -> bool:
 def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, Look] | None) -> Figure:
     shown = [headline for headline in every if headline.metrics]
     if not shown:
-        raise UserError("A forest plot needs a value: no metric has one.")
+        raise UserError("A forest plot needs at least one metric with a value, and no metric has one.")
     names = list(dict.fromkeys(row.metric for headline in shown for row in metrics_of(headline.result)))
     looks = looks or looks_of(names)
     sets = {place_of(headline.result.data) for headline in shown}
@@ -114,7 +114,7 @@ def differences_forest(
     column: Column,
     title: str,
 ) -> Figure:
-    """Return the difference of two metrics on each data set, and under them all what it is on average, and elsewhere.
+    """Draw the difference of two metrics on each data set, and below them the summaries over data sets.
 
     studies, summary: name, raw difference and its interval.
     """
@@ -133,15 +133,15 @@ def differences_forest(
 
 
 def has_intervals(records: Sequence[Mapping[str, object]]) -> bool:
-    """Return whether `records_forest` has something to draw."""
+    """Return whether `records_forest` has any interval to draw."""
     return any(_is_interval(record) for record in records)
 
 
 @styled()
 def records_forest(records: Sequence[Mapping[str, Any]], title: str) -> Figure:
-    """Return the values of an analysis with their intervals, raw, a panel for each measure.
+    """Draw the raw values of an analysis with their intervals, a panel for each measure.
 
-    records: those of a sheet. The value is the field before `low`; a line is named by the texts in which lines differ.
+    records: those of a table. The value is the field before `low`; a line is named by the texts in which lines differ.
     """
     shown = [record for record in records if _is_interval(record)]
     fields = list(shown[0])

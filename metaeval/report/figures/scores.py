@@ -21,7 +21,7 @@ _LEVELS = (Look(COLOURS[0], "s", (0, ())), Look(COLOURS[1], "^", (0, (5, 2))), L
 
 @dataclass(frozen=True)
 class Curve:
-    """One metric's ROC curve. x, y: false and true positive rates; point: those of its threshold, where it has one."""
+    """One metric's ROC curve. x, y: false and true positive rates; point: at the metric's threshold, if it has one."""
 
     metric: str
     x: Sequence[float]
@@ -31,7 +31,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Shares of one level's rows in bins of equal width between `edges`, which are one more; middle: their median."""
+    """A histogram of one level's scores: shares of rows in bins of equal width between `edges`; middle: the median."""
 
     level: str
     edges: Sequence[float]
@@ -41,7 +41,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Bins:
-    """Mean score and observed outcome in bins, and the rows of each; outcome: what is observed, in words."""
+    """Reliability bins: mean score, mean outcome and number of rows in each; outcome: what is observed, in words."""
 
     outcome: str
     stated: Sequence[float]
@@ -51,7 +51,7 @@ class Bins:
 
 @styled()
 def roc_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look], title: str = "") -> Figure:
-    """Return a panel for each two levels, a curve for each metric; a mark is the metric's own threshold.
+    """Draw ROC curves, a panel for each pair of levels, a curve for each metric; a marker is the metric's threshold.
 
     curves: by the two levels ("full from none"). Raises `UserError` where there is none.
     """
@@ -81,12 +81,12 @@ def roc_curves(curves: Mapping[str, Sequence[Curve]], looks: Mapping[str, Look],
 
 @styled()
 def score_distributions(histograms: Mapping[str, Sequence[Histogram]], title: str = "") -> Figure:
-    """Return a panel for each metric, a line of steps for each level, the highest first; marks above are medians.
+    """Draw score distributions, a panel for each metric, a step line for each level; markers above are medians.
 
     histograms: by metric; at most three levels. Raises `UserError` where there is none.
     """
     if not histograms:
-        raise UserError("A figure of distributions needs scores: no metric has one.")
+        raise UserError("A figure of distributions needs scores, and no metric has any.")
     levels = list(dict.fromkeys(histogram.level for of_metric in histograms.values() for histogram in of_metric))
     looks = dict(zip(levels, _LEVELS, strict=False))
     figure, plots = _small_multiples(list(histograms), 1.75, "rows of the level, %")
@@ -107,12 +107,12 @@ def score_distributions(histograms: Mapping[str, Sequence[Histogram]], title: st
 
 @styled()
 def reliability(bins_of: Mapping[str, Sequence[Bins]], title: str = "") -> Figure:
-    """Return a panel for each metric with scores in 0 .. 1: what was observed in each bin of scores, with rows as bars.
+    """Draw reliability diagrams, a panel for each metric: mean outcome in each bin of scores, with rows as bars.
 
     bins_of: by metric; at most three outcomes. Raises `UserError` where there is none.
     """
     if not bins_of:
-        raise UserError("A reliability diagram needs scores in 0 .. 1: no metric has such scores alone.")
+        raise UserError("A reliability diagram needs a metric whose scores all lie between 0 and 1, and there is none.")
     outcomes = list(dict.fromkeys(series.outcome for of_metric in bins_of.values() for series in of_metric))
     looks = dict(zip(outcomes, _LEVELS, strict=False))
     figure, plots = _small_multiples(list(bins_of), 2.25, "observed in the bin")
@@ -135,7 +135,7 @@ def reliability(bins_of: Mapping[str, Sequence[Bins]], title: str = "") -> Figur
 
 
 def _face(look: Look) -> str:
-    """Say what fills a mark: the lowest level's is a ring."""
+    """Return the fill of a marker: the lowest level's marker is a ring."""
     return "white" if look == _LEVELS[-1] else look.colour
 
 
@@ -153,7 +153,7 @@ def _small_multiples(names: Sequence[str], height: float, upright: str) -> tuple
 
 
 def _legend(figure: Figure, looks: Mapping[str, Look], marks: bool, below: str, title: str) -> None:
-    """Draw the names' lines and marks above, with the title, and what the axes and marks are below."""
+    """Draw the legend of lines and markers above, with the title, and the explanation of the axes below."""
     from matplotlib.lines import Line2D
 
     handles = []
@@ -175,7 +175,7 @@ _DARK = 0.55
 
 @styled()
 def confusion_map(counts: Sequence[Sequence[int]], levels: Sequence[str], name: str = "") -> Figure:
-    """Rows are human levels, columns the metric's decisions; a cell is as dark as its share of the row.
+    """Draw a confusion matrix: rows are human levels, columns decisions; a cell is as dark as its share of the row.
 
     counts: a square of numbers of pairs; levels: the names of both sides. Raises `UserError` for another shape.
     """
@@ -205,9 +205,9 @@ def confusion_map(counts: Sequence[Sequence[int]], levels: Sequence[str], name: 
 def reliability_curve(
     predicted: Sequence[float], observed: Sequence[float], counts: Sequence[int], name: str = "", note: str = ""
 ) -> Figure:
-    """Return the bins of one metric: mean prediction and observed share in each, with the pairs behind it as bars.
+    """Draw one metric's reliability: mean prediction and observed share in each bin, with numbers of pairs as bars.
 
-    predicted, observed, counts: one entry for each bin; bins without pairs are left out. note: said below the title,
+    predicted, observed, counts: one entry for each bin; bins without pairs are left out. note: text below the title,
     e.g. the expected calibration error. Raises `UserError` when the lengths differ or no bin holds a pair.
     """
     if not len(predicted) == len(observed) == len(counts):

@@ -20,7 +20,7 @@ Score = Callable[[list[str], list[str]], list[float]]
 
 
 def bert_score(settings: dict[str, Any]) -> Score:
-    """Return the official scorer for the files in `folder`."""
+    """Return the official BERTScore scorer for the model files in `folder`."""
     package: Any = importlib.import_module("bert_score")
     # The package infers the kind of model from its name; the name "." in the model's folder avoids this.
     os.chdir(settings["folder"])
@@ -36,7 +36,7 @@ def bert_score(settings: dict[str, Any]) -> Score:
 
 
 def summac(settings: dict[str, Any]) -> Score:
-    """Return the official scorer for the files in `folder`, which is written into the package's table of models."""
+    """Return the official SummaC scorer for the files in `folder`, after adding it to the package's table of models."""
     nltk: Any = importlib.import_module("nltk")
     nltk.data.path[:0] = settings["nltk_data"]
     package: Any = importlib.import_module("summac.model_summac")
@@ -52,7 +52,7 @@ def summac(settings: dict[str, Any]) -> Score:
 
 
 def main() -> None:
-    """Serve pairs until the input ends."""
+    """Read pairs from standard input and write their scores, until the input ends."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     answers, sys.stdout = sys.stdout, sys.stderr  # the package prints
 

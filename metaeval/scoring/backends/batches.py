@@ -26,7 +26,7 @@ WASTE = 0.01
 
 
 def length_batches(lengths: Sequence[int], budget: int, waste: float = WASTE) -> Iterator[list[int]]:
-    """Cut items into batches, longest first, as their numbers.
+    """Split items into batches, longest first; yields the items' numbers.
 
     A batch ends before its longest length times its size passes `budget` tokens, and before more than `waste` of it
     would be padding.
@@ -98,8 +98,8 @@ def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[li
         except torch.OutOfMemoryError as error:
             if len(batch) == 1:
                 raise UserError(
-                    "One text alone does not fit into the device's memory beside the model: ask for dtype=bfloat16, "
-                    "for smaller chunks (--set chunk.size=100), or for another device."
+                    "A single text does not fit into the device's memory beside the model: set dtype=bfloat16, "
+                    "or use smaller chunks (--set chunk.size=100), or another device."
                 ) from error
         torch.cuda.empty_cache()
         _say_halved()
@@ -111,7 +111,7 @@ def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[li
 
 @cache
 def _say_halved() -> None:
-    """Warn once a process: where memory is short, many batches do not fit."""
+    """Warn once per process that batches are halved: where memory is short, many batches do not fit."""
     _log.warning(
         "A batch did not fit into the device's memory and was passed in two halves, as any other will be: such scores "
         "can differ in the last digits from a larger device's. A smaller batch_tokens (option of the metric) avoids it."

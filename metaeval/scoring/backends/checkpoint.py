@@ -32,7 +32,7 @@ _log = logging.getLogger("metaeval")
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A published model: hub id and revision; download: size and licence, in words.
+    """A published model: hub id and revision; download: its size and licence, as text.
 
     files: names of the files to read; empty for the whole transformers folder (configuration, tokenizer, and one
     copy of the weights, safetensors before pickle). also: patterns of more files that are read where they exist.
@@ -55,24 +55,24 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A checkpoint on this machine: its folder, and the names of the files that are read from it."""
+    """A checkpoint on this machine: its folder, and the names of the files to read."""
 
     folder: Path
     files: tuple[str, ...]
 
     @cached_property
     def fingerprint(self) -> str:
-        """`sha256:` and 16 digits of the hash over the names and bytes of all files."""
+        """Return `sha256:` and 16 digits of the hash over the names and bytes of all files."""
         return f"sha256:{sha256_json({name: _sha256(self.folder / name) for name in self.files})[:16]}"
 
     @property
     def weights(self) -> tuple[Path, ...]:
-        """The files that hold weights."""
+        """Return the files that hold weights."""
         return tuple(self.folder / name for name in self.files if name.endswith(_WEIGHTS))
 
     @property
     def size(self) -> int:
-        """Bytes of the weights."""
+        """Return the number of bytes of the weights."""
         return sum(path.stat().st_size for path in self.weights)
 
 
@@ -112,7 +112,7 @@ def _complete(checkpoint: Checkpoint, folder: Path) -> ModelFolder:
 
 
 def _unmet(folder: Path, files: tuple[str, ...]) -> list[str]:
-    """List what a transformers folder lacks: a configuration, weights, or shards that its index names."""
+    """List what a transformers folder lacks: a configuration, weights, or weight files that its index names."""
     missing = [] if "config.json" in files else ["config.json"]
     if not any(name.endswith(_WEIGHTS) for name in files):
         missing.append("its weights (model.safetensors or pytorch_model.bin)")
@@ -197,7 +197,7 @@ def _download(checkpoint: Checkpoint) -> ModelFolder:
 
 
 def forget_hashes() -> None:
-    """Delete the stored hashes of weights: each is recomputed when it is next needed."""
+    """Delete the stored hashes of weights; each is recomputed when next needed."""
     _hashes_path().unlink(missing_ok=True)
 
 
@@ -206,7 +206,7 @@ def _hashes_path() -> Path:
 
 
 def _sha256(path: Path) -> str:
-    """Return the SHA-256 of a file; that of weights (45 GB take minutes) is stored, with marks of the file's state.
+    """Return the SHA-256 of a file; for weights (45 GB take minutes) it is stored, with marks of the file's state.
 
     Size and time of change are not enough: a copying tool can set both. The inode's time cannot be set, but is coarse
     or missing on some file systems, so a part of the content is compared as well.
@@ -239,7 +239,7 @@ def _sample(path: Path, size: int) -> str:
 
 
 def remember(path: Path, more: Mapping[str, Any]) -> None:
-    """Add notes to a file of the cache; if it cannot be written, they are recomputed the next time."""
+    """Add notes to a file of the cache; if it cannot be written, they are recomputed next time."""
     try:
         known = read_object(path)
     except UserError:

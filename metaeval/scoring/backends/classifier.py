@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from metaeval.scoring.backends.batches import pad, run_batches
-from metaeval.scoring.backends.tokens import PairIds
+from metaeval.scoring.backends.tokenization import PairIds
 from metaeval.scoring.contract import PairScore, Status
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ def first_token_only(model: Model) -> Model:
 
 
 class Encoder(Protocol):
-    """Makes model inputs from pairs: `tokens.PairTokens`, or a metric's own template."""
+    """Makes model inputs from pairs of texts: `tokenization.PairTokens`, or a metric's own template."""
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
-        """One input per pair."""
+        """Return one input per pair."""
 
 
 class LogitTable(NamedTuple):

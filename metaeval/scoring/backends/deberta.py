@@ -19,10 +19,10 @@ _AT_ONCE = 100_000_000  # on an accelerator
 
 
 def quicken(model: Any) -> Any:
-    """Swap attention, layer norms and encoder loop of a `DebertaModel` in eval mode; changed in place, returned.
+    """Replace attention, layer norms and encoder loop of a `DebertaModel` in eval mode by faster code, in place.
 
-    Linear layers may be packed already. Hidden states differ from transformers' by rounding alone (1e-6). A model
-    with talking heads or without relative positions is returned as it is.
+    Linear layers may be packed already. Hidden states differ from transformers' by rounding alone (1e-6). A model with
+    talking heads or without relative positions is returned as it is.
     """
     encoder = model.encoder
     if not encoder.relative_attention or any(layer.attention.self.talking_head for layer in encoder.layer):
@@ -78,11 +78,11 @@ class _Attention(nn.Module):
             self.queries = self._table(attention.pos_q_proj(positions))
 
     def _table(self, projected: torch.Tensor) -> torch.Tensor:
-        """(2 span, hidden) to (heads, 2 span, width), scaled."""
+        """Reshape (2 span, hidden) to (heads, 2 span, width), scaled."""
         return (projected * self.scale).view(2 * self.span, self.heads, self.width).transpose(0, 1).contiguous()
 
     def forward(self, states: torch.Tensor, mask: torch.Tensor | None, *_: Any, **__: Any) -> tuple[torch.Tensor, None]:
-        """states: (texts, tokens, hidden). mask: 0, or the lowest number for padding, (texts, tokens); or None."""
+        """Compute attention. states: (texts, tokens, hidden). mask: 0, or the lowest number for padding; or None."""
         texts, tokens, hidden = states.shape
         joined = self.in_proj(states).view(texts, tokens, self.heads, 3, self.width)
         query, key, value = joined.permute(3, 2, 0, 1, 4).contiguous()  # each (heads, texts, tokens, width)
@@ -106,7 +106,7 @@ class _Attention(nn.Module):
         return context.permute(1, 2, 0, 3).reshape(texts, tokens, hidden), None
 
     def _near(self, table: torch.Tensor | None, centre: int, tokens: int) -> torch.Tensor | None:
-        """The rows of distances below `tokens`, (heads, 2 tokens - 1, width); farther than the span is as the span."""
+        """Return the rows of distances below `tokens`, (heads, 2 tokens - 1, width); farther ones equal the span's."""
         if table is None or tokens <= self.span:
             return None if table is None else table[:, centre - tokens + 1 : centre + tokens]
         rows = torch.arange(centre - tokens + 1, centre + tokens, device=table.device)
@@ -114,7 +114,7 @@ class _Attention(nn.Module):
 
 
 def _shifted(content: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Entry (i, j) is the product of row i of `content` with row (tokens - 1) + j - i of `positions`.
+    """Return the products of row i of `content` with row (tokens - 1) + j - i of `positions`, as entries (i, j).
 
     content: (heads, texts, tokens, width); positions: (heads, 2 tokens - 1, width). A view on the whole product, whose
     rows are 2 tokens - 1 long: one down and one to the left is a step of 2 tokens - 2.
@@ -127,7 +127,7 @@ def _shifted(content: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
 
 
 def _product(rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """(heads, n, width) times (heads, m, width) is (heads, n, m); through oneDNN where one head comes at a time."""
+    """Multiply (heads, n, width) by (heads, m, width) to (heads, n, m); through oneDNN for one head at a time."""
     if len(rows) == 1 and rows.dtype == torch.float32 and hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(rows[0], columns[0], None, "none", [], "")
         return product[None]

@@ -23,7 +23,7 @@ _SLICE = 256  # statements that are encoded between two checks of their memory
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """A text's last hidden states, ids, tokens before the cut, and how many of these were cut.
+    """An encoded text: last hidden states, token ids, number of tokens, and how many of these were cut off.
 
     states: (kept tokens, dimensions) fp32, see `Keep`; special tokens are included, here and in the counts.
     """
@@ -35,7 +35,7 @@ class EncodedText:
 
 
 def words_of(first: EncodedText, second: EncodedText) -> tuple[bool, int, int]:
-    """Return whether one of two texts has only its two special tokens; the tokens and the cut tokens of both."""
+    """Return whether either text has only its two special tokens, and the numbers of tokens and cut tokens of both."""
     return min(first.tokens, second.tokens) <= 2, first.tokens + second.tokens, first.cut + second.cut
 
 
@@ -58,7 +58,7 @@ class TextEncoder:
         self._padding = padding
 
     def encode(self, texts: Sequence[str], keep: Keep | None = None) -> list[EncodedText]:
-        """Encode texts, in order; `keep` reduces each text's states before the next batch is run."""
+        """Encode texts, in order; `keep` (e.g. pooling) is applied to each text's states before the next batch."""
 
         def forward(ids: list[list[int]]) -> list[torch.Tensor]:
             return self._forward(ids, keep)
@@ -78,7 +78,7 @@ class TextEncoder:
         return kept, [len(ids) - len(part) for ids, part in zip(whole, kept, strict=True)]
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Return start and end of each id's token in the text, in characters; special tokens are empty."""
+        """Return start and end of each token id in the text, in characters; special tokens have empty spans."""
         places: list[tuple[int, int]] = self._tokenizer.encode(text).offsets
         return places if len(places) <= self._max_tokens else [*places[: self._max_tokens - 1], places[-1]]
 
@@ -90,7 +90,7 @@ class TextEncoder:
 
 
 class JobTexts:
-    """A job's encoded texts: sources are kept for a block, statements for the whole job.
+    """The encoded texts of a job: sources are kept for a block of pairs, statements for the whole job.
 
     The first statements are kept, up to `budget` bytes; the others are encoded again in each block that reads them.
     `held`: bytes that are kept now. Batches depend on the job alone, so that a resumed run has the same numbers.
@@ -129,8 +129,8 @@ def match_pairs(
 ) -> list[tuple[float, float]]:
     """Return (precision, recall) of each (source, statement); all statements of a source share a matrix product.
 
-    texts: unit vectors, one for each token. weigh: a text's token weights, (tokens,) fp64, of any sum; NaN if all are
-    0. A token of weight 0 does not count in the mean, and may still be another token's best match.
+    texts: unit vectors, one for each token. weigh: returns a text's token weights, (tokens,) fp64, of any sum; the
+    result is NaN if all are 0. A token of weight 0 does not count in the mean, but may be another token's best match.
     """
     import torch
 
@@ -160,9 +160,9 @@ def match_pairs(
 
 
 def first_products(sides: Sequence[tuple[EncodedText, EncodedText]]) -> list[float]:
-    """Return the products of the first vectors of each two texts, in fp64: cosines, where they are unit vectors.
+    """Return the products of the first vectors of each pair of texts, in fp64: cosines, if they are unit vectors.
 
-    They are read off the device together: a GPU waits for its host at every read.
+    They are copied from the device together: a GPU waits for its host at every copy.
     """
     import torch
 

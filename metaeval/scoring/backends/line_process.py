@@ -18,11 +18,11 @@ _TAIL = 20
 
 
 class ProgramEndedError(Exception):
-    """The program has closed its standard output: it has ended, or is about to."""
+    """Raised when the program has closed its standard output: it has ended, or is about to."""
 
 
 class SilentError(Exception):
-    """The program has written nothing before the timeout."""
+    """Raised when the program has written nothing before the timeout."""
 
 
 class LineProcess:
@@ -71,7 +71,7 @@ class LineProcess:
         return list(self._log)
 
     def ending(self) -> str:
-        """Say how the program ended."""
+        """Describe how the program ended."""
         try:
             code = self._process.wait(timeout=1.0)
         except subprocess.TimeoutExpired:
@@ -80,7 +80,7 @@ class LineProcess:
 
 
 def how_ended(code: int) -> str:
-    """Say how a process with this return code ended."""
+    """Describe how a process with this return code ended."""
     if code >= 0:
         return f"ended with exit code {code}"
     try:

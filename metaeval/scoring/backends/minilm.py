@@ -87,7 +87,7 @@ def _in_package(files: ModelFiles) -> dict[str, Path] | None:
 
 @cache
 def _hub_answers() -> bool:
-    """Return whether the hub can be reached; checked once, since a download without a network takes half a minute."""
+    """Return whether the hub can be reached, checked once; a download without a network takes half a minute to fail."""
     from huggingface_hub import constants, get_session
     from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]  # the hub client's own library's
 
@@ -99,7 +99,7 @@ def _hub_answers() -> bool:
 
 
 def _fetched(files: ModelFiles) -> dict[str, Path]:
-    """Return the files from the hub, else from the package."""
+    """Return the model's files from the hub, else from the package."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
 
@@ -146,13 +146,13 @@ _SHAPE = {
 
 
 def load_encoder(folder: Path | None, max_tokens: int, batch_tokens: int, device: str) -> TextEncoder:
-    """Load the encoder in fp32; `UserError` if the files are not available or are not the published ones."""
+    """Load the encoder in fp32; raises `UserError` if the files are not available or are not the published ones."""
     chosen = pick_device(device)
     return TextEncoder(*_load(folder, chosen), max_tokens, batch_tokens, chosen)
 
 
 def _load(folder: Path | None, device: str) -> tuple[Any, Any]:
-    """The model, settled on the device, and its tokenizer."""
+    """Return the model, put on the device in eval mode, and its tokenizer."""
     import torch
     from safetensors.torch import load_file
     from tokenizers import Tokenizer

@@ -68,19 +68,19 @@ class ModelMetric(Metric):
 
     @cached_property
     def wanted(self) -> Checkpoint:
-        """The checkpoint that the options ask for."""
+        """Return the checkpoint that the options name."""
         return self.checkpoint.at(self.options.model, self.options.revision)
 
     @cached_property
     def model_folder(self) -> ModelFolder:
-        """The checkpoint's files on this machine, downloaded if needed; `UserError` if they are not available."""
+        """Return the checkpoint's files on this machine, downloaded if needed; raises `UserError` if not available."""
         return find_model(self.wanted, self.options.folder)
 
     @property
     def lacking(self) -> str:
-        """The size and licence of what must be downloaded before the first score; empty if nothing.
+        """Return the size and licence of what must be downloaded before the first score; empty if nothing.
 
-        Raises `UserError` when the folder that the options name is not there or lacks files.
+        Raises `UserError` when the folder that the options name does not exist or lacks files.
         """
         if self.options.folder is not None:
             find_model(self.wanted, self.options.folder)
@@ -90,12 +90,12 @@ class ModelMetric(Metric):
 
     @property
     def lacking_extra(self) -> str:
-        """The same of files that do not belong to the checkpoint; empty if nothing must be downloaded."""
+        """Return the same for files that do not belong to the checkpoint; empty if nothing must be downloaded."""
         return ""
 
     @cached_property
     def device(self) -> str:
-        """The device's name in torch."""
+        """Return the device's name in torch."""
         return pick_device(self.options.device)
 
     # Tokens of a batch on the CPU, which fit a core's cache; half as many keep a large model's states in it.
@@ -103,12 +103,12 @@ class ModelMetric(Metric):
 
     @property
     def batch_tokens(self) -> int:
-        """Tokens of a batch, padding included; more on a GPU, which is idle otherwise."""
+        """Return the number of tokens of a batch, padding included; more on a GPU, which would be idle otherwise."""
         return int(self.options.batch_tokens) or (self.cpu_batch if self.device == "cpu" else 32_768)
 
     @property
     def block_tokens(self) -> int:
-        """Tokens of 16 batches of a CPU: enough to sort by length, and a small loss when a run is killed.
+        """Return the number of tokens of a block: enough to sort by length, and a small loss when a run is killed.
 
         It does not depend on the device, so that a plan is the same on all of them.
         """
@@ -122,8 +122,8 @@ class ModelMetric(Metric):
         return {**identity, "weights": self.model_folder.fingerprint}
 
     def provenance(self) -> dict[str, str]:
-        """Return the signature's fields, with the checkpoint's fingerprint, the number type and the identity's other
-        fields, such as the splitter, the layer, the labels' order.
+        """Return the signature's fields on the computation, with the checkpoint's fingerprint, the number type and the
+        identity's other fields, such as the splitter, the layer, the labels' order.
         """
         identity, folder = self.identity(), self.options.folder
         name = folder.name if folder and self.options.model is None else self.wanted.hub_id
@@ -142,7 +142,7 @@ class LoadedModelMetric(ModelMetric):
     @cached_property
     @abstractmethod
     def model(self) -> Any:
-        """The model, loaded when first used."""
+        """Return the model, loaded when first used."""
 
     def load(self, kind: Any, **arguments: Any) -> Any:
         """Load the checkpoint as a class of transformers; arguments: those of `models.load_model`."""

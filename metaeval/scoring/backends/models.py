@@ -89,7 +89,7 @@ def plain_gelus(model: Model) -> Model:
 
 
 def _gelu_behind(module: Any) -> tuple[str, str, str] | None:
-    """Return the names of a feed-forward block's linear layer and of the GELU after it, and the form of GELU."""
+    """Return the names of a feed-forward block's linear layer and of the GELU after it, and GELU's form; or None."""
     for linear, activation in _ACTIVATED:
         module_behind = getattr(module, activation, None)
         form = _GELU.get(type(module_behind).__name__) or getattr(module_behind, "approximate", None)
@@ -143,7 +143,7 @@ def load_model(
 
 
 def settle(model: Any, dtype: DType, device: str) -> Any:
-    """Put a model into eval mode and on its device, with faster GELUs and, on the CPU in fp32, packed linear layers."""
+    """Put a model into eval mode and on its device, with faster GELUs and, on a CPU in fp32, packed linear layers."""
     model = plain_gelus(model.eval().requires_grad_(False).to(device))
     return pack_linears(model) if device == "cpu" and dtype == "float32" else model
 
@@ -199,7 +199,7 @@ def quiet_transformers() -> Iterator[None]:
 
 
 def check_memory(files: ModelFolder, dtype: DType, device: str, size: int = 0) -> None:
-    """Refuse a model that cannot fit, before minutes of loading end in the system's out-of-memory killer.
+    """Raise `UserError` for a model that cannot fit, before the system kills the process for lack of memory.
 
     size: bytes of the weights in fp32, where the files hold more than weights.
     """

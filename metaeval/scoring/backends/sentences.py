@@ -30,7 +30,7 @@ _DATA = "tokenizers/punkt_tab/english/"
 
 
 def find_splitter(wish: Wish = "auto") -> SentenceSplitter:
-    """Return NLTK's English punkt_tab, or the rules. `auto` is NLTK if package and data are installed; no download.
+    """Return NLTK's English punkt_tab, or the rules. `auto` is NLTK if package and data are installed.
 
     Raises `UserError` when `nltk` is chosen and its data are neither installed nor can be downloaded.
     """
@@ -84,24 +84,22 @@ def _own_folder() -> Path:
 
 def _download() -> Path:
     if find_spec("nltk") is None:
-        raise UserError(
-            "The splitter 'nltk' needs the package nltk: type 'pip install nltk', or ask for splitter=rules."
-        )
+        raise UserError("The splitter 'nltk' needs the package nltk: type 'pip install nltk', or set splitter=rules.")
     import nltk
 
     nltk.download("punkt_tab", download_dir=str(_own_folder()), quiet=True)
     folder = _punkt_folder()
     if folder is None:
         raise UserError(
-            "NLTK's punkt_tab data are not on this machine and could not be downloaded: type "
-            "'python -m nltk.downloader punkt_tab' with a network, set NLTK_DATA to a folder that holds them, or ask "
-            "for splitter=rules."
+            "NLTK's punkt_tab data are not on this machine and could not be downloaded: type 'python -m "
+            "nltk.downloader punkt_tab' with a network, set NLTK_DATA to a folder that holds them, or "
+            "set splitter=rules."
         )
     return folder
 
 
 def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
-    """Return start and end of each piece of a text, in characters, whatever the white space between its words.
+    """Return start and end of each piece of a text, in characters, ignoring white space between words.
 
     Each begins after the start of the one before; (0, 0) for a piece that the text does not hold.
     """

@@ -23,7 +23,7 @@ def lighten(model: Any) -> Any:
 
 
 class AbsorbedAttention(torch.nn.Module):
-    """T5's cross-attention for a few queries, without the prompt's keys and values.
+    """T5's cross-attention for a few queries, computed without keys and values of the prompt.
 
     query . (K state) = (K^T query) . state, and the sum over values V state is V times the sum over states. For one
     query that saves two of the projections over all prompt tokens in every decoder layer.
@@ -40,8 +40,9 @@ class AbsorbedAttention(torch.nn.Module):
     def forward(
         self, hidden_states: torch.Tensor, mask: torch.Tensor | None = None, *, key_value_states: torch.Tensor, **_: Any
     ) -> tuple[torch.Tensor, None, None]:
-        """Attend; hidden_states (rows, queries, width), key_value_states (rows, tokens, width), mask true or 0 for
-        attended tokens, (rows, 1, queries or 1, tokens). T5 does not scale scores, and has no position bias here.
+        """Compute attention; hidden_states (rows, queries, width), key_value_states (rows, tokens, width).
+
+        mask: true or 0 for attended tokens, (rows, 1, queries or 1, tokens). T5 does not scale scores.
         """
         rows, queries, _width = hidden_states.shape
         query = self.q(hidden_states).view(rows, queries, self._heads, -1)
@@ -76,7 +77,7 @@ class EncodedPrompts:
         return self.after(range(len(self)), [()] * len(self))[:, 0]
 
     def after(self, rows: Sequence[int], prefixes: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Return the logits of the tokens of some prompts' (by number) answers and of the next one.
+        """Return the logits for each token of some prompts' (by number) answers so far, and for the next token.
 
         prefixes: token ids of each answer so far, of equal lengths. Shape: (rows, tokens + 1, vocabulary), fp32, CPU.
         """
@@ -87,7 +88,7 @@ class EncodedPrompts:
 class Seq2Seq:
     """A transformers encoder-decoder over prompts of token ids; answers do not depend on the batch beyond 1e-5.
 
-    model: settled on `device`, its cross-attention light (`lighten`). batch_tokens: tokens of a batch,
+    model: on `device` (`settle`), with fast cross-attention (`lighten`). batch_tokens: tokens of a batch,
     padding included.
     """
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class TrapHere(NamedTuple):
-    """A fault of an installed package ('transformers 5.23.0'), and why it does not affect metaeval's scores."""
+    """A known fault of an installed package ('transformers 5.23.0'), and why it does not affect metaeval's scores."""
 
     package: str
     what: str

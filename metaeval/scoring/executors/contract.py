@@ -49,7 +49,7 @@ Execute = Callable[[Context, Iterable[BlockTask]], Iterator[ScoredBlock]]
 
 @dataclass(frozen=True)
 class WorkerRecipe:
-    """Everything that another process needs to make the metrics of a job, as JSON.
+    """A recipe from which another process makes the metrics of a job, as JSON.
 
     names: of the metrics that share the job. settings: those of the run that metrics depend on. identities: the hash of
     each metric's identity, and versions: of the packages that scores depend on; a process in which they differ refuses
@@ -63,14 +63,14 @@ class WorkerRecipe:
 
 
 class Work:
-    """Metrics that share an observation, or one metric of any kind."""
+    """The metrics that share one job: several that share an observation, or one metric of any kind."""
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self.metrics = metrics
         self._prepared: Context | None = None
 
     def prepare(self, context: Context) -> None:
-        """Prepare the metrics for a job, unless they are."""
+        """Prepare the metrics for a job, unless they are prepared for it already."""
         if self._prepared is not context:
             self.metrics[0].prepare(context.sources, context.statements)
             self._prepared = context

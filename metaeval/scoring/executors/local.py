@@ -29,14 +29,14 @@ WORKER = "metaeval.runs.worker"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a worker runs. environment: added to this process's. cores: numbers of CPU cores; empty for all."""
+    """The resources of a worker. environment: added to this process's. cores: numbers of CPU cores; empty for all."""
 
     environment: Mapping[str, str]
     cores: frozenset[int]
 
 
 def places(workers: int, devices: Sequence[str] = ()) -> list[Place]:
-    """Return a place for each worker: its own share of the cores that this process may use, and its own device.
+    """Return the resources of each worker: its share of the cores that this process may use, and its own device.
 
     devices: numbers of CUDA devices, as this process counts them.
     """
@@ -76,11 +76,11 @@ class _Process:
                 os.sched_setaffinity(self._process.pid, place.cores)
 
     def fileno(self) -> int:
-        """The worker's output."""
+        """Return the file descriptor of the worker's output."""
         return self._out.fileno()
 
     def send(self, packed: bytes) -> None:
-        """Send a line, or several; `receive` reports a worker that has ended."""
+        """Send one or several lines; `receive` reports a worker that has ended."""
         with contextlib.suppress(OSError):
             self._in.write(packed)
             self._in.flush()
@@ -94,7 +94,7 @@ class _Process:
         return [json.loads(line) for line in lines]
 
     def ending(self) -> str:
-        """Say how the worker ended, with the last line of its standard error."""
+        """Describe how the worker ended, with the last line of its standard error."""
         how = how_ended(self._process.wait())
         self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 2000, 0))
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
@@ -111,7 +111,7 @@ class _Process:
 
 
 class ProcessPool(Pool):
-    """Processes of this machine, each in a place of its own."""
+    """A pool of worker processes on this machine, each with its own share of the resources."""
 
     def __init__(self, worker_places: Sequence[Place]) -> None:
         super().__init__(len(worker_places))
@@ -122,7 +122,7 @@ class ProcessPool(Pool):
         return _Process(self._places[number])
 
     def pack(self, message: Mapping[str, Any]) -> bytes:
-        """The message as a line of JSON."""
+        """Return the message as a line of JSON."""
         # Not escaped: of a large job in another script than Latin the message would be three times its texts.
         return f"{json.dumps(message, ensure_ascii=False)}\n".encode("utf-8", "surrogatepass")
 

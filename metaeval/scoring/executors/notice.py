@@ -20,15 +20,15 @@ _SPARE = 10.0  # seconds that writing and leaving may take
 
 
 class EndedError(Exception):
-    """The task was asked to end, and has written the finished blocks."""
+    """Raised when a task was asked to end and has written its finished blocks."""
 
 
 class _TimeIsUp(KeyboardInterrupt):
-    """Another block cannot be finished in time. Outside a task it is handled as Ctrl-C is."""
+    """Raised when no further block can be finished in time; outside a task it is handled as Ctrl-C is."""
 
 
 class Notice:
-    """Whether a task was asked to end (`given`). keep: writes the finished blocks."""
+    """A request that the task end (`given`), sent as SIGTERM. keep: writes the finished blocks."""
 
     def __init__(self) -> None:
         self.given = False
@@ -38,7 +38,7 @@ class Notice:
         self._writing = False
 
     def until(self, tasks: Iterable[BlockTask]) -> Iterator[BlockTask]:
-        """Yield the tasks until the notice comes."""
+        """Yield the tasks until the request to end arrives."""
         for task in tasks:
             if self.given:
                 return
@@ -47,7 +47,7 @@ class Notice:
 
     @contextmanager
     def writing(self, task: BlockTask) -> Iterator[None]:
-        """Take a scored block; no signal writes in between. After the notice each block is written at once."""
+        """Take a scored block, with signals delayed; after the request to end, write each block at once."""
         self._longest = time.monotonic() - self._begun.pop(task.block)
         self._writing = True
         try:
@@ -58,7 +58,7 @@ class Notice:
             self.keep()
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """Handle the signal: go on if there is time for another block as long as the last one, else stop here."""
+        """Handle the signal: continue if there is time for another block as long as the last one, else stop here."""
         left = seconds_left()
         if self.given or self._longest > left:
             raise _TimeIsUp
@@ -69,7 +69,7 @@ class Notice:
 
 
 def seconds_left() -> float:
-    """Return the seconds until the task is killed, less the time that writing takes; Slurm's end, where it is near."""
+    """Return the seconds until the task is killed, minus the time to write; Slurm's end of the job, if it is near."""
     end = os.environ.get("SLURM_JOB_END_TIME", "")
     left = float(end) - time.time() - _SPARE if end.isdecimal() else 0.0
     return left if 0 < left < 600 else GRACE  # a task that is ended long before its time is preempted, or cancelled
@@ -77,7 +77,7 @@ def seconds_left() -> float:
 
 @contextmanager
 def noticed() -> Iterator[Notice]:
-    """Take SIGTERM as a notice while the context runs; raises `EndedError` at its end if one came."""
+    """Treat SIGTERM as a request to end while the block runs; raises `EndedError` at its end if it came."""
     notice = Notice()
     main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
     if not main or signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:

@@ -25,9 +25,9 @@ KILLS = 3
 
 @dataclass
 class Piece:
-    """A block that is being scored, or a part of one that kills workers: its pairs `first` to `end` (excluded).
+    """A block that a worker scores, or the part of one that makes workers die: its pairs `first` to `end` (excluded).
 
-    kills: how many workers have died over it.
+    kills: how many workers have died while scoring it.
     """
 
     work: _Begun
@@ -38,7 +38,7 @@ class Piece:
 
 @dataclass
 class _Begun:
-    """A task, the answers to its pairs so far (one list per wanted metric), and how many pairs lack theirs."""
+    """The state of a task: the answers to its pairs so far (one list per wanted metric), and how many are missing."""
 
     task: BlockTask
     answers: list[list[PairScore]]
@@ -46,7 +46,7 @@ class _Begun:
 
 
 class Child(Protocol):
-    """A running worker. pieces: those sent to it and not yet answered. ready: it has begun the job."""
+    """A running worker. pieces: sent to it and not yet answered. ready: whether it has begun the job."""
 
     pieces: deque[Piece]
     ready: bool
@@ -58,14 +58,14 @@ class Child(Protocol):
         """Return the answers that have arrived; None when the worker has ended."""
 
     def ending(self) -> str:
-        """Say how the worker ended."""
+        """Describe how the worker ended."""
 
     def stop(self) -> None:
         """End the worker; only its unfinished pieces are lost."""
 
 
 class Pool(ABC):
-    """Workers that score one job after the other; the first job starts them. size: the most workers."""
+    """A pool of workers that score one job after the other; the first job starts them. size: maximum of workers."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -77,7 +77,7 @@ class Pool(ABC):
 
     @abstractmethod
     def start(self, number: int) -> Child:
-        """Start the worker of this number."""
+        """Start a worker with this number."""
 
     @abstractmethod
     def pack(self, message: Mapping[str, Any]) -> Any:
@@ -88,7 +88,7 @@ class Pool(ABC):
         """Wait until workers have answered or ended, and return their numbers; possibly none."""
 
     def unplaced(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Return the workers that find no room, and whose blocks others can score. It may change `size`."""
+        """Return the workers for which there is no room, and whose blocks others can score. It may change `size`."""
         return ()
 
     def run(self, recipe: WorkerRecipe, context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
@@ -117,7 +117,7 @@ class Pool(ABC):
             raise
 
     def forget(self) -> None:
-        """Free the texts of the last job; workers stay, and keep their metrics for the next one."""
+        """Free the texts of the last job; workers keep running with their metrics for the next one."""
         self._of, self._job, self._numbers = None, None, ()
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class Pool(ABC):
             child.send(self._job)
 
     def _hand_out(self, drawn: Iterator[BlockTask], waiting: deque[Piece]) -> None:
-        """Send every worker up to `AHEAD` pieces, one piece to each before any has two."""
+        """Send every worker up to `AHEAD` pieces, one to each worker before any gets a second."""
         free = (number for number in count() if number not in self._children)
         seats = [*sorted(self._children), *islice(free, max(self.size - len(self._children), 0))]
         for held in range(AHEAD):
@@ -155,7 +155,7 @@ class Pool(ABC):
                 child.send(self._order(piece))
 
     def _order(self, piece: Piece) -> Any:
-        """Pack a piece for a worker, its texts as their numbers in the job."""
+        """Serialise a piece for a worker, with texts as their numbers in the job."""
         (sources, statements), task = self._numbers, piece.work.task
         pairs = [(sources[source], statements[statement]) for source, statement in task.pairs[piece.first : piece.end]]
         return self.pack({"pairs": pairs, "wanted": list(task.wanted)})
@@ -184,7 +184,7 @@ class Pool(ABC):
             raise UserError(error)
 
     def _bury(self, number: int, waiting: deque[Piece]) -> bool:
-        """Remove a dead worker and queue its pieces; return whether the first of them has killed too many workers."""
+        """Remove a dead worker and queue its pieces; return whether the first of them has made too many workers die."""
         child = self._children.pop(number)
         how = child.ending()
         child.stop()
@@ -192,8 +192,8 @@ class Pool(ABC):
             self._deaths += 1
             if self._deaths >= KILLS:
                 raise UserError(
-                    f"A worker {how} before it scored anything, {self._deaths} times in a row. Every finished block is "
-                    "stored. If memory is short, ask for fewer processes with --set executor.workers=NUMBER."
+                    f"A worker process {how} before it scored anything, {self._deaths} times in a row. Every finished "
+                    "block is stored. If memory is short, ask for fewer processes with --set executor.workers=NUMBER."
                 )
         elif child.pieces:
             child.pieces[0].kills += 1
@@ -203,7 +203,7 @@ class Pool(ABC):
         return child.ready and bool(child.pieces) and child.pieces[0].kills >= KILLS
 
     def _give_up(self, waiting: deque[Piece]) -> Iterator[ScoredBlock]:
-        """Halve the piece that has killed too many workers; a single pair fails."""
+        """Halve the piece that has made too many workers die; a single pair gets the status FAILED."""
         piece = waiting.popleft()
         middle = (piece.first + piece.end) // 2
         if middle > piece.first:
@@ -224,7 +224,7 @@ class Pool(ABC):
 
 
 def _whole(task: BlockTask | None) -> Piece | None:
-    """Return a task's whole block as a piece."""
+    """Return a task's whole block as a piece; None for None."""
     if task is None:
         return None
     count = len(task.pairs)
@@ -233,7 +233,7 @@ def _whole(task: BlockTask | None) -> Piece | None:
 
 
 def _filled(piece: Piece, answers: Sequence[Sequence[Sequence[Any]]]) -> ScoredBlock | None:
-    """Put a worker's answers in their places, and return the block when it is complete."""
+    """Store a worker's answers at their pairs, and return the block when it is complete."""
     work = piece.work
     for place, rows in zip(work.answers, answers, strict=True):
         place[piece.first : piece.end] = [PairScore(score, Status(status), *counts) for score, status, *counts in rows]

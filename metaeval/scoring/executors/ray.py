@@ -27,7 +27,7 @@ _PATIENCE = 60.0  # seconds that an actor may take to start; a warning when none
 
 
 class _Actor:
-    """What runs on a node: a `Scorer`, on its share of the node's cores."""
+    """The Ray actor on a node: a `Scorer` with its share of the node's cores."""
 
     def __init__(self, number: int, cores: int, folder: str) -> None:
         if os.path.isdir(folder):  # on a shared file system relative paths mean what they mean to the driver
@@ -39,17 +39,17 @@ class _Actor:
         self._scorer = import_module(WORKER).Scorer()
 
     def here(self) -> dict[str, Any]:
-        """Answer with nothing, once the actor is placed."""
+        """Return an empty answer, once the actor is placed on a node."""
         return {}
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to one message."""
+        """Return the answer to one message."""
         reply: dict[str, Any] = self._scorer.answer(message)
         return reply
 
 
 class _Remote:
-    """An actor seen from the driver; it answers in the order of the messages. placed: it is on a node."""
+    """The driver's handle of an actor, which answers messages in order. placed: whether it is on a node."""
 
     def __init__(self, ray: Any, actor: Any) -> None:
         self.pieces: deque[Piece] = deque()
@@ -66,7 +66,7 @@ class _Remote:
         self.asked.append(self._actor.answer.remote(packed))
 
     def receive(self) -> list[dict[str, Any]] | None:
-        """The next answer; None when the actor has ended."""
+        """Return the next answer; None when the actor has ended."""
         try:
             answer = self._ray.get(self.asked.popleft())
             self.placed = True
@@ -76,7 +76,7 @@ class _Remote:
             return None
 
     def ending(self) -> str:
-        """Say how the actor ended: the first line of Ray's error."""
+        """Describe how the actor ended: the first line of Ray's error."""
         return f"has ended ({self._ended})"
 
     def stop(self) -> None:
@@ -85,7 +85,7 @@ class _Remote:
 
 
 def _reach(address: str) -> None:
-    """Raise `OSError` where nothing answers at HOST:PORT: Ray itself would try again for ever."""
+    """Raise `OSError` if nothing answers at HOST:PORT: Ray itself would try again for ever."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
@@ -103,7 +103,7 @@ def _signals_kept() -> Iterator[None]:
 
 
 def room(nodes: Sequence[tuple[int, int]], cores: int) -> int:
-    """Count the workers of `cores` cores each that find a place. Where there are GPUs each worker takes one.
+    """Return how many workers of `cores` cores each there is room for; with GPUs each worker takes one.
 
     nodes: cores and GPUs of each.
     """
@@ -112,16 +112,16 @@ def room(nodes: Sequence[tuple[int, int]], cores: int) -> int:
 
 
 def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
-    """Return the most cores that each of the workers can have; 0 where there are more workers than cores."""
+    """Return the largest number of cores that each of the workers can have; 0 for more workers than cores."""
     most = max((core for core, _ in nodes), default=0)
     return next((cores for cores in range(most, 0, -1) if room(nodes, cores) >= workers), 0)
 
 
 class RayPool(Pool):
-    """Actors of a Ray cluster. address: of the cluster; empty for one on this machine, which ends with the pool.
+    """A pool of actors of a Ray cluster. address: of the cluster; empty: one on this machine, ended with the pool.
 
-    workers: how many; 0 for one on each GPU of the cluster, or where it has none on each node. most: how many there may
-    be while nodes join, each with the cores that it has at the beginning; 0 for no more than `workers`.
+    workers: number of actors; 0 for one per GPU of the cluster, or per node if there are no GPUs. most: largest number
+    as nodes join, each with the cores of the first ones; 0 for no more than `workers`.
 
     Raises `UserError` where Ray is not installed, and where the cluster is not there or has no room.
     """
@@ -191,7 +191,7 @@ class RayPool(Pool):
         return waiting
 
     def pack(self, message: Mapping[str, Any]) -> Any:
-        """Put a job's texts into the cluster's memory once; a block is a few numbers."""
+        """Put a job's texts into the cluster's shared memory once; a block is then a few numbers."""
         return self._ray.put(dict(message)) if "recipe" in message else dict(message)
 
     def wait(self, children: Mapping[int, Child]) -> Sequence[int]:

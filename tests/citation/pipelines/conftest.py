@@ -37,7 +37,7 @@ def write(request, tmp_path):
 def stored_backend():
     """A backend that gives stored scores, and None as a failure; without a threshold its verdicts are soft."""
     from metaeval.citation.model import Verdict
-    from metaeval.citation.pipelines.verdicts import Backend
+    from metaeval.citation.pipelines.metric_verdicts import Backend
     from metaeval.runs.cutoffs import Cutoff
 
     def made(scores, threshold, name, **identity):

@@ -10,8 +10,8 @@ import pytest
 from metaeval.citation.chat import recording
 from metaeval.citation.citeeval.evaluate import evaluate
 from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.citeeval.score_rules import citeeval_options
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.citeeval.values import citeeval_options
 from metaeval.citation.pipelines.citeeval_tables import CITEEVAL, OWNERS
 from metaeval.citation.pipelines.pipeline import sort_settings
 from metaeval.citation.pipelines.run import prepare, run_pipeline

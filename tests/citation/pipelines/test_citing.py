@@ -240,7 +240,7 @@ def test_a_file_is_the_system_of_answers_that_name_none(write):
 
 def test_two_files_of_one_name_are_refused(write, tmp_path):
     (tmp_path / "other").mkdir()
-    with pytest.raises(UserError, match="two have the same: answers, answers"):
+    with pytest.raises(UserError, match="in answers, answers"):
         gather([write(), write(name="other/answers.jsonl")])
 
 

@@ -20,8 +20,8 @@ from metaeval.citation.model import Verdict
 from metaeval.citation.pipelines.meta.model import MetaCommand
 from metaeval.citation.pipelines.meta.run import META, citation_measures
 from metaeval.citation.pipelines.meta.sheets import meta_sheets, provenance
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.run import judge, prepare, run_pipeline
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.config import RunConfig
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError
@@ -291,7 +291,7 @@ def test_two_files_of_scores_for_one_measure_are_refused(meta, tmp_path):
     paths = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
     for path in paths:
         path.write_text(json.dumps({"answer": "a1", "value": 1, "measure": "mine"}))
-    with pytest.raises(UserError, match="Two files of scores name a measure 'mine'"):
+    with pytest.raises(UserError, match="Two files of scores have a measure 'mine'"):
         meta(scores=paths)
 
 
@@ -384,14 +384,14 @@ def test_the_correlations_are_called_those_with_ratings_and_the_rules_say_what_i
         ({"scenario": "ful"}, (), "Did you mean 'full'"),
         ({"pipelines": ("autoais",), "threshold": "soft"}, (), "AutoAIS needs decisions"),
         ({"pipelines": ("scifi",), "threshold": "soft"}, ("entailment=binary",), "binary needs a threshold"),
-        ({"pipelines": ("citeeval",)}, (), "A chat model judges, and none is named"),
-        ({"model": "tiny"}, (), "No pipeline here asks a chat model"),
+        ({"pipelines": ("citeeval",)}, (), "A chat model judges, and none is given"),
+        ({"model": "tiny"}, (), "None of these pipelines uses a chat model"),
         ({"pipelines": ("scifi",)}, ("facts=model", "own_group=true"), "own_group=true keeps the citation groups"),
         ({"pipelines": ("scifi",)}, ("window_unit=/nowhere",), "The tokenizer window_unit=/nowhere cannot be loaded"),
         ({}, ("none=repsonse",), "none should be 'left out' or 'response'"),
         ({}, ("nnoe=response",), "Did you mean 'none'"),
         ({}, ("protocols=correlatoin",), "Did you mean 'correlation'"),
-        ({"answers": {"a": ("Ships [1].", "s", "g", [(0.5,)])}}, (), "holds 1 ratings; no metric can be judged"),
+        ({"answers": {"a": ("Ships [1].", "s", "g", [(0.5,)])}}, (), "holds 1 ratings; metrics cannot be evaluated"),
         ({"answers": {"a": ("Ships.", "s", "g", [(None,)])}}, (), "holds 0 ratings"),
     ],
 )

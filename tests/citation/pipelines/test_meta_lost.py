@@ -10,9 +10,9 @@ from metaeval.citation.model import Verdict
 from metaeval.citation.pipelines.meta.model import MetaCommand
 from metaeval.citation.pipelines.meta.run import META, read_facts, scifi_measure
 from metaeval.citation.pipelines.meta.sheets import could_be
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.run import judge
 from metaeval.citation.pipelines.run import prepare as prepared_run
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi.facts import read_with_model
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.llm.endpoint import Cause

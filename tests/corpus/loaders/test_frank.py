@@ -67,7 +67,7 @@ def test_faulty_scores_are_told(frank):
         frank(outputs=[*OUTPUTS[:-1], {**OUTPUTS[-1], "FactCC": float("nan")}])
     with pytest.raises(UserError, match=r"record 4: field 'FEQA' is missing"):
         frank(outputs=[*OUTPUTS[:-1], {key: value for key, value in OUTPUTS[-1].items() if key != "FEQA"}])
-    with pytest.raises(UserError, match=r"record 5: the scores of '8:PtGen' stand in the file twice"):
+    with pytest.raises(UserError, match=r"record 5: the file has two rows of scores for '8:PtGen'"):
         frank(outputs=[*OUTPUTS, OUTPUTS[-1]])
 
 

@@ -57,7 +57,7 @@ def test_bars_and_lines_stand_at_the_values():
     assert [bar.get_width() for bar in plot.patches] == [50.0, 50.0, 25.0, 25.0]
     assert {tuple(line.get_xdata()) for line in plot.lines} == {(40.0, 70.0)}
     assert plot.get_xlabel() == "recall, %"
-    with pytest.raises(UserError, match="no system has a value"):
+    with pytest.raises(UserError, match="no system has one"):
         system_bars([], [column], 0.95)
 
 
@@ -95,8 +95,8 @@ def test_jobs_of_pipelines_are_drawn_together(tmp_path, answers, monkeypatch):
 @pytest.mark.parametrize("profile", ["paper", "released", "expanded"])
 def test_a_claims_words_are_its_text(profile):
     pytest.importorskip("spacy")
+    from metaeval.citation.aliice.claim_options import aliice_profile
     from metaeval.citation.aliice.claims import read_sentences
-    from metaeval.citation.aliice.profile import aliice_profile
     from metaeval.citation.parsers.parse import find_parser
     from metaeval.citation.pipelines.figures import tree_of
 

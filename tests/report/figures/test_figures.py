@@ -94,7 +94,7 @@ def test_without_matplotlib_the_command_to_install_it_is_named(monkeypatch):
         confusion_map([[1]], ["full"])
     assert (
         str(caught.value)
-        == "Figures need matplotlib, not installed here: type \"pip install -e '.[report]'\" in metaeval's folder."
+        == "Figures need matplotlib, which is not installed: type \"pip install -e '.[report]'\" in metaeval's folder."
     )
 
 

@@ -159,14 +159,14 @@ def test_code_that_changes_under_a_run_is_not_mixed(folder):
             source = (folder / "toys.py").read_text()
             (folder / "toys.py").write_text(source.replace("/ 7", "/ 8"))
 
-    with pytest.raises(UserError, match=r"A worker finds another 'toys:Company' than the process that asks it"):
+    with pytest.raises(UserError, match=r"A worker process has another version of 'toys:Company'"):
         scored(workers=2, progress=change)
 
 
 def test_other_packages_than_the_drivers_are_refused(monkeypatch):
     known = {**metrics.package_versions(), "torch": "0.4.1"}
     monkeypatch.setattr(metrics, "package_versions", lambda: known)
-    with pytest.raises(UserError, match=r"^A worker has other packages .* \(torch 0\.4\.1, here .*\): install"):
+    with pytest.raises(UserError, match=r"^A worker has other package versions .* \(torch 0\.4\.1, here .*\): install"):
         scored(workers=2)
 
 

@@ -47,7 +47,7 @@ def test_code_that_changes_under_a_run_is_not_mixed(cluster):
         if done == 0:
             Path("toys.py").write_text(Path("toys.py").read_text().replace("/ 7", "/ 8"))
 
-    with pytest.raises(UserError, match=r"A worker finds another 'toys:Company'"):
+    with pytest.raises(UserError, match=r"A worker process has another version of 'toys:Company'"):
         scored(workers=2, progress=change)
 
 

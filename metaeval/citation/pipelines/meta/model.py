@@ -12,17 +12,17 @@ from pydantic import Field
 from metaeval.citation.chat import ChatOptions
 from metaeval.citation.citeeval.evaluate import SCENARIOS, ResponseValues
 from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.citeeval.score_rules import CitedScenario as CiteEvalScenario
+from metaeval.citation.citeeval.score_rules import CiteEvalOptions
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.citeeval.values import CitedScenario as CiteEvalScenario
-from metaeval.citation.citeeval.values import CiteEvalOptions
 from metaeval.citation.human.model import Alignment, AnswerValues, HumanSet, Level, MetaOptions
 from metaeval.citation.judging import PipelineReading
 from metaeval.citation.model import Answer
 from metaeval.citation.parsers.parse import Parser
 from metaeval.citation.pipelines import pipeline
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import Run
 from metaeval.citation.pipelines.run import DEFAULT_BACKEND
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi.model import ScifiOptions
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag
@@ -64,13 +64,13 @@ class MetaCommand(pipeline.JudgedByMetrics, pipeline.AsksChat):
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """The metrics that give verdicts; none where no pipeline needs one."""
+        """The metrics that give verdicts; none if no pipeline needs one."""
         return (super().judges or (DEFAULT_BACKEND,)) if set(self.names) & set(BY_METRIC) else ()
 
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """The values of one measure of one pipeline with one judge; its name is pipeline:measure:judge.
+    """The values of one measure of one pipeline with one judge, named pipeline:measure:judge.
 
     fields: fields of its signature. assumed: what the bounds of its values assume.
     """

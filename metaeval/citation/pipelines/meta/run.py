@@ -11,8 +11,8 @@ from metaeval.citation.chat import Chat, ChatOptions, estimate_for
 from metaeval.citation.citeeval.baselines import autoais
 from metaeval.citation.citeeval.evaluate import ResponseValues, evaluate
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
+from metaeval.citation.citeeval.score_rules import CiteEvalOptions, changed_options, citeeval_options
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.citeeval.values import CiteEvalOptions, changed_options, citeeval_options
 from metaeval.citation.human import model as human_model
 from metaeval.citation.human.model import Alignment, AnswerValues, Level, MetaOptions
 from metaeval.citation.human.readers import read_human_set, read_score_file
@@ -31,10 +31,10 @@ from metaeval.citation.pipelines.meta.model import (
     ToMeasure,
 )
 from metaeval.citation.pipelines.meta.sheets import brief_grids, meta_sheets
+from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import Layout, MakeBackends, Pipeline, Run, chat_options
 from metaeval.citation.pipelines.run import find_cutoffs
 from metaeval.citation.pipelines.scifi_tables import estimate_facts, fact_cutoff, one_fact_each
-from metaeval.citation.pipelines.verdicts import Backend
 from metaeval.citation.scifi.entailment import counter, fact_lines
 from metaeval.citation.scifi.facts import PROFILE, facts_signature, read_with_model, read_with_parser
 from metaeval.citation.scifi.model import AnswerFacts, ScifiOptions
@@ -80,7 +80,7 @@ def _read(run: Run) -> ToMeasure:
     human = human_model.cited_alone(human) if command.scenario == "cited" else human
     answers = [rated.answer for rated in human.answers]
     if names and not any(answer.passages for answer in answers):
-        raise UserError(f"No answer of {run.name} has passages, so that its citations refer to nothing.")
+        raise UserError(f"No answer in {run.name} has passages to judge its citations by: give answers with passages.")
     citeeval = citeeval_options(profile, **run.set_options["citeeval"])
     splitter = find_sentence_splitter(options.splitter)
     splits = [human.splits[answer.id] for answer in answers] if human.splits else []
@@ -111,12 +111,12 @@ def _read(run: Run) -> ToMeasure:
 
 
 def _chat(names: Sequence[str], run: Run, scifi: ScifiOptions) -> tuple[Asking | None, ChatOptions | None]:
-    """Return the options for asking; `UserError` for a model that no pipeline asks, and where none is named."""
+    """Return the options for asking; raises `UserError` for a model that no pipeline asks, and where none is named."""
     if "citeeval" not in names and not ("scifi" in names and scifi.facts == "model"):
         if run.chat is not None or run.choice.idle:
             raise UserError(
-                "No pipeline here asks a chat model: add citeeval to --pipelines, or set facts=model with scifi, or "
-                "leave the model out."
+                "None of these pipelines uses a chat model: add citeeval to --pipelines, or set facts=model "
+                "with scifi, or leave the model out."
             )
         return None, None
     # Options that CiteEval's judge and SCiFi's model share were sorted to the judge.
@@ -299,7 +299,7 @@ def read_measures(files: Sequence[Path], answers: Sequence[Answer]) -> list[Meas
     for path in files:
         for measure, scores in read_score_file(path, by_id).items():
             if measure in measurements:
-                raise UserError(f"Two files of scores name a measure {measure!r}: give it another name in one of them.")
+                raise UserError(f"Two files of scores have a measure {measure!r}: rename it in one of them.")
             pinned = f"{path.name}@sha256:{sha256_file(path)[:12]}"
             fields = {"pipeline": "scores", "measure": measure, "file": pinned}
             measurements[measure] = Measurement(f"{human_model.FROM_FILE}{measure}", fields, score_file_values(scores))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import product
 
 from metaeval.citation.citeeval.evaluate import SCENARIOS, CiteEvalMeasure
-from metaeval.citation.citeeval.values import CitedScenario
+from metaeval.citation.citeeval.score_rules import CitedScenario
 from metaeval.citation.human import agreement
 from metaeval.citation.human.agreement import RatingAgreement
 from metaeval.citation.human.model import Level
@@ -40,7 +40,7 @@ _LACKS = ("no_value", "missing", "valued_in_part", "sentences_outside_statements
 
 
 def provenance(meta: MetaEvaluation) -> Provenance:
-    """Return what the tables share: data, rules, notes, and a signature for each measure."""
+    """Return the provenance that all tables share: data, rules, notes, and a signature for each measure."""
     read, answers = meta.read, meta.read.answers
     ratings = [
         [[statement.start, statement.end, *statement.ratings] for statement in answer.statements]

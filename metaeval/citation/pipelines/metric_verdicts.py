@@ -30,7 +30,7 @@ Premise = Literal["joint", "max over chunks"]
 
 @dataclass(frozen=True, eq=False)
 class Backend:
-    """A metric that gives verdicts.
+    """A metric that gives entailment verdicts, with its threshold and scores so far.
 
     fields: fields of its signature. entails: maps pairs to verdicts. answers: the scores of all pairs so far.
     """

@@ -16,7 +16,7 @@ PLAIN = MarkStyles(lists=False, ranges=False, carets=False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Options for making claims of sentences and scores of verdicts."""
+    """Options for extracting claims from sentences and for turning verdicts into scores."""
 
     name: str
     """Name of the profile."""
@@ -76,7 +76,7 @@ class Profile:
         for option in ("longest", "bound"):
             value = getattr(self, option)
             if value is not None and value < 1:
-                raise UserError(f"{option} is {value}; it is a whole number from 1, or none.")
+                raise UserError(f"{option} is {value}; allowed: a whole number from 1, or none.")
 
     @property
     def signature(self) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from metaeval.citation.citeeval import editing
 from metaeval.citation.citeeval.editing import ACTIONS, PUBLISHED, Coefficients, Edit, actions, apply_edits, refit
-from metaeval.citation.citeeval.values import (
+from metaeval.citation.citeeval.score_rules import (
     LACKS,
     MISSING,
     NEEDS_NONE,

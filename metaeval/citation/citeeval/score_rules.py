@@ -24,7 +24,7 @@ PLAIN = MarkStyles(lists=False, ranges=False, carets=False, corners=False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiteEvalOptions:
-    """How responses are split into statements and a judge's replies become values; the defaults are "paper"."""
+    """Options for splitting responses into statements and turning a judge's replies into values; defaults: "paper"."""
 
     styles: MarkStyles = by_profile(MarkStyles(), released=PLAIN)
     """Citation marks that are read, as NAME: VALUE of the marks' own options."""
@@ -64,7 +64,7 @@ Otherwise = Literal["missing", "attributable"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineOptions:
-    """How the baselines are asked and read; the defaults are "paper"."""
+    """Options for asking and reading CiteEval's baselines; the defaults are the profile "paper"."""
 
     otherwise: Otherwise = by_profile("missing", released="attributable")
     """Label of a reply to AttrScore that gives none of the three labels: missing, or attributable."""
@@ -203,12 +203,12 @@ def both(rating: StatementValue, edits: StatementValue, weight: float = 0.5) -> 
 
 
 def _uncited(context: int | None, options: CiteEvalOptions) -> StatementValue:
-    """The value of a statement without citations, which needs one if it rests on the passages."""
+    """Return the value of a statement without citations, which needs one if it rests on the passages."""
     return {None: UNDECIDED, RETRIEVAL: LACKS}.get(context_of(context, options), NEEDS_NONE)
 
 
 def _open(coefficients: Coefficients) -> StatementValue:
-    """A missing edit distance, whose bounds depend on the coefficients; it is 1 without an edit."""
+    """Return a missing edit distance with the bounds that the coefficients give; it is 1 without an edit."""
     worths = [worth + coefficients.intercept for worth in coefficients.action.values()]
     return StatementValue(None, "missing", min(1.0, *worths), max(1.0, *worths))
 
@@ -287,7 +287,7 @@ def mean_bounds(ends: Sequence[ValueBounds]) -> tuple[float | None, float | None
 
 
 def _nothing_rated(values: Sequence[StatementValue], options: CiteEvalOptions) -> ResponseValue:
-    """The value of a response none of whose statements counts in the scenario."""
+    """Return the value of a response none of whose statements counts in the scenario."""
     # A masked statement that lacks a citation counts as 0 in the full scenario.
     if any(value.state == "lacks a citation" for value in values):
         return ResponseValue(0.0, 0, 0, 0.0, 0.0)
@@ -298,12 +298,12 @@ def _nothing_rated(values: Sequence[StatementValue], options: CiteEvalOptions) -
 
 
 def _full_marks(options: CiteEvalOptions) -> float | None:
-    """Value of a response without statements to rate."""
+    """Return the value of a response without statements to rate."""
     return 1.0 if options.nothing_rated == "full marks" else None
 
 
 def _lowest(sure: Sequence[float], perhaps: Sequence[float]) -> float | None:
-    """The lowest mean of all sure values and any subset of the others; None without values."""
+    """Return the lowest mean over all of `sure` and any subset of `perhaps`; None without values."""
     total, number = sum(sure), len(sure)
     for value in sorted(perhaps):
         if not number or value * number < total:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaeval.errors import UserError
-from metaeval.scoring.backends import tokens as tokens_module
-from metaeval.scoring.backends.tokens import PairTokens, TextTokens
+from metaeval.scoring.backends import tokenization as tokens_module
+from metaeval.scoring.backends.tokenization import PairTokens, TextTokens
 
 KINDS = ("bert", "roberta", "deberta", "deberta-v2", "albert")
 WORDS = """The Kestrel lighthouse was built in 1871 on a basalt ridge. café São naïve 東京 Москва 🙂 e\u0301 [1] (a)
@@ -124,5 +124,5 @@ def test_a_tokenizer_that_does_more_than_join_is_refused(tokenizers):
 
 
 def test_a_slow_tokenizer_is_refused():
-    with pytest.raises(UserError, match="no fast tokenizer"):
+    with pytest.raises(UserError, match="is not a fast tokenizer"):
         PairTokens(object(), 512, "source")

@@ -18,7 +18,7 @@ _PROBES = ("The cat sat.", "It did not, a dog said 3 times.")
 
 
 class PairIds(NamedTuple):
-    """A model's input for a pair: ids, segment ids (same length), tokens before the cut, and how many were cut."""
+    """A model's input for a pair: token ids, segment ids, number of tokens, and how many of them were cut off."""
 
     ids: list[int]
     segments: list[int]
@@ -51,7 +51,7 @@ class TextTokens:
 
 
 class PairTokens:
-    """Pairs as `tokenizer(first, second)` of transformers would encode them, segment ids always included.
+    """An encoder of pairs: ids as `tokenizer(first, second)` of transformers gives them, always with segment ids.
 
     tokenizer: a fast tokenizer of transformers. max_tokens: the limit, special tokens included. cut: see `Cut`.
 
@@ -79,7 +79,7 @@ class PairTokens:
 
 
 class _Joints(NamedTuple):
-    """The special tokens before, between and after the two texts, their segment ids, and those of the two texts."""
+    """The special tokens before, between and after the two texts of a pair, and all segment ids."""
 
     ids: list[list[int]]
     segments: list[list[int]]
@@ -91,7 +91,7 @@ class _Joints(NamedTuple):
 
     @classmethod
     def learn(cls, tokenizer: Any, texts: TextTokens) -> _Joints:
-        """Find the joints in an encoded pair."""
+        """Find the special tokens by encoding a pair."""
         first, second = texts.ids(_PROBES).values()
         whole = tokenizer([_PROBES[0]], [_PROBES[1]], return_token_type_ids=True)
         ids, segments = list(whole["input_ids"][0]), list(whole["token_type_ids"][0])
@@ -116,7 +116,7 @@ def backend(tokenizer: Any) -> Any:
     """Return the `tokenizers.Tokenizer` of a fast tokenizer of transformers, with truncation and padding off."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is None:
-        raise UserError(f"{type(tokenizer).__name__} has no fast tokenizer: this model cannot be read here.")
+        raise UserError(f"{type(tokenizer).__name__} is not a fast tokenizer: choose a model that has one.")
     fast.no_truncation()
     fast.no_padding()
     return fast
@@ -126,7 +126,10 @@ def _position(ids: list[int], part: list[int], start: int) -> int:
     for place in range(start, len(ids) - len(part) + 1):
         if ids[place : place + len(part)] == part:
             return place
-    raise UserError("This tokenizer does not encode a pair as its two texts joined by special tokens.")
+    raise UserError(
+        "This tokenizer does not encode a pair as its two texts joined by special tokens, which this "
+        "metric needs: choose another model."
+    )
 
 
 def _cut_longest(first: int, second: int, room: int) -> tuple[int, int]:
@@ -167,7 +170,7 @@ _FIELD = re.compile(r"\{(source|statement)\}")
 
 
 class PromptIds(NamedTuple):
-    """A model's input for a prompt: ids, tokens before the cut, and how many were cut.
+    """A model's input for a prompt: token ids, number of tokens, and how many of them were cut off.
 
     There are no ids where the limit leaves no room for the template and the statement.
     """
@@ -178,7 +181,7 @@ class PromptIds(NamedTuple):
 
 
 class PromptTokens:
-    """Prompts as `tokenizer(text)` of transformers would encode the filled template.
+    """An encoder of prompts: ids as `tokenizer(text)` of transformers gives them for the filled template.
 
     tokenizer: a fast tokenizer of transformers. template: a text with `{source}` and `{statement}` in it, once each,
     the second of them last. max_tokens: the limit, special tokens included (None: no limit); cut: see `PromptCut`.
