@@ -156,8 +156,11 @@ Family = Literal["column", "table", "suite"]
 class ComparisonConfig(Strict):
     """Settings of paired tests between metrics, and of metrics against controls."""
 
+    test: Literal["t", "exchange"] = "t"
+    """Test of two metrics: t (Student's, with the cluster standard error of their difference, as its interval), or
+    exchange (their scores are exchanged group by group)."""
     permutations: int = Field(default=1000, ge=0, le=1_000_000)
-    """Permutations of each paired test (0: no tests)."""
+    """Permutations of each exchange test (0: no tests of either kind)."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
     """Level of the tests. Two metrics differ where the adjusted p is at most this."""
     family: Family = "column"

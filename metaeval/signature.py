@@ -30,6 +30,7 @@ OF_RUN: Mapping[str, str] = {
     "window": "evidence.window",
     "control": "controls",
     "alpha": "comparison.alpha",
+    "test": "comparison.test",
     "permutations": "comparison.permutations",
     "family": "comparison.family",
     "interval": "interval.method interval.level",

@@ -47,7 +47,7 @@ def compare(
     options: Mapping[str, str],
     keys: Collection[str],
 ) -> dict[str, Difference]:
-    """Hold one metric against another under the measures `keys` of a protocol.
+    """Compare two metrics under the measures `keys` of a protocol by a paired permutation test.
 
     tested: the two metrics' scores on the same rows. outcomes: what the protocol's `evaluate` made of each, whose
     replicates and influence values are used again when both scored the same rows. The interval is that of the paired
@@ -73,7 +73,8 @@ def compare(
         mine, theirs = (outcome.replicates for outcome in outcomes)
         moved = tuple(outcome.influence for outcome in outcomes)
         drawn = [outcome.resampled for outcome in outcomes]
-    p_values = exchange_p_values(protocol, pair, permutations, resampling.seed, options, keys)
+    defined = [key for key in keys if not np.isnan(mine[key][0] - theirs[key][0])]
+    p_values = exchange_p_values(protocol, pair, permutations, resampling.seed, options, defined)
     groups = distinct(first.group[both]).size
     # Rows of a measure may come from one group where those of others do not.
     lone = {key for outcome in outcomes for key, estimate in outcome.estimates.items() if estimate.note == ONE_GROUP}
@@ -250,23 +251,23 @@ def tested_against(
     keys: Collection[str],
     resamples: int,
 ) -> dict[tuple[str, str], dict[str, Difference]]:
-    """Hold metrics (by name) against the controls of each, on the rows that both scored.
+    """Compare metrics (by name) with others, metrics or controls, on the rows that both scored.
 
     The influence values of an outcome are used again where all the rows that it scored count. A control of None is what
     random scores are expected to have. The test of a difference is Student's with its cluster standard error, at the
-    effective number of groups, as its interval; of measures that the protocol resamples itself it is read off paired
-    resamples, at least `resamples` of them. Measures with neither have no p.
+    effective number of groups, as its interval, so that the two agree; of measures that the protocol resamples itself
+    it is read off paired resamples, at least `resamples` of them. Measures with neither are left out.
     """
-    kept: dict[tuple[str, bytes], tuple[Influences, Replicates]] = {}
+    kept: dict[tuple[int, bytes], tuple[Influences, Replicates]] = {}
     expected: dict[bytes, Mapping[str, float]] = {}
     more = replace(resampling, n=max(resampling.n, resamples))
 
-    def values(name: str, tested: Tested, both: Bools) -> tuple[Influences, Replicates]:
+    def values(tested: Tested, both: Bools) -> tuple[Influences, Replicates]:
         judgements, outcome = tested
         known = np.array_equal(both, ~np.isnan(judgements.score)) and set(keys) <= outcome.influence.keys()
         if known and not protocol.resampled:
             return outcome.influence, {}
-        place = name, both.tobytes()
+        place = id(judgements), both.tobytes()
         if place not in kept:
             codes, used = distinct(judgements.group), compared_by(protocol, judgements, both, options)
             moved = outcome.influence if known else influence_of(protocol, used, codes, options, keys)
@@ -281,7 +282,7 @@ def tested_against(
             both = ~np.isnan(rows.score) if control is None else both_scored(rows, control[0])
             if not both.any():
                 continue
-            influences, mine = values(f"metric {name}", metric, both)
+            influences, mine = values(metric, both)
             if control is None:
                 rows_of = both.tobytes()
                 if rows_of not in expected:
@@ -292,7 +293,7 @@ def tested_against(
                 }
                 by_draw = {key: influence - known[key] for key, influence in mine.items() if key in known}
             else:
-                theirs, beside = values(f"control {other}", control, both)
+                theirs, beside = values(control, both)
                 apart = {key: influence for key in keys if (influence := minus(influences.get(key), theirs.get(key)))}
                 by_draw = {key: difference - beside[key] for key, difference in mine.items() if key in beside}
             count = int(both.sum())

@@ -34,7 +34,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Contrast:
-    """Further tests of `one` minus `other` under one measure, beside the permutation test; None where undefined.
+    """`one` minus `other` under one measure, beside the test of the table; None where undefined or without such a test.
 
     tost: p-value of the hypothesis "they differ by the margin or more". equivalent: whether the 1 - 2 alpha interval of
     the difference lies within the margin. equal_within: the smallest margin for which it would. delong, williams,

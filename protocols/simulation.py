@@ -43,12 +43,13 @@ Stream = Literal["settings", "at the value", "tests", "designs"]
 
 @dataclass(frozen=True)
 class Task:
-    """One measure of one protocol, whose simulation is asked for. seed: of all draws."""
+    """One measure of one protocol, whose simulation is asked for. seed: of all draws. test: of two metrics."""
 
     protocol: Protocol
     options: Mapping[str, str]
     key: str
     seed: int = 0
+    test: Literal["t", "exchange"] = "t"
 
     def value(self, rows: Judgements) -> float:
         """Return the measure of rows that all have a score; NaN where it is undefined."""
@@ -228,17 +229,17 @@ def paired(task: Task, metric: Judgements, other: Judgements, values: tuple[floa
 
 
 def p_values(task: Task, pair: Pair, permutations: int, runs: int, groups: int | None = None) -> Floats:
-    """Return p of the test of two metrics' difference on samples of the pair, (runs,); NaN where undefined.
+    """Return p of the task's test of two metrics' difference on samples of the pair, (runs,); NaN where undefined.
 
-    The test is that of the tables; of measures that are not tested there it is Student's with the cluster standard
-    error. groups: resampled for each sample from those of the pair, with replacement; None: just those of the pair.
+    Measures that are not exchanged in tables are not exchanged here. groups: resampled for each sample from those of
+    the pair, with replacement; None: just those of the pair.
     """
     p_values = []
     for run in range(runs):
         sample = pair if groups is None else _redrawn(pair, groups, task.generator("designs", run))
         scores = draw(task.generator("tests", run), sample.models, sample.correlations)
         rows = [sample.rows.with_score(score) for score in scores]
-        if task.protocol.measure(task.key).normal:
+        if task.test == "exchange" and task.protocol.measure(task.key).normal:
             first, other = map(task.compared, rows)
             p = exchange_p_values(task.protocol, (first, other), permutations, run, task.options, [task.key])
             p_values.append(p.get(task.key, math.nan))

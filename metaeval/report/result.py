@@ -188,9 +188,8 @@ class Interval(_ResultModel):
 class Comparison(_ResultModel):
     """The comparison of two metrics under one measure: `one` minus `other` over the rows that both scored.
 
-    low, high: the interval of the difference, by the method of the table's intervals. p: two-sided, from a paired
-    permutation that exchanges the two metrics' normalised scores group by group; holm, bh: p adjusted over the family
-    of `Significance`. None where undefined, and `note` says why.
+    low, high: the interval of the difference. p: two-sided, of `Significance.test`; holm, bh: p adjusted over the
+    family of `Significance`. None where undefined, and `note` says why.
     """
 
     measure: str
@@ -210,7 +209,9 @@ class Significance(_ResultModel):
     """The comparisons of the metrics: every pair under every shown measure, and the settings of the test.
 
     Two metrics count as different where the Holm-adjusted p is at most `alpha`; `Row.clusters` follows from that.
-    controls: every metric (`one`) minus each control (`other`) that it is compared with, tested with the cluster
+    test: of two metrics, "t" with the cluster standard error of their difference, from which its interval is too, or
+    "exchange" of their scores group by group, `permutations` times; measures without influence values are always tested
+    so. controls: every metric (`one`) minus each control (`other`) that it is compared with, tested with the cluster
     standard error of the difference; `Row.not_above` follows from it, and from intervals where it is None. family: the
     pairs of metrics that p is adjusted over, at most `tests`. separate_controls: tests against controls are adjusted
     apart, by `metaeval.stats.significance.holm_against`; in earlier files they are in that family.
@@ -224,6 +225,7 @@ class Significance(_ResultModel):
     family: Literal["column", "table", "suite"] = "column"
     tests: int = 0
     separate_controls: bool = False
+    test: Literal["t", "exchange"] = "exchange"
 
 
 FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE = "full support", "any support", "share of evidence"

@@ -96,7 +96,8 @@ PARTS_AT_FULL = (
 LEVELS_ALIKE = "below the top where two levels do not differ in what is detected"
 
 # Significance tests of the pairs of metrics, and how they and the tests against controls are adjusted.
-TEST = "paired cluster permutation, {tested.permutations:,} permutations, {adjusted}, alpha {tested.alpha:g}"
+TEST = "{test}, {adjusted}, alpha {tested.alpha:g}"
+TESTS = {"t": "paired cluster t", "exchange": "paired cluster permutation, {permutations:,} permutations"}
 HOLM = "Holm over the {tests} of a {family}"
 CONTROLS_WITH_PAIRS = "against controls paired cluster t; {holm}"
 CONTROLS_APART = "{holm}; against controls paired cluster t, Holm over the metrics"

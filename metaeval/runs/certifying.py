@@ -128,7 +128,8 @@ def certified(
         return result
     rows = {name: judged(frame, scores[name]) for name in leading[:2]}
     try:
-        leading_certificate = certificate(Task(protocol, options, key, config.interval.seed), config, rows)
+        task = Task(protocol, options, key, config.interval.seed, config.comparison.test)
+        leading_certificate = certificate(task, config, rows)
     except ValueError as error:
         _log.warning("No certificate of %s: %s.", protocol.name, error)
         return result
@@ -224,7 +225,7 @@ def certificate_sheet(panel: Panel, choice: Asked, key: str, runs: int) -> Table
     protocol, options = choice
     frame = panel.source.frame(protocol)
     measure = _measure(protocol, frame, key)
-    task = Task(protocol, options, measure.key, panel.config.interval.seed)
+    task = Task(protocol, options, measure.key, panel.config.interval.seed, panel.config.comparison.test)
     certificates: dict[str, Certificate] = {}
     values: dict[str, float] = {}
     lacking: dict[str, str] = {}
@@ -332,7 +333,7 @@ def _notes(certificates: Mapping[str, Certificate], lacking: Mapping[str, str], 
         ),
         Note(
             "equal, significant",
-            f"{beside}share of paired permutation tests with p at most {config.comparison.alpha:g}",
+            f"{beside}share of paired tests with p at most {config.comparison.alpha:g}",
         ),
         Note(
             "no interval",

@@ -1,9 +1,10 @@
 """The significance tests of a table: each pair of metrics, and each metric against each control.
 
-Two metrics are compared by a paired permutation test that exchanges their scores group by group. Every metric is also
-compared with every control; there permutations would be most of the work, so the difference is divided by its cluster
-standard error, as for its interval. Pairs of metrics are one family of tests, and comparisons with controls another, so
-that which metrics differ does not depend on the controls. Each family is adjusted by Holm's method.
+A difference of two metrics, or of a metric and a control, is divided by its cluster standard error, as for its
+interval, so that the test and the interval agree. A permutation test that exchanges the scores of two metrics group by
+group takes its place where it is asked for, and for measures without influence values. Pairs of metrics are one family
+of tests, and comparisons with controls another, so that which metrics differ does not depend on the controls. Each
+family is adjusted by Holm's method.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def significance(
 
     against: for each metric, the controls that it is compared with; None in place of a control stands for the expected
     value of random scores. tables: number of tables of the suite. Returns None without anything to compare, or without
-    permutations. More permutations are made where Holm's adjustment could not reach `alpha` otherwise.
+    permutations, which stand for any test. More permutations are made where Holm's adjustment could not reach `alpha`.
     """
     pairs = list(combinations(tested, 2))
     against_controls = sum(map(len, (against or {}).values()))
@@ -50,15 +51,27 @@ def significance(
         for tests in (len(pairs), against_controls)
     )
     normal = [key for key in keys if protocol.measure(key).normal]
+    rivals: dict[str, dict[str, Tested | None]] = {name: {**(against or {}).get(name, {})} for name in tested}
+    for name, other in pairs if settings.test == "t" else ():
+        rivals[name].setdefault(other, tested[other])
+    wanted = keys if against_controls else normal
+    by_t = tested_against(protocol, options, resampling, tested, rivals, wanted, resamples)
     differences = {}
     for pair in pairs:
-        (first, first_outcome), (second, second_outcome) = (tested[name] for name in pair)
-        outcomes = first_outcome, second_outcome
-        differences[pair] = compare(protocol, (first, second), outcomes, resampling, permutations, options, normal)
+        # Measures that the protocol resamples have exchanges of their own.
+        exchanged = set(normal) if settings.test == "exchange" else tested[pair[0]][1].resampled.keys()
+        differences[pair] = {key: test for key, test in by_t.get(pair, {}).items() if key not in exchanged}
+        if rest := [key for key in normal if key not in differences[pair]]:
+            (first, first_outcome), (second, second_outcome) = (tested[name] for name in pair)
+            both = (first, second), (first_outcome, second_outcome)
+            differences[pair] |= compare(protocol, *both, resampling, permutations, options, rest)
     comparisons = [_comparison(key, pair, differences[pair][key]) for key in normal for pair in pairs]
-    by_control = tested_against(protocol, options, resampling, tested, against or {}, keys, resamples)
     controls = [
-        _comparison(key, pair, by_key[key]) for key in keys for pair, by_key in by_control.items() if key in by_key
+        _comparison(key, (name, other), by_t[name, other][key])
+        for key in keys
+        for name, of_metric in (against or {}).items()
+        for other in of_metric
+        if key in by_t.get((name, other), {})
     ]
     table = Significance(
         permutations=permutations,
@@ -68,6 +81,7 @@ def significance(
         controls=controls,
         family=settings.family,
         separate_controls=True,
+        test=settings.test,
     )
     return adjusted([table], None if settings.family == "table" else lambda test: test.measure)[0]
 

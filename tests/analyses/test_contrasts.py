@@ -1,4 +1,4 @@
-"""What stands beside the permutation test: the same intervals as the table's, the rows of the closed forms."""
+"""What stands beside the test of the table: the same intervals as the table's, the rows of the closed forms."""
 
 import math
 from dataclasses import replace

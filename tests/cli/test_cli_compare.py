@@ -129,7 +129,7 @@ def test_of_citations_there_is_no_position(ran):
 def test_a_note_that_several_tables_share_is_said_once(cli, ran):
     ended = cli("compare", "overlap", "rouge", "--full", *QUICK)
 
-    assert ended.out.count("paired cluster permutation") == 1
+    assert ended.out.count("paired cluster t") == 1
     assert "data:mini" not in ended.out  # signatures stand in the files
     ran("results", "export")
     for stem in ("classification-pairs", "retrieval-pairs", "complementarity"):

@@ -44,6 +44,8 @@ def test_two_metrics_get_their_p_and_a_raised_number_before_the_other_marks(full
         "alpha 0.05)"
     )
     assert note.items == (("NDCG@5", "p 0.0504"), ("Pearson r", "p 0.0010"))
+    by_student = full.model_copy(update={"significance": full.significance.model_copy(update={"test": "t"})})
+    assert _standing(by_student).text.endswith("(paired cluster t, Holm, alpha 0.05)")
     assert [cell.marks for cell in lay_out(full).lines[0].cells] == [("1",), ("1",), ("2", "†")]
 
 

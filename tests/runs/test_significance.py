@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 from scipy.stats import false_discovery_control
 
 from metaeval.config import ComparisonConfig
 from metaeval.report import result as results
 from metaeval.runs.significance import clusters, significance
+from metaeval.stats.significance import delong
 from protocols import classification, correlation
 from protocols.comparison import compare
 from protocols.contract import Judgements, Outcome, Protocol, Resampling
@@ -29,8 +33,10 @@ def metrics(protocol: Protocol, noise: dict[str, float] = NOISE, n: int = 240) -
     return {name: (rows, protocol.evaluate(rows, RESAMPLING, {})) for name, rows in given.items()}
 
 
-def found(permutations: int = 199, alpha: float = 0.05, keys: tuple[str, ...] = ("spearman",)) -> results.Significance:
-    settings = ComparisonConfig(permutations=permutations, alpha=alpha)
+def found(
+    permutations: int = 199, alpha: float = 0.05, keys: tuple[str, ...] = ("spearman",), **settings_of_test: Any
+) -> results.Significance:
+    settings = ComparisonConfig(permutations=permutations, alpha=alpha, **settings_of_test)
     answer = significance(correlation.PROTOCOL, {}, RESAMPLING, settings, metrics(correlation.PROTOCOL), keys)
     assert answer is not None
     return answer
@@ -54,7 +60,7 @@ def test_every_pair_once_under_every_measure() -> None:
 
 def test_values_are_those_of_the_comparison_of_the_two_alone() -> None:
     given = metrics(correlation.PROTOCOL)
-    answer = found()
+    answer = found(test="exchange")
     for one in answer.comparisons:
         pair = given[one.one], given[one.other]
         alone = compare(
@@ -63,6 +69,62 @@ def test_values_are_those_of_the_comparison_of_the_two_alone() -> None:
         )["spearman"]
         assert (one.difference, one.low, one.high, one.p) == (alone.value, alone.low, alone.high, alone.p)
         assert one.rows == 240
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_student_and_the_exchange_have_one_interval(missing: bool) -> None:
+    keys = "pearson", "spearman", "kendall"
+    by_kind: dict[str, list[results.Comparison]] = {}
+    given = metrics(correlation.PROTOCOL)
+    if missing:
+        rows = given["good"][0]
+        lost = rows.with_score(np.where(rows.pool % 7 == 0, np.nan, rows.score))
+        given["good"] = lost, correlation.PROTOCOL.evaluate(lost, RESAMPLING, {})
+    for test in ("t", "exchange"):
+        answer = significance(correlation.PROTOCOL, {}, RESAMPLING, ComparisonConfig(test=test), given, keys)
+        assert answer is not None
+        assert answer.test == test
+        by_kind[test] = answer.comparisons
+    for student, exchange in zip(by_kind["t"], by_kind["exchange"], strict=True):
+        assert (student.rows, student.note) == (exchange.rows, exchange.note)
+        numbers = [(pair.difference, pair.low, pair.high) for pair in (student, exchange)]
+        assert numbers[0] == pytest.approx(numbers[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("protocol", [classification.PROTOCOL, correlation.PROTOCOL])
+def test_p_is_the_level_at_which_the_interval_ends_at_0(protocol: Protocol) -> None:
+    given = metrics(protocol, {"a": 1.0, "b": 1.2})
+    keys = ("fs_ns", "overall") if protocol is classification.PROTOCOL else ("pearson", "spearman", "kendall")
+    answer = significance(protocol, {}, RESAMPLING, ComparisonConfig(), given, keys)
+    assert answer is not None
+    for pair in answer.comparisons:
+        assert pair.p is not None
+        level = replace(RESAMPLING, level=1 - pair.p)
+        ends = significance(protocol, {}, level, ComparisonConfig(), given, (pair.measure,))
+        assert ends is not None
+        (at_p,) = ends.comparisons
+        nearest = at_p.low if (pair.difference or 0) > 0 else at_p.high
+        assert nearest == pytest.approx(0, abs=1e-9)
+
+
+def test_groups_of_one_row_have_the_standard_error_of_delong() -> None:
+    # DeLong's variance of the difference, on the logit scale of -1 .. 1 with Student's t at all 240 groups less one.
+    rng = np.random.default_rng(4)
+    gold = rng.choice([0.0, 2.0], 240)
+    scores = [gold + spread * rng.normal(size=240) for spread in (1.5, 2.0)]
+    every = np.arange(240)
+    rows = [Judgements(gold, score, every, every) for score in scores]
+    given = {
+        name: (row, classification.PROTOCOL.evaluate(row, RESAMPLING, {})) for name, row in zip("ab", rows, strict=True)
+    }
+    answer = significance(classification.PROTOCOL, {}, RESAMPLING, ComparisonConfig(), given, ("fs_ns",))
+    assert answer is not None
+    official = delong(*scores, gold == 2)
+    at = (official.difference + 1) / 2
+    unit = np.sqrt(official.variance) / (2 * at * (1 - at))
+    influence = given["a"][1].influence["fs_ns"] - given["b"][1].influence["fs_ns"]
+    p = 2 * scipy_stats.t.sf(abs(np.log(at / (1 - at))) / unit, influence.effective_groups - 1)
+    assert answer.comparisons[0].p == pytest.approx(p, abs=1e-12)
 
 
 def test_p_is_adjusted_over_the_pairs_of_a_measure() -> None:

@@ -13,6 +13,7 @@ from metaeval.report.cells import comparison_grid
 from metaeval.report.findings import leading
 from metaeval.report.measures import Headline
 from metaeval.report.result import Column, Result, Significance
+from metaeval.report.sentences import TESTS
 from metaeval.report.table import UNDEFINED, Block, Cell, Note, Record, Table, TableLine, chance, count, numeral, plain
 from metaeval.runs.evaluation import Asked, evaluate
 from metaeval.runs.metric_scores import Panel, headline, judged
@@ -38,13 +39,13 @@ class PairTables:
 
 
 def check_comparison(config: RunConfig, margin: float) -> None:
-    """Refuse, before anything is scored, a run without resamples or permutations, and a margin not above 0."""
+    """Refuse, before anything is scored, a run without resamples or tests, and a margin not above 0."""
     if not (math.isfinite(margin) and margin > 0):
         raise UserError(f"The margin is {margin:g}; it must be a number above 0, for example 0.02.")
     if config.interval.resamples < 2:
         raise UserError(f"A comparison needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
     if not config.comparison.permutations:
-        raise UserError("A comparison needs permutations: comparison.permutations is 0, try 1000.")
+        raise UserError("A comparison needs tests, and comparison.permutations is 0: try 1000.")
     if not config.comparison.alpha < 0.5:
         raise UserError(f"comparison.alpha is {config.comparison.alpha:g}; equivalence needs one below 0.5.")
 
@@ -60,7 +61,7 @@ def compare_pairs(panel: Panel, protocol_setup: Asked, margin: float) -> PairTab
     result = evaluate(frame, panel.columns, protocol, options, panel.config)
     tested = result.significance
     if tested is None:
-        raise UserError("Nothing was compared: the permutations are switched off.")
+        raise UserError("Nothing was compared: the tests are switched off.")
     metrics = {column.name: judged(frame, column) for column in panel.columns}
     keys = list(dict.fromkeys(pair.measure for pair in tested.comparisons))
     pair_contrasts = contrasts(protocol, options, panel.resampling, metrics, keys, margin, tested.alpha)
@@ -71,7 +72,7 @@ def compare_pairs(panel: Panel, protocol_setup: Asked, margin: float) -> PairTab
         data=result.data,
         settings={
             **{**result.settings, "protocol": protocol.name, "unit": result.unit, "margin": margin},
-            **{"alpha": tested.alpha, "power": POWER, "permutations": tested.permutations},
+            **{"alpha": tested.alpha, "power": POWER, "test": tested.test, "permutations": tested.permutations},
             **{**panel.config.interval.drawn(), "method": panel.config.interval.method},
         },
         records=[
@@ -257,7 +258,8 @@ def _apart(pairs: Sequence[PairTables], headlines: Sequence[Headline]) -> str:
             )
             names = f"{plain(str(record['one']))} less {plain(str(record['other']))}"
             groups = count(int(record["groups"] or 0), "group")
-    return f"{names}: {', '.join(differences)}; {groups}, paired permutation test." if differences else ""
+            test = TESTS[str(tables.sheet.settings["test"])].format(permutations=tables.sheet.settings["permutations"])
+    return f"{names}: {', '.join(differences)}; {groups}, {test}." if differences else ""
 
 
 def _alike(records: Sequence[Record]) -> str:

@@ -146,7 +146,7 @@ def plan_sheet(panel: Panel, protocol_setup: Asked, key: str, differences: Seque
     if not all(asked_for):
         raise UserError(f"{first.name} and {second.name} are equal in {measure.label} here: give --difference NUMBER.")
     alpha, cited = panel.config.comparison.alpha, frame.summary.citations
-    task = Task(protocol, options, measure.key, panel.config.interval.seed)
+    task = Task(protocol, options, measure.key, panel.config.interval.seed, panel.config.comparison.test)
     pilots = _pilots(panel, influence)
     powers = [_simulated(task, pair, frame, alpha, spread.observed, difference) for difference in asked_for]
     of = np.unique(pair[0].group).size, pair[0].gold.size, cited
