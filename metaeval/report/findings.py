@@ -20,7 +20,7 @@ _MOST_GROUPS = 3  # of columns that say the same; of more groups each metric's c
 
 
 def findings(results: Sequence[Result], readings: Readings) -> list[str]:
-    """Return at most three findings: on the best metrics, on what metrics can do, and on the controls.
+    """Return at most three findings: on the leading metrics, on what metrics can do, and on the controls.
 
     Of a single metric the first says how many rows have a score.
     """
@@ -59,7 +59,7 @@ def _labelled(label: str, text: str, groups: Collection[object]) -> str:
 
 
 def leading(every: Sequence[Headline]) -> str:
-    """Return the sentences on the best metrics of each column: those not significantly different from the best.
+    """Return the sentences on the leading metrics of each column: those not significantly worse than the highest.
 
     Without tests they name the metric with the highest value.
     """
@@ -74,7 +74,7 @@ def leading(every: Sequence[Headline]) -> str:
         for names, headline in zip(leaders, shown, strict=True)
     )
     if len(same_leaders) > _MOST_GROUPS:
-        return _column_counts(sentences.BEST, leaders)
+        return _column_counts(sentences.LEADING, leaders)
     return " ".join(_leaders(same, shown) for same in same_leaders.values())
 
 
@@ -93,9 +93,9 @@ def _leaders(same: Sequence[Headline], every: Sequence[Headline]) -> str:
     best = [plain(name) for name in verdicts.top(same[0])]
     others = {plain(row.metric) for headline in same for row in headline.metrics} - {*best}
     if len(best) == len(same[0].metrics):
-        differ = any(map(verdicts.different_pairs, same))
-        return _with_measures(sentences.NONE_FROM_BEST if differ else sentences.NO_PAIR, same, every)
-    template = sentences.BEST_ALONE if len(best) == 1 else sentences.BEST_SEVERAL
+        differ = any(map(verdicts.better_pairs, same))
+        return _with_measures(sentences.NONE_WORSE if differ else sentences.NO_PAIR, same, every)
+    template = sentences.LEADS_ALONE if len(best) == 1 else sentences.LEAD
     other = others.pop() if len(others) == 1 else "every other metric"
     return _with_measures(template, same, every, best=listed(best), top=best[0], others=other)
 
@@ -103,7 +103,7 @@ def _leaders(same: Sequence[Headline], every: Sequence[Headline]) -> str:
 def _with_measures(template: str, same: Sequence[Headline], every: Sequence[Headline], **fields: str) -> str:
     """Fill in the measures of these columns, and of a single column the values of the best, or the two highest."""
     ranked, best = verdicts.ordered(same[0]), len(verdicts.top(same[0]))
-    if template == sentences.BEST_SEVERAL:  # the sentence names them in this order
+    if template == sentences.LEAD:  # the sentence names them in this order
         values = ", ".join(same[0].number(row) for row in ranked[: min(best, NAMED)])
     else:
         values = ", ".join(f"{plain(row.metric)} {same[0].number(row)}" for row in ranked[:2])

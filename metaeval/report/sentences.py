@@ -14,14 +14,15 @@ NO_VALUES = "No metric has a value here: {reasons}."
 # Several columns or data sets differ in what a sentence says.
 LABELLED = "{label}: {sentence}"
 
-# The metrics that are not significantly different from the best: the best alone, several, all of them.
-BEST_ALONE = "{best} is significantly better than {others} by {measures}{values}."
-BEST_SEVERAL = "{best} lead by {measures}{values}: the others are significantly worse than {top}."
-NONE_FROM_BEST = "By {measures}, no metric is significantly different from the best{values}."
+# The metrics that are not significantly worse than the one with the highest value: it alone, several, all of them.
+# Only of the first can "best" be said: its rank interval is 1 to 1.
+LEADS_ALONE = "{best} is significantly better than {others} by {measures}{values}."
+LEAD = "{best} lead by {measures}{values}: the others are significantly worse than {top}."
+NONE_WORSE = "By {measures}, no metric is significantly worse than the one with the highest value{values}."
 NO_PAIR = "By {measures}, no two metrics are significantly different{values}."
 # Columns differ too much to be named.
 COUNTED = "Over {columns} columns, these metrics are {claim}: {counts}."
-BEST = "best or not significantly different from the best"
+LEADING = "not significantly worse than the one with the highest value"
 # A column has no tests.
 HIGHEST = "{best} has the highest value by {measures}{values}."
 UNTESTED = "No test says whether that is more than noise."
@@ -100,7 +101,9 @@ TEST = "paired cluster permutation, {tested.permutations:,} permutations, {adjus
 HOLM = "Holm over the {tests} of a {family}"
 CONTROLS_WITH_PAIRS = "against controls paired cluster t; {holm}"
 CONTROLS_APART = "{holm}; against controls paired cluster t, Holm over the metrics"
-SAME_CLUSTER = "same raised number: not significantly different ({test})"
+SHARED_LETTER = "metrics that share a letter in a column are not significantly different"
+RUN_OF_LETTERS = " (a-d: a, b, c and d)"
+RANKS = "{level:g} % intervals of the ranks, for all metrics at once, as these tests leave them"
 NO_PAIR_DIFFERS = "no two significantly different"
 PAIRS_NOT_TESTED = " ({missing} of {pairs} pairs not tested{reasons})"
 

@@ -68,13 +68,14 @@ def made(rows, apart=(), groups=40, name="made", protocol="classification", colu
     """A result of these rows; apart: the pairs of metrics that the test tells apart, under every measure."""
     metrics = [row.metric for row in rows if row.kind == "metric"]
     pairs = [(one, other) for number, one in enumerate(metrics) for other in metrics[number + 1 :]]
+    values = {row.metric: {key: value.value or 0.0 for key, value in row.values.items()} for row in rows}
     comparisons = [
         Comparison(
             measure=column.key,
             one=one,
             other=other,
             rows=100,
-            difference=0.1,
+            difference=values[one].get(column.key, 0.0) - values[other].get(column.key, 0.0),
             p=0.001 if {one, other} in map(set, apart) else 0.5,
             holm=0.001 if {one, other} in map(set, apart) else 1.0,
         )
@@ -151,7 +152,7 @@ class TestWhoLeads:
         # b and c differ from each other, neither from the best.
         assert (
             first(made([A, B, C], apart=[("b", "c")]))
-            == "By Overall, no metric is significantly different from the best (a 77.0, b 67.0)."
+            == "By Overall, no metric is significantly worse than the one with the highest value (a 77.0, b 67.0)."
         )
 
     def test_some_are_not_told_apart_from_the_best(self):
@@ -179,7 +180,7 @@ class TestWhoLeads:
         results = [made(rows[name], [("a", "b"), ("a", "c")][: len(rows)], name=name) for name in rows]
         results = [made([A, B], name="four"), made([A, B, C], [("a", "c")], name="five"), *results]
         # a leads in four, five, one and three; b in four, five and two.
-        assert first(*results).endswith("not significantly different from the best: a in 4; b in 3.")
+        assert first(*results).endswith("not significantly worse than the one with the highest value: a in 4; b in 3.")
 
     def test_without_a_test_nothing_is_claimed(self):
         assert first(made([A, B, C], significance=None)) == (
@@ -412,7 +413,7 @@ def test_nothing_scored_says_so_and_why():
     result = made([A.model_copy(update=lost)])
     assert findings([result], READINGS) == ["No metric has a value here: no scored pairs."]
     assert cautions([result]) == ["Rows without a score are left out: a 100 of 100 pairs (error)."]
-    assert "–ᵃ" in text_of(headline_grid([result], READINGS), 80)
+    assert "–¹" in text_of(headline_grid([result], READINGS), 80)
 
 
 def test_no_sentence_is_longer_than_a_screen_can_hold():
@@ -469,11 +470,11 @@ class TestHeadlineTable:
         assert [line.name for line in grid.lines] == ["c", "b"]
 
     def test_marks_are_those_of_the_table_and_each_is_explained(self):
-        flagged = A.model_copy(update={"not_above": {"overall": ["words"]}, "clusters": {"overall": 1, "fs_ns": 1}})
+        flagged = A.model_copy(update={"not_above": {"overall": ["words"]}, "letters": {"overall": "a", "fs_ns": "a"}})
         rows = [flagged, B, control("words", 0.9, 0.5, 0.8, 0.7)]
         grid = headline_grid([made(rows, protocol="other")], READINGS)
-        assert grid.lines[0].cells[3].marks == ("1", "†")
-        assert [note.label for note in grid.footnotes] == ["1", "†"]
+        assert grid.lines[0].cells[3].marks == ("a", "†")
+        assert [note.label for note in grid.footnotes] == ["a", "†"]
 
     def test_data_sets_stand_side_by_side(self):
         one, other = made([A, B], name="one"), made([B, C], name="other")
