@@ -97,7 +97,9 @@ def _leaders(same: Sequence[Headline], every: Sequence[Headline]) -> str:
         return _with_measures(sentences.NONE_WORSE if differ else sentences.NO_PAIR, same, every)
     template = sentences.LEADS_ALONE if len(best) == 1 else sentences.LEAD
     other = others.pop() if len(others) == 1 else "every other metric"
-    return _with_measures(template, same, every, best=listed(best), top=best[0], others=other)
+    highest = {verdicts.top(headline)[0] for headline in same}
+    top = best[0] if len(highest) == 1 else "the highest"
+    return _with_measures(template, same, every, best=listed(best), top=top, others=other)
 
 
 def _with_measures(template: str, same: Sequence[Headline], every: Sequence[Headline], **fields: str) -> str:

@@ -159,6 +159,18 @@ class TestWhoLeads:
         found = first(made([A, B, C], apart=[("a", "c")]))
         assert found == ("a and b lead by Overall (77.0, 67.0): the others are significantly worse than a.")
 
+    def test_leaders_of_which_another_is_highest_elsewhere(self):
+        apart = [("a", "c")], [("b", "c")]
+        found = first(made([A, B, C], apart[0]), correlated({"a": 0.4, "b": 0.6, "c": 0.3}, apart[1]))
+        assert found == "a and b lead by Overall and Spearman: the others are significantly worse than the highest."
+
+    def test_a_metric_that_is_only_better_on_its_own_rows_is_not_better(self):
+        # a has the higher value; on the rows that both scored b is significantly better.
+        found = made([A, B], [("a", "b")])
+        tests = [test.model_copy(update={"difference": -0.1}) for test in found.significance.comparisons]
+        turned = found.model_copy(update={"significance": found.significance.model_copy(update={"comparisons": tests})})
+        assert first(turned).startswith("By Overall, no metric is significantly worse than the one with the highest")
+
     def test_the_same_leaders_under_two_protocols_are_named_once(self):
         apart = [("a", "b"), ("a", "c")]
         found = first(made([A, B, C], apart), correlated({"a": 0.6, "b": 0.4, "c": 0.3}, apart))

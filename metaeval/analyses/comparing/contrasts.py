@@ -101,8 +101,8 @@ def ranking(result: Result, keys: Sequence[str]) -> Note:
             texts.append(f"{plain(row.metric)} {number}{f' ({place})' if place else ''}")
         if texts:
             entries.append((plain(column.label), "; ".join(texts)))
-    reading = f"{sentences.RANKS.format(level=100 * (1 - alpha_of(result)))}; {sentences.SHARED_LETTER}"
-    return Note("ranks", reading, tuple(entries))
+    ranks = sentences.RANKS.format(level=100 * (1 - alpha_of(result)))
+    return Note("ranks", sentences.RANKED.format(ranks=ranks), tuple(entries))
 
 
 def _grid(
@@ -192,7 +192,11 @@ def headline_pairs(pairs: Sequence[PairTables]) -> Table:
         ]
     of_first = {str(note.label): note for note in first.footer}
     readings = (Note("reading", _reading(pairs, blocks)), Note("Holm", _holm(pairs[0].result)))
-    notes = (of_first.get("shown", Note()), *readings, of_first.get("needed", Note()))
+    ranked = [
+        item for tables in pairs for note in tables.headline.footer if note.label == "ranks" for item in note.items
+    ]
+    ranks = replace(of_first["ranks"], items=tuple(ranked))
+    notes = (of_first.get("shown", Note()), *readings, ranks, of_first.get("needed", Note()))
     used = {mark for block in blocks for line in block.lines for cell in line.cells for mark in cell.marks}
     return replace(
         first,
@@ -288,5 +292,5 @@ def _gains(records: Sequence[Record]) -> str:
     if not records:
         return ""
     if shown:
-        return f"A stack is better than the best metric alone: {'; '.join(dict.fromkeys(shown))}."
-    return f"No stack is shown to be better than the best metric alone ({', '.join(dict.fromkeys(tried))})."
+        return f"A stack is better than the metric that the training folds choose: {'; '.join(dict.fromkeys(shown))}."
+    return f"No stack is better than the metric that the training folds choose ({', '.join(dict.fromkeys(tried))})."
