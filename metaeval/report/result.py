@@ -242,9 +242,9 @@ def placed(rows: Sequence[Row], tests: Significance) -> list[Row]:
     places = {key: _places(rows, key, tests) for key in dict.fromkeys(test.measure for test in tests.comparisons)}
     placed_rows = []
     for row in rows:
-        own = {key: of[row.metric] for key, of in places.items() if row.kind == "metric" and row.metric in of}
-        shown = {key: text for key, (text, _) in own.items() if text}
-        ranks = {key: interval for key, (_, interval) in own.items()}
+        of_row = {key: of[row.metric] for key, of in places.items() if row.kind == "metric" and row.metric in of}
+        shown = {key: text for key, (text, _) in of_row.items() if text}
+        ranks = {key: interval for key, (_, interval) in of_row.items()}
         placed_rows.append(row.model_copy(update={"letters": shown, "ranks": ranks}))
     return placed_rows
 
