@@ -20,6 +20,8 @@ LEADS_ALONE = "{best} is significantly better than {others} by {measures}{values
 LEAD = "{best} lead by {measures}{values}: the others are significantly worse than {top}."
 NONE_WORSE = "By {measures}, no metric is significantly worse than the one with the highest value{values}."
 NO_PAIR = "By {measures}, no two metrics are significantly different{values}."
+# Pairs differ, and no metric is above chance: which of them leads is not said.
+NONE_ABOVE_CHANCE = "By {measures}, no metric is significantly above chance; {best} has the highest value{values}."
 # Columns differ too much to be named.
 COUNTED = "Over {columns} columns, these metrics are {claim}: {counts}."
 LEADING = "not significantly worse than the one with the highest value"

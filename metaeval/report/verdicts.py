@@ -57,6 +57,13 @@ def control_tests(result: Result, column: Column, row: Row) -> dict[str, Compari
     return {test.other: test for test in of_row if test.p is not None}
 
 
+def above_chance(headline: Headline, row: Row, chance: Collection[str]) -> bool | None:
+    """Return whether a metric is significantly better than the controls `chance`; None without such a test."""
+    by_control = control_tests(headline.result, headline.column, row)
+    tests = [test for name, test in by_control.items() if name in chance]
+    return all(above(test, alpha_of(headline.result)) for test in tests) if tests else None
+
+
 def above_every_control(headline: Headline, row: Row, aside: Collection[str]) -> bool | None:
     """Return whether a metric is significantly better than every control but those in `aside` (the oracle controls).
 

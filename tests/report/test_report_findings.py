@@ -194,6 +194,13 @@ class TestWhoLeads:
         # a leads in four, five, one and three; b in four, five and two.
         assert first(*results).endswith("not significantly worse than the one with the highest value: a in 4; b in 3.")
 
+    def test_where_no_metric_is_above_chance_none_leads(self):
+        rows = [metric("a", *[0.51] * 4), metric("b", *[0.4] * 4), control("random", *[0.5] * 4)]
+        assert first(made(rows, [("a", "b")])) == (
+            "By Overall, no metric is significantly above chance; a has the highest value (a 51.0, b 40.0)."
+        )
+        assert first(made(rows)) == "By Overall, no two metrics are significantly different (a 51.0, b 40.0)."
+
     def test_without_a_test_nothing_is_claimed(self):
         assert first(made([A, B, C], significance=None)) == (
             "a has the highest value by Overall (a 77.0, b 67.0). No test says whether that is more than noise."
@@ -252,6 +259,18 @@ class TestWhatMetricsCanDo:
         rows = [marked, self.constant, control("random", 0.5, 0.5, 0.5, 0.5)]
         assert "a is not shown to tell full from partial support" in findings([made(rows)], READINGS)[1]
         assert "a is shown to tell full from no support, tell full from partial" in self.sentence(A)
+
+    def test_of_a_metric_at_chance_by_the_headline_no_ability_is_said_nor_denied(self):
+        # FS-PS of d is significantly above 50, Overall is not: one of several columns may be above by luck.
+        lucky = metric("d", 0.5, 0.56, 0.5, 0.51)
+        assert self.sentence(A, lucky) == (
+            "Only a is shown to tell full from no support and tell partial from no support. "
+            "a is shown to tell full from partial support."
+        )
+        assert self.sentence(lucky, metric("e", *[0.5] * 4)) == (
+            "No metric is shown to tell full from no support or tell partial from no support (FS-NS and PS-NS not "
+            "significantly above 50)."
+        )
 
     def test_one_metric_has_its_interval_beside_it(self):
         assert self.sentence(B) == (
