@@ -293,4 +293,4 @@ def _gains(records: Sequence[Record]) -> str:
         return ""
     if shown:
         return f"A stack is better than the metric that the training folds choose: {'; '.join(dict.fromkeys(shown))}."
-    return f"No stack is better than the metric that the training folds choose ({', '.join(dict.fromkeys(tried))})."
+    return f"No stack is shown to be better than the metric that the training folds choose ({', '.join(dict.fromkeys(tried))})."
