@@ -106,7 +106,7 @@ CONTROLS_APART = "{holm}; against controls paired cluster t, Holm over the metri
 SHARED_LETTER = "metrics that share a letter in a column are not significantly different"
 RUN_OF_LETTERS = " (a-d: a, b, c and d)"
 RANKS = "{level:g} % intervals of the ranks, simultaneous over the metrics"
-RANKED = "values with {ranks}, and letters: metrics that share one are not significantly different"
+RANKED = "by value; in brackets {ranks}, and their letters"
 NO_PAIR_DIFFERS = "no two significantly different"
 PAIRS_NOT_TESTED = " ({missing} of {pairs} pairs not tested{reasons})"
 

@@ -192,10 +192,7 @@ def headline_pairs(pairs: Sequence[PairTables]) -> Table:
         ]
     of_first = {str(note.label): note for note in first.footer}
     readings = (Note("reading", _reading(pairs, blocks)), Note("Holm", _holm(pairs[0].result)))
-    ranked = [
-        item for tables in pairs for note in tables.headline.footer if note.label == "ranks" for item in note.items
-    ]
-    ranks = replace(of_first["ranks"], items=tuple(ranked))
+    ranks = of_first["ranks"] if len(pairs) == 1 else Note()  # of several protocols the files hold them
     notes = (of_first.get("shown", Note()), *readings, ranks, of_first.get("needed", Note()))
     used = {mark for block in blocks for line in block.lines for cell in line.cells for mark in cell.marks}
     return replace(
@@ -291,6 +288,7 @@ def _gains(records: Sequence[Record]) -> str:
             shown.append(f"{plain(str(record['best_stack']))} by {tried[-1]}")
     if not records:
         return ""
+    single = "the metric that the training folds choose"
     if shown:
-        return f"A stack is better than the metric that the training folds choose: {'; '.join(dict.fromkeys(shown))}."
-    return f"No stack is shown to be better than the metric that the training folds choose ({', '.join(dict.fromkeys(tried))})."
+        return f"A stack is better than {single}: {'; '.join(dict.fromkeys(shown))}."
+    return f"No stack is shown to be better than {single} ({', '.join(dict.fromkeys(tried))})."
