@@ -82,9 +82,9 @@ no number here is typed by hand. It holds the metrics that run offline on a lapt
 Metrics with larger models are in the [values of others](#values-that-others-have-published), and on data like yours you
 compare them yourself: `metaeval run -d wice -m overlap,support-mini,autoais`.
 
-Values have 95 % intervals over whole groups. **Bold** is the best of a column, or not significantly different from the
-best by a paired test (Holm over the tests of the column); any other metric is significantly worse. Where all are bold,
-the data do not say which is better: take the cheapest. Two metrics are fitted on other parts of these sets:
+Values have 95 % intervals over whole groups. **Bold** is the highest value of a column, or not significantly worse by
+a paired test (Holm over the tests of the column); any other metric is significantly worse. Where all are bold, the data
+do not say which is better: take the cheapest. Two metrics are fitted on other parts of these sets:
 support-mini on WiCE's dev split, support-minilm on the dev splits of WiCE, QASem and ExpertQA. All texts are English.
 An asterisk marks an interval that rests on fewer than {FEW} effective groups, and may be too narrow; with fewer than
 6 there is none.
@@ -153,7 +153,7 @@ def _summary(results: Mapping[str, Mapping[str, Result]]) -> str:
         rows.append(
             (purpose.title, IN_WORDS.get(purpose.measure, purpose.measure.upper()), str(len(shown)), _named(always))
         )
-    head = ("you want to", "measure", "sets", "best on every set, or not significantly different from the best")
+    head = ("you want to", "measure", "sets", "highest on every set, or not significantly worse")
     return f"{_table(head, rows)}\n"
 
 
@@ -167,7 +167,7 @@ def _purpose(results: Mapping[str, Mapping[str, Result]], purpose: Purpose) -> I
     heads = [f"{TITLES[name]} ({result.rows[0].scored:,})" for name, result in shown.items()]
     rows = []
     for metric in METRICS:
-        cells = [_cell(found[name][metric], _column(result, purpose), purpose) for name, result in shown.items()]
+        cells = [_cell(found[name][metric], result, purpose.measure) for name, result in shown.items()]
         rows.append((metric, *cells))
     controls = [_best_control(result, purpose) for result in shown.values()]
     rows.append(("*best trivial control*", *controls))
@@ -196,10 +196,10 @@ def _column(result: Result, purpose: Purpose) -> Column:
     return next(column for column in result.columns if column.key == purpose.measure)
 
 
-def _cell(row: Row, column: Column, purpose: Purpose) -> str:
-    value = _value(row, purpose.measure)
+def _cell(row: Row, result: Result, measure: str) -> str:
+    value, column = _value(row, measure), next(column for column in result.columns if column.key == measure)
     number = numeral(value.value, column)
-    if row.clusters.get(purpose.measure) == 1:
+    if row.letters and row.metric in best(result, measure):
         number = f"**{number}**"
     if value.low is None or value.high is None:
         return number
@@ -303,7 +303,7 @@ def _measured_again(pack: PublishedPaper, result: Result) -> Iterator[str]:
     column = next(column for column in result.columns if column.key == key)
     rows = sorted(_metrics(result), key=lambda row: -(_value(row, key).value or -1.0))
     cells = [
-        (row.metric, _cell(row, column, Purpose("", "", key, "")), f"{table.values[row.metric][key]:.{column.digits}f}")
+        (row.metric, _cell(row, result, key), f"{table.values[row.metric][key]:.{column.digits}f}")
         for row in rows
         if row.metric in table.values
     ]

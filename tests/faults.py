@@ -276,7 +276,7 @@ RESULT = {
             **{"excluded": {"empty": 1}, "statuses": {"failed": 1}, "not_above": {"pearson": ["random"]}},
             "values": {"pearson": {"value": 0.5, "low": 0.25, "high": 0.75, "ties": [0.5, 0.5], "note": "n"}},
             "ledger": {"pairs": 3, "tokens": 30, "cut_pairs": 0, "cut_tokens": 0},
-            **{"clusters": {"pearson": 1}, "warnings": ["few"]},
+            **{"letters": {"pearson": "a"}, "ranks": {"pearson": [1, 1]}, "warnings": ["few"]},
         }
     ],
     "ceilings": {"pearson": {"binary": 0.75}},
@@ -642,8 +642,9 @@ def put(content: Any, path: Sequence[str | int], value: Any) -> Any:
 GONE = object()
 LONG = "x" * 100_000
 MAPS = frozenset(
-    "dropped scores reference levels evidence statuses excluded settings values not_above clusters ceilings answers "
-    "statement_to_annotation made files earlier pearson statements asqa chat action records meta request b1".split()
+    "dropped scores reference levels evidence statuses excluded settings values not_above letters ranks ceilings "
+    "answers statement_to_annotation made files earlier pearson statements asqa chat action records meta request "
+    "b1".split()
 )
 """Objects of names that the user chooses: one name more is one thing more."""
 

@@ -36,7 +36,7 @@ ROOMS = {
     "corpus": f"corpus cells shown {READS} {TABLES}",
     "scoring": f"scoring cells corpus database {READS} {TABLES}",
     "metrics_zoo": "metrics_zoo scoring.contract scoring.backends corpus.sentences llm errors reading",
-    "report": f"report shown {READS}",
+    "report": f"report stats.ranking stats.arrays shown {READS}",
     "config_files": f"registry {READS}",
     "config": f"config_files declared corpus {READS} {TABLES}",
     "variants": "config declared reading",

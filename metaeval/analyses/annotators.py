@@ -161,7 +161,7 @@ def _ranking_sheet(panel: Panel, frame: Frame, votes: AnnotatorVotes) -> Table:
     headings = ("less, by gold", "annotators that agree", "random votes that agree", "over all choices", "survives")
     title = f"Whether {plain(columns[0].name)} stays above the others ({label.label})"
     reading = (
-        f"difference of the best metric by gold to each other, on {int(scored.sum()):,} texts that all scored; "
+        f"difference to each other of the metric highest by gold, on {int(scored.sum()):,} texts that all scored; "
         f"random votes: {DRAWS:,} choices of one vote a text"
     )
     return make_sheet(

@@ -41,7 +41,7 @@ def lay_out(result: Result) -> Table:
     It has a record for each metric and measure.
     """
     rows, columns, metrics = notes.in_blocks(result.rows), result.columns, metrics_of(result)
-    reasons = notes.letters(value_of(row, column) for row in rows for column in columns)
+    reasons = notes.numbers(value_of(row, column) for row in rows for column in columns)
     heads = [_printed_column(column, metrics, rows) for column in columns]
     titles = {"metric": "", "control": CONTROLS}
     lines = ((titles[row.kind], named(row), [_cell(row, head, reasons) for head in heads]) for row in rows)
@@ -129,8 +129,8 @@ def legend(ranks: Iterable[Mapping[str, Rank]]) -> str:
     """Explain bold and underlined numbers, if the table has any."""
     used = {rank for column in ranks for rank in column.values()}
     if "second" in used:
-        return "Bold: best metric in the column; underlined: second best."
-    return "Bold: best metric in the column." if used else ""
+        return "Bold: highest value of a metric in the column; underlined: second highest."
+    return "Bold: highest value of a metric in the column." if used else ""
 
 
 def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Table:
@@ -144,7 +144,7 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
             f"The {result.protocol} result of {data.name!r} compares no pairs of metrics: run at least "
             "two metrics together, with resampling."
         )
-    reasons = notes.letters(_reason(pair) for pair in tested.comparisons if pair.p is None)
+    reasons = notes.numbers(_reason(pair) for pair in tested.comparisons if pair.p is None)
     # One number of rows is said once; several are a column.
     rows = {pair.rows for pair in tested.comparisons}
     apart = len(rows) > 1
@@ -167,7 +167,7 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
         subtitle=place_of(data, units(result.unit)),
         headings=("difference", "p", "Holm", "BH", *(["rows"] if apart else [])),
         blocks=blocks_of(lines),
-        footnotes=tuple(Note(letter, reason) for reason, letter in reasons.items()),
+        footnotes=tuple(Note(number, reason) for reason, number in reasons.items()),
         footer=(
             Note("reading", _reading(tested)),
             Note("test", notes.settings(tested) + f", seed {tested.seed}; BH: Benjamini-Hochberg"),
@@ -268,7 +268,7 @@ def _levels_grid(result: Result, readings: Readings, most: int) -> Table:
     controls = [row for row in controls_of(ranking, readings.aside) if row.control in ("lexical", "reference")]
     # A control stands below the line, also where it is a metric of the run.
     rows = [*(row for row in rows if row not in controls), *controls]
-    reasons = notes.letters(headline.value(row) for headline in shown for row in rows)
+    reasons = notes.numbers(headline.value(row) for headline in shown for row in rows)
     heads = [_printed_column(headline.column, headline.metrics, rows) for headline in shown]
     against = next((row for row in controls if row.control == "lexical"), None)
     verdict = [sentences.BETTER_THAN_OVERLAP] if against and result.significance else []
@@ -280,7 +280,7 @@ def _levels_grid(result: Result, readings: Readings, most: int) -> Table:
     groups = ", ".join(f"{plain(row.metric)} ({row.control})" for row in controls)
     intervals = result.interval.resamples > 0
     below = (
-        *(Note(letter, reason) for reason, letter in reasons.items()),
+        *(Note(number, reason) for reason, number in reasons.items()),
         Note("", sentences.INTERVALS_BESIDE.format(level=100 * result.interval.level) if intervals else ""),
         Note("", sentences.BETTER_BY_MEAN.format(measure=plain(ranking.column.label)) if verdict else ""),
         Note("", sentences.GROUPS_OF_CONTROLS.format(groups=groups) if controls else ""),
@@ -298,7 +298,7 @@ def _levels_grid(result: Result, readings: Readings, most: int) -> Table:
 
 
 def _plain_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> Cell:
-    """Return a cell whose only mark is the letter of its footnote."""
+    """Return a cell whose only mark is the number of its reason."""
     full = _headline_cell(row, head, reasons, intervals=True)
     return replace(full, marks=tuple(mark for mark in full.marks if mark in reasons.values()))
 
@@ -377,7 +377,7 @@ def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
 def _with_lines(grid: Table, shown: Sequence[Headline], most: int, readings: Readings, intervals: bool) -> Table:
     names, left = _names(shown, most)
     rows = [{row.metric: row for row in metrics_of(headline.result)} for headline in shown]
-    reasons = notes.letters(
+    reasons = notes.numbers(
         headline.value(row) for headline, of in zip(shown, rows, strict=True) for row in of.values()
     )
     heads = [
@@ -422,14 +422,13 @@ def _headline_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], i
 
 def _mark_notes(grid: Table, shown: Sequence[Headline], reasons: Mapping[str, str], left: int) -> tuple[Note, ...]:
     used = {mark for line in grid.lines for cell in line.cells for mark in cell.marks}
-    clusters = any(mark.isdigit() for mark in used)
     below = (
-        Note("1", "same number in a column: not significantly different" if clusters else ""),
+        Note("a", notes.shared_letter(used)),
         Note(
             notes.LEVEL, f"not significantly better than every control{untested(shown)}" if notes.LEVEL in used else ""
         ),
         Note(notes.UNSCORED, "rows without a score could move the value" if notes.UNSCORED in used else ""),
-        *(Note(letter, reason) for reason, letter in reasons.items() if letter in used),
+        *(Note(number, reason) for reason, number in reasons.items() if number in used),
         Note("", f"{count(left, 'more metric')}: --full" if left else ""),
     )
     return tuple(note for note in below if note.text)

@@ -20,7 +20,7 @@ class Change:
     """A difference between two rows of the same name, in a field or number; None where only one of the two has it.
 
     kind: "field" (`text` says what the field means), "value" or "count" (`by` is other minus one), "interval",
-    "cluster" (of metrics that are not significantly different), or "row" where only one side has the row.
+    "letters" (shared by metrics that are not significantly different), or "row" where only one side has the row.
     """
 
     kind: str
@@ -47,8 +47,7 @@ def row_changes(first: Row, other: Row) -> Iterator[Change]:
     for key in dict.fromkeys([*first.values, *other.values]):
         values = [row.values.get(key) for row in (first, other)]
         yield from _value_change(key, *(None if value is None else value.value for value in values))
-        clusters = [row.clusters.get(key) for row in (first, other)]
-        yield from _text_change("cluster", key, *(None if place is None else str(place) for place in clusters))
+        yield from _text_change("letters", key, first.letters.get(key), other.letters.get(key))
         yield from _text_change("interval", key, *(None if of is None else _ends((of.low, of.high)) for of in values))
 
 

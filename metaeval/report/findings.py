@@ -1,7 +1,9 @@
 """The findings of a run: the rules that choose a sentence of `sentences` from the adjusted tests, and fill its fields.
 
 No number is estimated here. A sentence claims a difference only where an adjusted test shows it, as the marks of the
-tables do. It says "not" where the test does not show it, and makes no claim where nothing was tested.
+tables do. It says "not" where the test does not show it, and makes no claim where nothing was tested. Each column has a
+family of tests, and a page has sentences on several: so that they seldom err together, the headline measure is a gate.
+Which metrics lead is said where one of them is above chance there, and the abilities of those metrics that are.
 """
 
 from __future__ import annotations
@@ -20,14 +22,18 @@ _MOST_GROUPS = 3  # of columns that say the same; of more groups each metric's c
 
 
 def findings(results: Sequence[Result], readings: Readings) -> list[str]:
-    """Return at most three findings: on the best metrics, on what metrics can do, and on the controls.
+    """Return at most three findings: on the leading metrics, on what metrics can do, and on the controls.
 
     Of a single metric the first says how many rows have a score.
     """
     shown = headlines(results, readings)
     if shown and not any(headline.metrics for headline in shown):
         return [_without_values(shown[0].result)]
-    first = leading(shown) if any(len(metrics_of(headline.result)) > 1 for headline in shown) else _coverage(shown)
+    first = (
+        leading(shown, readings.chance)
+        if any(len(metrics_of(headline.result)) > 1 for headline in shown)
+        else _coverage(shown)
+    )
     abilities = _abilities(results, readings)
     if results and all(result.data.demo for result in results):
         abilities = results[0].data.wording(abilities)
@@ -58,24 +64,41 @@ def _labelled(label: str, text: str, groups: Collection[object]) -> str:
     return sentences.LABELLED.format(label=label, sentence=text) if len(groups) > 1 else text
 
 
-def leading(every: Sequence[Headline]) -> str:
-    """Return the sentences on the best metrics of each column: those not significantly different from the best.
+def leading(every: Sequence[Headline], chance: Collection[str] = ()) -> str:
+    """Return the sentences on the leading metrics of each column: those not significantly worse than the highest.
 
-    Without tests they name the metric with the highest value.
+    Without tests they name the metric with the highest value, and where none is above the controls `chance`.
     """
     shown = [headline for headline in every if len(headline.metrics) > 1]
     if not all(any(pair.p is not None for pair in verdicts.pairs_of(headline)) for headline in shown):
         highest = grouped((plain(verdicts.ordered(headline)[0].metric), headline) for headline in shown)
         texts = [_with_measures(sentences.HIGHEST, same, shown, best=name) for name, same in highest.items()]
         return " ".join([*texts, sentences.UNTESTED])
+    texts, rest = [], []
+    for headline in shown:
+        if _none_above_chance(headline, chance):
+            best = plain(verdicts.ordered(headline)[0].metric)
+            texts.append(_with_measures(sentences.NONE_ABOVE_CHANCE, [headline], shown, best=best))
+        else:
+            rest.append(headline)
+    return " ".join([*texts, *_leading(rest, shown)])
+
+
+def _none_above_chance(headline: Headline, chance: Collection[str]) -> bool:
+    """Return whether pairs differ in a column in which no metric is significantly above chance."""
+    above = {verdicts.above_chance(headline, row, chance) for row in headline.metrics}
+    return above == {False} and bool(verdicts.better_pairs(headline))
+
+
+def _leading(shown: Sequence[Headline], every: Sequence[Headline]) -> list[str]:
     leaders = [[plain(name) for name in verdicts.top(headline)] for headline in shown]
     same_leaders = grouped(
         (frozenset(names) if len(names) < len(headline.metrics) else frozenset(), headline)
         for names, headline in zip(leaders, shown, strict=True)
     )
     if len(same_leaders) > _MOST_GROUPS:
-        return _column_counts(sentences.BEST, leaders)
-    return " ".join(_leaders(same, shown) for same in same_leaders.values())
+        return [_column_counts(sentences.LEADING, leaders)]
+    return [_leaders(same, every) for same in same_leaders.values()]
 
 
 def _column_counts(claim: str, names_of_columns: Sequence[Collection[str]]) -> str:
@@ -93,17 +116,19 @@ def _leaders(same: Sequence[Headline], every: Sequence[Headline]) -> str:
     best = [plain(name) for name in verdicts.top(same[0])]
     others = {plain(row.metric) for headline in same for row in headline.metrics} - {*best}
     if len(best) == len(same[0].metrics):
-        differ = any(map(verdicts.different_pairs, same))
-        return _with_measures(sentences.NONE_FROM_BEST if differ else sentences.NO_PAIR, same, every)
-    template = sentences.BEST_ALONE if len(best) == 1 else sentences.BEST_SEVERAL
+        differ = any(map(verdicts.better_pairs, same))
+        return _with_measures(sentences.NONE_WORSE if differ else sentences.NO_PAIR, same, every)
+    template = sentences.LEADS_ALONE if len(best) == 1 else sentences.LEAD
     other = others.pop() if len(others) == 1 else "every other metric"
-    return _with_measures(template, same, every, best=listed(best), top=best[0], others=other)
+    highest = {verdicts.top(headline)[0] for headline in same}
+    top = best[0] if len(highest) == 1 else "the highest"
+    return _with_measures(template, same, every, best=listed(best), top=top, others=other)
 
 
 def _with_measures(template: str, same: Sequence[Headline], every: Sequence[Headline], **fields: str) -> str:
     """Fill in the measures of these columns, and of a single column the values of the best, or the two highest."""
     ranked, best = verdicts.ordered(same[0]), len(verdicts.top(same[0]))
-    if template == sentences.BEST_SEVERAL:  # the sentence names them in this order
+    if template == sentences.LEAD:  # the sentence names them in this order
         values = ", ".join(same[0].number(row) for row in ranked[: min(best, NAMED)])
     else:
         values = ", ".join(f"{plain(row.metric)} {same[0].number(row)}" for row in ranked[:2])
@@ -112,7 +137,10 @@ def _with_measures(template: str, same: Sequence[Headline], every: Sequence[Head
 
 
 class _Ability(NamedTuple):
-    """An ability on one data set: the metrics that were tested against chance, and those significantly above it."""
+    """An ability on one data set: the metrics that were tested against chance, and those significantly above it.
+
+    open: a metric is above it here and not by the headline measure; nothing is said of it.
+    """
 
     text: str
     chance: float
@@ -120,6 +148,7 @@ class _Ability(NamedTuple):
     column: Column
     tested: list[Row]
     above: list[Row]
+    open: bool
 
 
 def _abilities(results: Sequence[Result], readings: Readings) -> str:
@@ -133,22 +162,28 @@ def _abilities(results: Sequence[Result], readings: Readings) -> str:
     if len({id(ability.result) for ability in shown}) > 1:
         able = grouped((ability.text, [plain(row.metric) for row in ability.above]) for ability in shown)
         return " ".join(_column_counts(sentences.ABILITY.format(abilities=text), names) for text, names in able.items())
-    same_metrics = grouped((tuple(row.metric for row in ability.above), ability) for ability in shown)
+    same_metrics = grouped(((ability.open, *(row.metric for row in ability.above)), ability) for ability in shown)
     return " ".join(map(_ability_sentence, sorted(same_metrics.values(), key=lambda same: -len(same[0].above))))
 
 
 def _tested_abilities(result: Result, readings: Readings) -> list[_Ability]:
-    reading, alpha, abilities = readings.of(result), verdicts.alpha_of(result), []
+    reading, abilities = readings.of(result), []
+    below = {
+        row.metric
+        for headline in headlines([result], readings)
+        for row in headline.metrics
+        if verdicts.above_chance(headline, row, readings.chance) is False
+    }
     for column in result.columns:
         text, chance = reading.ability.get(column.key, ""), reading.chance.get(column.key)
-        tests_of = {}
-        for row in metrics_of(result):
-            by_control = verdicts.control_tests(result, column, row)
-            tests_of[row.metric] = [test for name, test in by_control.items() if name in readings.chance]
-        tested = [row for row in metrics_of(result) if tests_of[row.metric]]
-        able = [row for row in tested if all(verdicts.above(test, alpha) for test in tests_of[row.metric])]
-        if text and chance is not None and tested:
-            abilities.append(_Ability(text, chance, result, column, tested, able))
+        rows = [
+            (row, verdicts.above_chance(Headline(result, column), row, readings.chance)) for row in metrics_of(result)
+        ]
+        above = [row for row, verdict in rows if verdict and row.metric not in below]
+        tested = [row for row, verdict in rows if verdict is False or (verdict and row.metric not in below)]
+        unsaid = any(verdict and row.metric in below for row, verdict in rows)
+        if text and chance is not None and tested and (above or not unsaid):
+            abilities.append(_Ability(text, chance, result, column, tested, above, unsaid))
     return abilities
 
 
@@ -162,6 +197,8 @@ def _ability_sentence(same: Sequence[_Ability]) -> str:
         evidence = f" ({'; '.join(map(_first_value, same))})"
     abilities = listed([ability.text for ability in same], "and" if names else "or")
     claim = sentences.ABILITY.format(abilities=abilities)
+    if same[0].open:
+        return sentences.SOME.format(claim=claim, metrics=listed(names), are=_are(names))
     return _claim(claim, names, tested, len(metrics_of(same[0].result)), evidence)
 
 

@@ -77,7 +77,7 @@ def _below(grid: Table, part: Sequence[int], last: bool) -> tuple[list[Note], li
     used = {mark for line in grid.lines for position in part for mark in line.cells[position].marks}
     marks = [note for note in grid.footnotes if note.label in used]
     reading = [note for note in grid.footer if note.label in _PRINTED and last]
-    if not last and any(mark.isdigit() for mark in used):
+    if not last and any(mark[0].isalpha() for mark in used):
         reading = [note for note in grid.footer if note.label == "significance"]
     making = [note for note in grid.footer if note.label not in _PRINTED] if last else []
     detailed = [note for note in (*marks, *reading) if _brief(note) != note] if last else []

@@ -7,7 +7,6 @@ of, and how it was computed. `sentences` has the texts.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from metaeval.report import sentences
@@ -16,19 +15,19 @@ from metaeval.report.result import Column, Comparison, Data, Result, Row, Signif
 from metaeval.report.table import Note, chance, count, grouped, numeral, place_of, plain, share, short, span, value_of
 from metaeval.report.uncertainty import few_groups, simulation_summary, uncertainty
 from metaeval.report.verdicts import differs
+from metaeval.stats.ranking import LETTERS
 
 LEVEL = "†"
 TIED = "‡"
 UNSCORED = "§"
 
-# No q: Unicode has no superscript for it, and the terminal prints letters as superscripts.
-_ALPHABET = "abcdefghijklmnoprstuvwxyz"
+_RUN = 4  # letters that are shortened to the first and the last
 
 
-def letters(values: Iterable[Value]) -> dict[str, str]:
-    """Return a letter for each distinct reason, in reading order; cells with the same reason share it."""
-    names = ("".join(parts) for length in itertools.count(1) for parts in itertools.product(_ALPHABET, repeat=length))
-    return dict(zip(dict.fromkeys(filter(None, map(reason_of, values))), names, strict=False))
+def numbers(values: Iterable[Value]) -> dict[str, str]:
+    """Return a number for each distinct reason, in reading order; cells with the same reason share it."""
+    reasons = dict.fromkeys(filter(None, map(reason_of, values)))
+    return {reason: str(number) for number, reason in enumerate(reasons, start=1)}
 
 
 def reason_of(value: Value) -> str:
@@ -37,10 +36,10 @@ def reason_of(value: Value) -> str:
 
 
 def marks(row: Row, column: Column, reasons: Mapping[str, str], but: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the marks of a cell except `but`: cluster, controls, ties, unscored, then the letter of its reason."""
+    """Return the marks of a cell except `but`: letters, controls, ties, unscored, then the number of its reason."""
     value = value_of(row, column)
     conditions = (
-        (cluster(row, column), True),
+        (letters(row, column), True),
         (LEVEL, bool(_controls_of(row, column))),
         (TIED, _is_visible(value.ties, value, column)),
         (UNSCORED, _is_visible(value.bounds, value, column)),
@@ -59,7 +58,7 @@ def footnotes(
         Note(TIED, sentences.TIES, _items(rows, [_ranges(row, columns, "ties") for row in rows])),
         Note(UNSCORED, unscored, _items(rows, [_ranges(row, columns, "bounds") for row in rows])),
     )
-    return (*(note for note in notes if note.items), *(Note(letter, reason) for reason, letter in reasons.items()))
+    return (*(note for note in notes if note.items), *(Note(number, reason) for reason, number in reasons.items()))
 
 
 def not_above(results: Iterable[Result]) -> str:
@@ -272,7 +271,7 @@ def _names_by_text(texts: Iterable[tuple[str, Row]]) -> dict[str, list[str]]:
     return grouped((plain(text), plain(row.metric)) for text, row in texts)
 
 
-_PAIRWISE = 6  # of more metrics the pairs are too many for a note, and the clusters are listed
+_PAIRWISE = 6  # of more metrics the pairs are too many for a note, and the ranks are listed
 
 
 def settings(tested: Significance) -> str:
@@ -287,20 +286,36 @@ def settings(tested: Significance) -> str:
     return sentences.TEST.format(test=test, tested=tested, adjusted=adjusted)
 
 
-def cluster(row: Row, column: Column) -> str:
-    """Return the raised number of a metric's cluster; empty without one."""
-    number = row.clusters.get(column.key)
-    return str(number) if number is not None and row.kind == "metric" else ""
+def letters(row: Row, column: Column) -> str:
+    """Return the raised letters of a metric, four and more that follow each other as a-d; empty without any."""
+    text = row.letters.get(column.key, "") if row.kind == "metric" else ""
+    runs = grouped((LETTERS.index(letter) - place, letter) for place, letter in enumerate(text)).values()
+    return "".join("".join(run) if len(run) < _RUN else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def shared_letter(marks: Iterable[str]) -> str:
+    """Say what the letters among these marks mean; empty without any."""
+    used = [mark for mark in marks if mark[0] in LETTERS]
+    if not used:
+        return ""
+    return sentences.SHARED_LETTER + (sentences.RUN_OF_LETTERS if any("-" in mark for mark in used) else "")
+
+
+def rank_interval(row: Row, column: Column) -> str:
+    """Return the interval of a metric's rank, as 2-4 or 1; empty where it is not known."""
+    low, high = row.ranks.get(column.key, (0, 0))
+    return f"{low}-{high}" if low < high else str(low or "")
 
 
 def significance_note(result: Result) -> Note:
-    """Return the note on significance by measure: p for two metrics, different pairs for a few, clusters for many."""
+    """Give p for two metrics, the pairs that differ for a few, the ranks for many, measure by measure."""
     tested, metrics = result.significance, metrics_of(result)
     if tested is None or not tested.comparisons:
         return Note("significance", "")
-    text = settings(tested)
-    if any(cluster(row, column) for row in metrics for column in result.columns):
-        text = sentences.SAME_CLUSTER.format(test=text)
+    shared = shared_letter(filter(None, (letters(row, column) for row in metrics for column in result.columns)))
+    text = f"{shared} ({settings(tested)})" if shared else settings(tested)
+    if len(metrics) > _PAIRWISE:
+        text += f"; {sentences.RANKS.format(level=100 * (1 - tested.alpha))}"
     items = []
     for column in result.columns:
         pairs = [comparison for comparison in tested.comparisons if comparison.measure == column.key]
@@ -311,12 +326,17 @@ def significance_note(result: Result) -> Note:
         elif len(metrics) <= _PAIRWISE:
             outcome = _pairs_that_differ(pairs, tested.alpha)
         else:
-            members = grouped((cluster(row, column), plain(row.metric)) for row in metrics)
-            numbers = sorted(filter(None, members), key=int)
-            outcome = "; ".join(f"{number} {', '.join(members[number])}" for number in numbers)
+            outcome = "; ".join(f"{ranks} {', '.join(names)}" for ranks, names in in_ranks(result, column).items())
         if outcome:
             items.append((plain(column.label), outcome + _untested_pairs(pairs)))
     return Note("significance", text, tuple(items))
+
+
+def in_ranks(result: Result, column: Column) -> dict[str, list[str]]:
+    """Return the metrics by the interval of their ranks, the highest first."""
+    ranked = [row for row in metrics_of(result) if column.key in row.ranks]
+    order = sorted(ranked, key=lambda row: (row.ranks[column.key], -(value_of(row, column).value or 0.0)))
+    return grouped((rank_interval(row, column), plain(row.metric)) for row in order)
 
 
 def _pairs_that_differ(pairs: Sequence[Comparison], alpha: float) -> str:

@@ -111,7 +111,7 @@ def score_table(results: Sequence[Result]) -> Table:
     parts = {name: [_measured(result, column) for column in result.columns] for name, result in sources.items()}
     measured = [measure for part in parts.values() for measure in part]
     order = [row for result in results for row in notes.in_blocks(result.rows)]
-    reasons = notes.letters(
+    reasons = notes.numbers(
         value_of(row, column) for result in results for row in result.rows for column in result.columns
     )
     blocks = blocks_of(
@@ -167,9 +167,11 @@ def _measured(result: Result, column: Column) -> _Measured:
 
 
 def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
-    """Explain the raised numbers, the second columns and the blank cells, if the table has any."""
+    """Explain the raised letters, the second columns and the blank cells, if the table has any."""
     tests = dict.fromkeys(notes.settings(result.significance) for result in results if result.significance is not None)
-    values = [value_of(row, column) for result in results for row in result.rows for column in result.columns]
+    cells = [(row, column) for result in results for row in result.rows for column in result.columns]
+    values = [value_of(row, column) for row, column in cells]
+    shared = notes.shared_letter(filter(None, (notes.letters(row, column) for row, column in cells)))
     published = any(value.published is not None for value in values)
     sources = ", ".join(dict.fromkeys(plain(result.published) for result in results if result.published))
     names = {(row.metric, row.kind) for result in results for row in result.rows}
@@ -177,7 +179,7 @@ def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
     below = (
         Note(
             "significance",
-            f"same raised number in a column: not significantly different ({'; '.join(tests)})" if tests else "",
+            f"{shared} ({'; '.join(tests)})" if shared else "; ".join(tests),
         ),
         Note("paper", f"published values{f' ({sources})' if sources else ''}" if published else ""),
         Note("blank", "not scored on that data set" if blank else ""),

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, cast
 
+import numpy as np
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -28,6 +29,7 @@ from metaeval.errors import UserError
 from metaeval.files import sha256_json, write_text
 from metaeval.reading import read_json
 from metaeval.report.frame import frame
+from metaeval.stats.ranking import letters, rank_intervals
 
 SCHEMA = "metaeval-result/2"
 SCHEMAS = ("metaeval-result/1", SCHEMA)
@@ -83,7 +85,7 @@ class Row(_ResultModel):
 
     scored + unscored + sum(excluded) = total. `statuses` counts the unscored rows by status. `not_above` lists, for
     each measure, the controls that the metric is not significantly better than (`Significance.controls`). `ledger` is
-    None for controls and imported scores. `clusters` holds the row's significance cluster for each measure, 1 the best.
+    None for controls and imported scores. `letters` and `ranks` follow from `Significance` (see `placed`), by measure.
     `notes` say how the row's values were computed, beyond the settings. `same_scores` names the controls with the same
     score on every row. `control` is the group of a control (trivial, lexical, reference, oracle), which may be a metric
     of the run; empty for other metrics, and in files of earlier versions.
@@ -100,7 +102,8 @@ class Row(_ResultModel):
     statuses: dict[str, int] = Field(default_factory=dict)
     ledger: Ledger | None = None
     not_above: dict[str, list[str]] = Field(default_factory=dict)
-    clusters: dict[str, int] = Field(default_factory=dict)
+    letters: dict[str, str] = Field(default_factory=dict)
+    ranks: dict[str, tuple[int, int]] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
     same_scores: list[str] = Field(default_factory=list)
@@ -208,7 +211,7 @@ class Comparison(_ResultModel):
 class Significance(_ResultModel):
     """The comparisons of the metrics: every pair under every shown measure, and the settings of the test.
 
-    Two metrics count as different where the Holm-adjusted p is at most `alpha`; `Row.clusters` follows from that.
+    Two metrics count as different where the Holm-adjusted p is at most `alpha`; `placed` follows from that.
     test: of two metrics, "t" with the cluster standard error of their difference, from which its interval is too, or
     "exchange" of their scores group by group, `permutations` times; measures without influence values are always tested
     so. controls: every metric (`one`) minus each control (`other`) that it is compared with, tested with the cluster
@@ -230,6 +233,39 @@ class Significance(_ResultModel):
 
 FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE = "full support", "any support", "share of evidence"
 """Targets of perfect detectors: whole evidence sets of full citations, evidence, and how much of a set there is."""
+
+
+def placed(rows: Sequence[Row], tests: Significance) -> list[Row]:
+    """Return the rows with the letters of each metric and the interval of its rank, by measure.
+
+    Two metrics share a letter if and only if they are not significantly different. All ranks lie in their intervals
+    with probability 1 - alpha. Metrics without a value or without a test have neither.
+    """
+    places = {key: _places(rows, key, tests) for key in dict.fromkeys(test.measure for test in tests.comparisons)}
+    placed_rows = []
+    for row in rows:
+        of_row = {key: of[row.metric] for key, of in places.items() if row.kind == "metric" and row.metric in of}
+        shown = {key: text for key, (text, _) in of_row.items() if text}
+        ranks = {key: interval for key, (_, interval) in of_row.items()}
+        placed_rows.append(row.model_copy(update={"letters": shown, "ranks": ranks}))
+    return placed_rows
+
+
+def _places(rows: Sequence[Row], key: str, tests: Significance) -> dict[str, tuple[str, tuple[int, int]]]:
+    """Return the letters and the rank interval of each metric under a measure."""
+    pairs = [test for test in tests.comparisons if test.measure == key and test.p is not None]
+    tested = {name for pair in pairs for name in (pair.one, pair.other)}
+    of_metrics = {row.metric: row.values.get(key) for row in rows if row.kind == "metric" and row.metric in tested}
+    value_of = {name: value.value for name, value in of_metrics.items() if value and value.value is not None}
+    names = list(value_of)
+    better = np.zeros((len(names), len(names)), dtype=np.bool_)
+    for pair in pairs:
+        if {pair.one, pair.other} <= value_of.keys() and pair.holm is not None and pair.holm <= tests.alpha:
+            higher, lower = (pair.one, pair.other) if (pair.difference or 0.0) > 0 else (pair.other, pair.one)
+            better[names.index(higher), names.index(lower)] = True
+    display = letters(np.array(list(value_of.values()), dtype=np.float64), better | better.T)
+    low, high = (bound.tolist() for bound in rank_intervals(better))
+    return dict(zip(names, zip(display, zip(low, high, strict=True), strict=True), strict=True))
 
 
 class Perfect(_ResultModel):
@@ -326,7 +362,7 @@ class Result(_ResultModel):
 FIELDS = (
     *("protocol", "dataset", "split", "unit", "metric", "kind", "measure"),
     *("value", "low", "high", "tie_worst", "tie_best", "bound_worst", "bound_best", "ceiling"),
-    *("perfect_full", "perfect_any", "perfect_share", "published", "cluster", "note"),
+    *("perfect_full", "perfect_any", "perfect_share", "published", "letters", "rank_low", "rank_high", "note"),
     *("scored", "unscored", "excluded", "total", "signature"),
 )
 """Names of the fields of `records`."""
@@ -342,17 +378,21 @@ def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:
                 *(result.protocol, data.name, data.split, result.unit, row.metric, row.kind, key),
                 *(value.value, value.low, value.high, *(value.ties or nothing), *(value.bounds or nothing)),
                 *(value.ceiling, *map(perfect.get, (FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE))),
-                *(value.published, row.clusters.get(key), value.note),
+                *(value.published, row.letters.get(key), *row.ranks.get(key, nothing), value.note),
                 *(row.scored, row.unscored, sum(row.excluded.values()), row.total, row.signature),
             )
             yield dict(zip(FIELDS, fields, strict=True))
+
+
+_OFTEN_EMPTY = ("letters", "ranks", "notes", "same_scores")
+"""Fields of `Row` that a file leaves out where no row has them."""
 
 
 def save_result(result: Result, path: Path) -> None:
     """Write a result as indented JSON; the same result always gives the same bytes."""
     # Fields that no protocol has filled are left out.
     empty: dict[str, Any] = {} if result.certificate else {"certificate": True}
-    unused = {field for field in ("notes", "same_scores") if not any(getattr(row, field) for row in result.rows)}
+    unused = {field for field in _OFTEN_EMPTY if not any(getattr(row, field) for row in result.rows)}
     if unused:
         empty["rows"] = {"__all__": unused}
     data = result.model_dump(mode="json", by_alias=True, exclude=empty)
@@ -380,7 +420,16 @@ def load_result(path: Path) -> Result:
         known = ", ".join(map(repr, SCHEMAS))
         raise UserError(f"{path}: schema is {version!r}; this version reads {known}. Is it a metaeval result file?")
     # Version 2 only adds fields that may be absent.
-    return checked(Result, {**data, "schema": SCHEMA}, path)
+    result = checked(Result, {**data, "rows": _without_clusters(data.get("rows")), "schema": SCHEMA}, path)
+    tests = result.significance
+    return result.model_copy(update={"rows": placed(result.rows, tests)}) if tests else result
+
+
+def _without_clusters(rows: Any) -> Any:
+    """Drop the numbers of earlier versions, 1 for the best metrics, which `placed` recomputes as letters."""
+    if not isinstance(rows, list):
+        return rows
+    return [{k: v for k, v in row.items() if k != "clusters"} if isinstance(row, dict) else row for row in rows]
 
 
 def read_versioned(path: Path) -> tuple[Any, Any]:

@@ -14,14 +14,17 @@ NO_VALUES = "No metric has a value here: {reasons}."
 # Several columns or data sets differ in what a sentence says.
 LABELLED = "{label}: {sentence}"
 
-# The metrics that are not significantly different from the best: the best alone, several, all of them.
-BEST_ALONE = "{best} is significantly better than {others} by {measures}{values}."
-BEST_SEVERAL = "{best} lead by {measures}{values}: the others are significantly worse than {top}."
-NONE_FROM_BEST = "By {measures}, no metric is significantly different from the best{values}."
+# The metrics that are not significantly worse than the one with the highest value: it alone, several, all of them.
+# Only of the first can "best" be said: its rank interval is 1 to 1.
+LEADS_ALONE = "{best} is significantly better than {others} by {measures}{values}."
+LEAD = "{best} lead by {measures}{values}: the others are significantly worse than {top}."
+NONE_WORSE = "By {measures}, no metric is significantly worse than the one with the highest value{values}."
 NO_PAIR = "By {measures}, no two metrics are significantly different{values}."
+# Pairs differ, and no metric is above chance: which of them leads is not said.
+NONE_ABOVE_CHANCE = "By {measures}, no metric is significantly above chance; {best} has the highest value{values}."
 # Columns differ too much to be named.
 COUNTED = "Over {columns} columns, these metrics are {claim}: {counts}."
-BEST = "best or not significantly different from the best"
+LEADING = "not significantly worse than the one with the highest value"
 # A column has no tests.
 HIGHEST = "{best} has the highest value by {measures}{values}."
 UNTESTED = "No test says whether that is more than noise."
@@ -101,7 +104,10 @@ TESTS = {"t": "paired cluster t", "exchange": "paired cluster permutation, {perm
 HOLM = "Holm over the {tests} of a {family}"
 CONTROLS_WITH_PAIRS = "against controls paired cluster t; {holm}"
 CONTROLS_APART = "{holm}; against controls paired cluster t, Holm over the metrics"
-SAME_CLUSTER = "same raised number: not significantly different ({test})"
+SHARED_LETTER = "metrics that share a letter in a column are not significantly different"
+RUN_OF_LETTERS = " (a-d: a, b, c and d)"
+RANKS = "{level:g} % intervals of the ranks, simultaneous over the metrics"
+RANKED = "by value; in brackets {ranks}, and their letters"
 NO_PAIR_DIFFERS = "no two significantly different"
 PAIRS_NOT_TESTED = " ({missing} of {pairs} pairs not tested{reasons})"
 

@@ -1,4 +1,4 @@
-"""Verdicts of the adjusted tests of a result: significant differences, the best metrics, and better than controls."""
+"""Verdicts of the adjusted tests of a result: significant differences, leading metrics, and better than controls."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ def pairs_of(headline: Headline) -> list[Comparison]:
     return [pair for pair in pairs if pair.measure == headline.column.key]
 
 
-def different_pairs(headline: Headline) -> set[frozenset[str]]:
-    """Return the pairs of metrics that are significantly different."""
+def better_pairs(headline: Headline) -> set[tuple[str, str]]:
+    """Return the pairs of metrics of which the first is significantly better than the second."""
     alpha = alpha_of(headline.result)
-    return {frozenset((pair.one, pair.other)) for pair in pairs_of(headline) if differs(pair, alpha)}
+    differing = (pair for pair in pairs_of(headline) if differs(pair, alpha))
+    return {(pair.one, pair.other) if (pair.difference or 0.0) > 0 else (pair.other, pair.one) for pair in differing}
 
 
 def ordered(headline: Headline) -> list[Row]:
@@ -41,10 +42,12 @@ def ordered(headline: Headline) -> list[Row]:
 
 
 def top(headline: Headline) -> list[str]:
-    """Return the best metric and those that are not significantly different from it, the highest value first."""
-    names = [row.metric for row in ordered(headline)]
-    different = different_pairs(headline)
-    return [name for name in names if frozenset((names[0], name)) not in different]
+    """Return the metric with the highest value and those that are not significantly worse, the highest value first.
+
+    Alone it has the rank interval 1 to 1, where every pair was tested.
+    """
+    names, better = [row.metric for row in ordered(headline)], better_pairs(headline)
+    return [name for name in names if (names[0], name) not in better]
 
 
 def control_tests(result: Result, column: Column, row: Row) -> dict[str, Comparison]:
@@ -52,6 +55,13 @@ def control_tests(result: Result, column: Column, row: Row) -> dict[str, Compari
     tests = (result.significance.controls or []) if result.significance else []
     of_row = (test for test in tests if (test.measure, test.one) == (column.key, row.metric))
     return {test.other: test for test in of_row if test.p is not None}
+
+
+def above_chance(headline: Headline, row: Row, chance: Collection[str]) -> bool | None:
+    """Return whether a metric is significantly better than the controls `chance`; None without such a test."""
+    by_control = control_tests(headline.result, headline.column, row)
+    tests = [test for name, test in by_control.items() if name in chance]
+    return all(above(test, alpha_of(headline.result)) for test in tests) if tests else None
 
 
 def above_every_control(headline: Headline, row: Row, aside: Collection[str]) -> bool | None:

@@ -16,11 +16,11 @@ from math import ceil
 import numpy as np
 
 from metaeval.config import ComparisonConfig
-from metaeval.report.result import Comparison, Result, Row, Significance, Value
+from metaeval.report.result import Comparison, Result, Row, Significance, placed
 from metaeval.report.table import known
 from metaeval.report.verdicts import above
 from metaeval.stats.arrays import Floats
-from metaeval.stats.significance import benjamini_hochberg, holm, holm_against, significance_clusters
+from metaeval.stats.significance import benjamini_hochberg, holm, holm_against
 from protocols.comparison import Difference, Tested, compare, tested_against
 from protocols.contract import Protocol, Resampling
 
@@ -148,38 +148,15 @@ def _against_controls(tests: Tests, p: Floats) -> Floats:
     return np.asarray(holm_against(whole, difference)[places])
 
 
-def clusters(tests: Significance, values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, int]]:
-    """Return the significance cluster of each metric by measure, 1 the best. values: by metric and measure."""
-    names = list(values)
-    placed: dict[str, dict[str, int]] = {name: {} for name in names}
-    for key in dict.fromkeys(test.measure for test in tests.comparisons if test.p is not None):
-        differ = np.zeros((len(names), len(names)), dtype=np.bool_)
-        for test in tests.comparisons:
-            if test.measure == key and test.holm is not None and test.holm <= tests.alpha:
-                a, b = names.index(test.one), names.index(test.other)
-                differ[a, b] = differ[b, a] = True
-        value = np.array([values[name][key].value for name in names], dtype=np.float64)  # None is NaN
-        for name, cluster in zip(names, significance_clusters(value, differ).tolist(), strict=True):
-            if cluster:
-                placed[name][key] = cluster
-    return placed
-
-
 def marked(rows: Sequence[Row], tests: Significance | None) -> list[Row]:
-    """Return the rows with each metric's clusters and the controls that it is not significantly better than."""
+    """Return the rows with letters, rank intervals, and the controls that a metric is not significantly better than."""
     if tests is None:
         return list(rows)
-    compared = {name for test in tests.comparisons for name in (test.one, test.other)}
-    placed = clusters(
-        tests, {row.metric: row.values for row in rows if row.metric in compared and row.kind == "metric"}
-    )
     not_above: dict[str, dict[str, list[str]]] = {}
     for test in tests.controls or []:
         if test.p is not None and not above(test, tests.alpha):
             not_above.setdefault(test.one, {}).setdefault(test.measure, []).append(test.other)
     return [
-        row
-        if row.kind == "control"
-        else row.model_copy(update={"clusters": placed.get(row.metric, {}), "not_above": not_above.get(row.metric, {})})
-        for row in rows
+        row if row.kind == "control" else row.model_copy(update={"not_above": not_above.get(row.metric, {})})
+        for row in placed(rows, tests)
     ]

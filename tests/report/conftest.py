@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Result, Row, Significance, Value
+from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Result, Row, Significance, Value, placed
 
 NASTY = "judge[bold]_3|x%"
 UNDEFINED = "the score is constant"
@@ -108,25 +108,23 @@ CONTROLS = [
 
 @pytest.fixture(scope="session")
 def full(result: Result) -> Result:
-    """The same with all that schema 2 adds: ceilings, published values, clusters, one compared pair a measure."""
+    """The same with all that schema 2 adds: ceilings, published values, letters, one compared pair a measure."""
     minilm, judge, *controls = result.rows
+    tests = Significance(permutations=1000, seed=7, alpha=0.05, comparisons=_pairs(minilm, judge))
+    rows = [_with(minilm, ceiling=0.8991, published=0.5849), _with(judge, ceiling=0.9617), *controls]
     return result.model_copy(
         update={
-            "rows": [
-                _with(minilm, {"ceiling": 0.8991}, {"published": 0.5849}, {"ndcg5": 1, "auc": 1, "pearson": 2}),
-                _with(judge, {"ceiling": 0.9617}, {}, {"ndcg5": 1, "auc": 1, "pearson": 1}),
-                *controls,
-            ],
+            "rows": placed(rows, tests),
             "ceilings": {"pearson": {"continuous": 0.8991, "binary": 0.9617}},
             "published": "arXiv 2406.15264, Table 2",
-            "significance": Significance(permutations=1000, seed=7, alpha=0.05, comparisons=_pairs(minilm, judge)),
+            "significance": tests,
         }
     )
 
 
-def _with(row: Row, ceiling: dict[str, float], published: dict[str, float], clusters: dict[str, int]) -> Row:
-    pearson = row.values["pearson"].model_copy(update={**ceiling, **published})
-    return row.model_copy(update={"values": {**row.values, "pearson": pearson}, "clusters": clusters})
+def _with(row: Row, **of_pearson: float) -> Row:
+    pearson = row.values["pearson"].model_copy(update=of_pearson)
+    return row.model_copy(update={"values": {**row.values, "pearson": pearson}})
 
 
 def _pairs(one: Row, other: Row) -> list[Comparison]:

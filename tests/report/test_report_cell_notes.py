@@ -65,10 +65,10 @@ def test_a_result_without_them_says_nothing_of_them(result):
     assert labels.isdisjoint({"ceiling", "perfect metric", "published", "significance"})
 
 
-def test_the_terminal_prints_cluster_and_asides(full):
+def test_the_terminal_prints_letters_and_asides(full):
     lines = table_text(lay_out(full), "text").splitlines()
     row = next(number for number, line in enumerate(lines) if line.startswith(" minilm-bertscore"))
-    assert lines[row].endswith("0.042²† -0.021 to 0.104")
+    assert lines[row].endswith("0.042ᵇ† -0.021 to 0.104")
     assert lines[row + 1].endswith("5 % of .899, paper .585")
     # 0.5421 / 0.9617 = 0.5637
     assert lines[row + 3].strip() == "56 % of .962"
@@ -76,10 +76,10 @@ def test_the_terminal_prints_cluster_and_asides(full):
 
 def test_markdown_and_latex_print_them_too(full):
     line = next(line for line in table_text(lay_out(full), "markdown").splitlines() if line.startswith("| minilm"))
-    assert line.endswith("<ins>0.042</ins><sup>2</sup>† (-0.021 to 0.104)<br>5 % of .899, paper .585 |")
+    assert line.endswith("<ins>0.042</ins><sup>b</sup>† (-0.021 to 0.104)<br>5 % of .899, paper .585 |")
     lines = table_text(lay_out(full), "latex").splitlines()
     row = next(number for number, line in enumerate(lines) if line.startswith("    minilm"))
-    assert lines[row].endswith(r"\textsuperscript{2\dag{}} \\")
+    assert lines[row].endswith(r"\textsuperscript{b\dag{}} \\")
     assert lines[row + 1] == (
         r"     & \multicolumn{2}{r}{} & \multicolumn{2}{r}{} & "
         r"\multicolumn{2}{r}{\scriptsize 5 \% of .899, paper .585} \\[2pt]"
@@ -88,8 +88,9 @@ def test_markdown_and_latex_print_them_too(full):
 
 def test_csv_has_the_raw_numbers(full):
     records = list(csv.DictReader(io.StringIO(table_text(lay_out(full), "csv"), newline="")))
-    found = [(r["ceiling"], r["published"], r["cluster"]) for r in records if r["measure"] == "pearson"]
-    assert found[:3] == [("0.8991", "0.5849", "2"), ("0.9617", "", "1"), ("", "", "")]
+    keys = ("ceiling", "published", "letters", "rank_low", "rank_high")
+    rows = [tuple(record[key] for key in keys) for record in records if record["measure"] == "pearson"]
+    assert rows[:3] == [("0.8991", "0.5849", "b", "2", "2"), ("0.9617", "", "a", "1", "1"), ("",) * 5]
 
 
 def test_nine_metrics_by_three_measures_fit_100_columns(full):
@@ -97,7 +98,7 @@ def test_nine_metrics_by_three_measures_fit_100_columns(full):
     names = [f"llm-judge-continuous-{number}" for number in range(9)]
     rows = [
         full.rows[0].model_copy(
-            update={"metric": name, "values": dict.fromkeys(full.rows[0].values, value), "clusters": {"ndcg5": 9}}
+            update={"metric": name, "values": dict.fromkeys(full.rows[0].values, value), "letters": {"ndcg5": "ac"}}
         )
         for name in names
     ]

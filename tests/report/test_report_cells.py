@@ -71,7 +71,7 @@ def test_marks_follow_from_the_row(result):
     cells = _cells(lay_out(result))
     assert cells["judge[bold]_3|x%"][0].marks == ("†", "‡", "§")
     assert cells["constant"][0].marks == ("‡",)
-    assert cells["constant"][2] == Cell("–", marks=("a",))
+    assert cells["constant"][2] == Cell("–", marks=("1",))
     # Its tie span (0.04211, 0.04209) is 0.042 in print, and so says nothing.
     assert cells["minilm-bertscore"][2].marks == ("†",)
 
@@ -86,7 +86,7 @@ def test_a_control_is_not_flagged_against_controls(result):
 
 def test_footnotes_say_which_control_and_how_wide(result):
     notes = lay_out(result).footnotes
-    assert [note.label for note in notes] == ["†", "‡", "§", "a"]
+    assert [note.label for note in notes] == ["†", "‡", "§", "1"]
     assert _note(notes, "†").items == (
         ("minilm-bertscore", "Pearson r (random, constant)"),
         ("judge[bold]_3|x%", "NDCG@5 (random)"),
@@ -96,21 +96,21 @@ def test_footnotes_say_which_control_and_how_wide(result):
         ("constant", "NDCG@5 [0.000..1.000]"),
     )
     assert _note(notes, "§").items == (("judge[bold]_3|x%", "NDCG@5 [0.730..0.740], AUC full/none [91.00..92.00]"),)
-    assert _note(notes, "a").text == "the score is constant"
+    assert _note(notes, "1").text == "the score is constant"
 
 
-def test_the_same_reason_shares_a_letter_and_a_new_one_gets_the_next(result):
+def test_the_same_reason_shares_a_number_and_a_new_one_gets_the_next(result):
     undefined = [Value(value=None, note=note) for note in ("all tied", "the score is constant", "all tied")]
     grid = lay_out(_with_values(result, "ndcg5", undefined))
-    letters = {note.text: note.label for note in grid.footnotes if note.label.isascii()}
-    assert letters == {"all tied": "a", "the score is constant": "b"}
-    assert [line.cells[0].marks[-1] for line in grid.lines[:3]] == ["a", "b", "a"]
+    numbers = {note.text: note.label for note in grid.footnotes if note.label.isascii()}
+    assert numbers == {"all tied": "1", "the score is constant": "2"}
+    assert [line.cells[0].marks[-1] for line in grid.lines[:3]] == ["1", "2", "1"]
 
 
 def test_a_value_that_the_result_does_not_hold_is_called_not_computed(result):
     grid = lay_out(result.model_copy(update={"columns": [Column(key="mrr", label="MRR")]}))
     assert {line.cells[0].number for line in grid.lines} == {"–"}
-    assert [(note.label, note.text) for note in grid.footnotes] == [("a", "not computed")]
+    assert [(note.label, note.text) for note in grid.footnotes] == [("1", "not computed")]
 
 
 def test_the_footer_names_what_the_numbers_depend_on(result):

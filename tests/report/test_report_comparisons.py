@@ -1,4 +1,4 @@
-"""Pairs of metrics: raised numbers, the significance note, and the table of pairs."""
+"""Pairs of metrics: raised letters, the significance note, and the table of pairs."""
 
 from itertools import combinations
 
@@ -6,14 +6,17 @@ import pytest
 
 from metaeval.errors import UserError
 from metaeval.report.cells import comparison_grid, lay_out
-from metaeval.report.result import Comparison, Significance
+from metaeval.report.result import Comparison, Significance, placed
 from metaeval.report.table import chance
 
 
 def _many(full, count, different):
     """`count` metrics m0, m1, ...; under NDCG@5 the pairs in `different` differ, the lower number being better."""
+    value = full.rows[0].values["ndcg5"]
     rows = [
-        full.rows[0].model_copy(update={"metric": f"m{number}", "clusters": {"ndcg5": 1 + number // 4}})
+        full.rows[0].model_copy(
+            update={"metric": f"m{number}", "values": {"ndcg5": value.model_copy(update={"value": 0.9 - number / 10})}}
+        )
         for number in range(count)
     ]
     pairs = [
@@ -30,23 +33,23 @@ def _many(full, count, different):
         for a, b in combinations(range(count), 2)
     ]
     tested = Significance(permutations=1000, seed=0, alpha=0.05, comparisons=pairs)
-    return full.model_copy(update={"rows": rows, "significance": tested, "columns": full.columns[:1]})
+    return full.model_copy(update={"rows": placed(rows, tested), "significance": tested, "columns": full.columns[:1]})
 
 
 def _standing(result):
     return next(note for note in lay_out(result).footer if note.label == "significance")
 
 
-def test_two_metrics_get_their_p_and_a_raised_number_before_the_other_marks(full):
+def test_two_metrics_get_their_p_and_raised_letters_before_the_other_marks(full):
     note = _standing(full)
     assert note.text == (
-        "same raised number: not significantly different (paired cluster permutation, 1,000 permutations, Holm, "
-        "alpha 0.05)"
+        "metrics that share a letter in a column are not significantly different (paired cluster permutation, 1,000 "
+        "permutations, Holm, alpha 0.05)"
     )
     assert note.items == (("NDCG@5", "p 0.0504"), ("Pearson r", "p 0.0010"))
     by_student = full.model_copy(update={"significance": full.significance.model_copy(update={"test": "t"})})
     assert _standing(by_student).text.endswith("(paired cluster t, Holm, alpha 0.05)")
-    assert [cell.marks for cell in lay_out(full).lines[0].cells] == [("1",), ("1",), ("2", "†")]
+    assert [cell.marks for cell in lay_out(full).lines[0].cells] == [("a",), (), ("b", "†")]
 
 
 @pytest.mark.parametrize(
@@ -54,10 +57,11 @@ def test_two_metrics_get_their_p_and_a_raised_number_before_the_other_marks(full
     [
         (4, {(0, 2), (0, 3), (1, 3)}, "m0 > m2, m3; m1 > m3"),
         (3, set(), "no two significantly different"),
-        (7, set(), "1 m0, m1, m2, m3; 2 m4, m5, m6"),  # clusters 1 + number // 4, see _many
+        # Nobody is better than m0 and m1, and m4 is worse than both.
+        (7, {(0, 4), (1, 4), (0, 5)}, "1-5 m0; 1-6 m1; 1-7 m2, m3, m6; 2-7 m5; 3-7 m4"),
     ],
 )
-def test_a_few_metrics_get_the_pairs_that_differ_and_many_the_clusters(full, count, different, said):
+def test_a_few_metrics_get_the_pairs_that_differ_and_many_their_ranks(full, count, different, said):
     assert _standing(_many(full, count, different)).items == (("NDCG@5", said),)
 
 
@@ -83,7 +87,7 @@ def test_the_grid_has_a_row_for_each_pair_and_measure(full):
         ("0.0504", ""),
     ]
     assert [cell.number for cell in grid.lines[1].cells] == ["–", "–", "–", "–"]
-    assert [(note.label, note.text) for note in grid.footnotes] == [("a", "no pair of both levels")]
+    assert [(note.label, note.text) for note in grid.footnotes] == [("1", "no pair of both levels")]
     assert grid.signatures == tuple(row.signature for row in full.rows[:2])
 
 

@@ -68,13 +68,14 @@ def made(rows, apart=(), groups=40, name="made", protocol="classification", colu
     """A result of these rows; apart: the pairs of metrics that the test tells apart, under every measure."""
     metrics = [row.metric for row in rows if row.kind == "metric"]
     pairs = [(one, other) for number, one in enumerate(metrics) for other in metrics[number + 1 :]]
+    values = {row.metric: {key: value.value or 0.0 for key, value in row.values.items()} for row in rows}
     comparisons = [
         Comparison(
             measure=column.key,
             one=one,
             other=other,
             rows=100,
-            difference=0.1,
+            difference=values[one].get(column.key, 0.0) - values[other].get(column.key, 0.0),
             p=0.001 if {one, other} in map(set, apart) else 0.5,
             holm=0.001 if {one, other} in map(set, apart) else 1.0,
         )
@@ -151,12 +152,24 @@ class TestWhoLeads:
         # b and c differ from each other, neither from the best.
         assert (
             first(made([A, B, C], apart=[("b", "c")]))
-            == "By Overall, no metric is significantly different from the best (a 77.0, b 67.0)."
+            == "By Overall, no metric is significantly worse than the one with the highest value (a 77.0, b 67.0)."
         )
 
     def test_some_are_not_told_apart_from_the_best(self):
         found = first(made([A, B, C], apart=[("a", "c")]))
         assert found == ("a and b lead by Overall (77.0, 67.0): the others are significantly worse than a.")
+
+    def test_leaders_of_which_another_is_highest_elsewhere(self):
+        apart = [("a", "c")], [("b", "c")]
+        found = first(made([A, B, C], apart[0]), correlated({"a": 0.4, "b": 0.6, "c": 0.3}, apart[1]))
+        assert found == "a and b lead by Overall and Spearman: the others are significantly worse than the highest."
+
+    def test_a_metric_that_is_only_better_on_its_own_rows_is_not_better(self):
+        # a has the higher value; on the rows that both scored b is significantly better.
+        found = made([A, B], [("a", "b")])
+        tests = [test.model_copy(update={"difference": -0.1}) for test in found.significance.comparisons]
+        turned = found.model_copy(update={"significance": found.significance.model_copy(update={"comparisons": tests})})
+        assert first(turned).startswith("By Overall, no metric is significantly worse than the one with the highest")
 
     def test_the_same_leaders_under_two_protocols_are_named_once(self):
         apart = [("a", "b"), ("a", "c")]
@@ -179,7 +192,14 @@ class TestWhoLeads:
         results = [made(rows[name], [("a", "b"), ("a", "c")][: len(rows)], name=name) for name in rows]
         results = [made([A, B], name="four"), made([A, B, C], [("a", "c")], name="five"), *results]
         # a leads in four, five, one and three; b in four, five and two.
-        assert first(*results).endswith("not significantly different from the best: a in 4; b in 3.")
+        assert first(*results).endswith("not significantly worse than the one with the highest value: a in 4; b in 3.")
+
+    def test_where_no_metric_is_above_chance_none_leads(self):
+        rows = [metric("a", *[0.51] * 4), metric("b", *[0.4] * 4), control("random", *[0.5] * 4)]
+        assert first(made(rows, [("a", "b")])) == (
+            "By Overall, no metric is significantly above chance; a has the highest value (a 51.0, b 40.0)."
+        )
+        assert first(made(rows)) == "By Overall, no two metrics are significantly different (a 51.0, b 40.0)."
 
     def test_without_a_test_nothing_is_claimed(self):
         assert first(made([A, B, C], significance=None)) == (
@@ -239,6 +259,18 @@ class TestWhatMetricsCanDo:
         rows = [marked, self.constant, control("random", 0.5, 0.5, 0.5, 0.5)]
         assert "a is not shown to tell full from partial support" in findings([made(rows)], READINGS)[1]
         assert "a is shown to tell full from no support, tell full from partial" in self.sentence(A)
+
+    def test_of_a_metric_at_chance_by_the_headline_no_ability_is_said_nor_denied(self):
+        # FS-PS of d is significantly above 50, Overall is not: one of several columns may be above by luck.
+        lucky = metric("d", 0.5, 0.56, 0.5, 0.51)
+        assert self.sentence(A, lucky) == (
+            "Only a is shown to tell full from no support and tell partial from no support. "
+            "a is shown to tell full from partial support."
+        )
+        assert self.sentence(lucky, metric("e", *[0.5] * 4)) == (
+            "No metric is shown to tell full from no support or tell partial from no support (FS-NS and PS-NS not "
+            "significantly above 50)."
+        )
 
     def test_one_metric_has_its_interval_beside_it(self):
         assert self.sentence(B) == (
@@ -412,7 +444,7 @@ def test_nothing_scored_says_so_and_why():
     result = made([A.model_copy(update=lost)])
     assert findings([result], READINGS) == ["No metric has a value here: no scored pairs."]
     assert cautions([result]) == ["Rows without a score are left out: a 100 of 100 pairs (error)."]
-    assert "–ᵃ" in text_of(headline_grid([result], READINGS), 80)
+    assert "–¹" in text_of(headline_grid([result], READINGS), 80)
 
 
 def test_no_sentence_is_longer_than_a_screen_can_hold():
@@ -469,11 +501,11 @@ class TestHeadlineTable:
         assert [line.name for line in grid.lines] == ["c", "b"]
 
     def test_marks_are_those_of_the_table_and_each_is_explained(self):
-        flagged = A.model_copy(update={"not_above": {"overall": ["words"]}, "clusters": {"overall": 1, "fs_ns": 1}})
+        flagged = A.model_copy(update={"not_above": {"overall": ["words"]}, "letters": {"overall": "a", "fs_ns": "a"}})
         rows = [flagged, B, control("words", 0.9, 0.5, 0.8, 0.7)]
         grid = headline_grid([made(rows, protocol="other")], READINGS)
-        assert grid.lines[0].cells[3].marks == ("1", "†")
-        assert [note.label for note in grid.footnotes] == ["1", "†"]
+        assert grid.lines[0].cells[3].marks == ("a", "†")
+        assert [note.label for note in grid.footnotes] == ["a", "†"]
 
     def test_data_sets_stand_side_by_side(self):
         one, other = made([A, B], name="one"), made([B, C], name="other")

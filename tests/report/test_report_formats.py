@@ -43,6 +43,15 @@ def test_an_old_file_gets_what_came_later_as_absent():
     assert result.interval.method == "percentile"
 
 
+def test_numbers_of_clusters_in_an_old_file_become_letters_and_ranks():
+    # The file's tests: NDCG@5 .0504, ROC-AUC none, Pearson 1 / 1,001 with the second metric ahead.
+    first, second, *controls = load_result(Path(__file__).parent / "historic" / "schema-2.json").rows
+    assert (first.letters, second.letters) == ({"ndcg5": "a", "pearson": "b"}, {"ndcg5": "a", "pearson": "a"})
+    assert first.ranks == {"ndcg5": (1, 2), "pearson": (2, 2)}
+    assert second.ranks == {"ndcg5": (1, 2), "pearson": (1, 1)}
+    assert not any(row.letters or row.ranks for row in controls)
+
+
 @pytest.mark.parametrize("path", HISTORIC, ids=lambda path: path.name)
 @pytest.mark.parametrize("name", FORMATS)
 def test_old_results_load_and_render(path, name):

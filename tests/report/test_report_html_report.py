@@ -56,13 +56,13 @@ def _read(text: str) -> _Reader:
 def test_every_number_mark_and_aside_is_on_the_page(full):
     text = page([full])
     cell = (
-        "<td><u>0.042</u><sup>2†</sup><small>-0.021 to 0.104</small><small>5 % of .899</small>"
+        "<td><u>0.042</u><sup>b†</sup><small>-0.021 to 0.104</small><small>5 % of .899</small>"
         "<small>paper .585</small></td>"
     )
     assert cell in text
     reader = _read(text)
     assert "\n".join(row.signature for row in full.rows[:2]) in [data for tag, data in reader.texts if tag == "pre"]
-    assert "same raised number: not significantly different" in text
+    assert "metrics that share a letter in a column are not significantly different" in text
     assert "minilm-bertscore ≈ judge[bold]_3|x%" in text
 
 

@@ -26,7 +26,7 @@ MINILM = (
 )
 CONSTANT = (
     r"    constant & 0.444 & \,{\scriptsize [0.430, 0.459]}\textsuperscript{\ddag{}}"
-    r" & 50.00 & \,{\scriptsize [50.00, 50.00]} & -- & \textsuperscript{a} \\"
+    r" & 50.00 & \,{\scriptsize [50.00, 50.00]} & -- & \textsuperscript{1} \\"
 )
 
 
@@ -63,7 +63,7 @@ def test_rows_are_spelled_out(result):
 def test_the_environment_is_complete(result):
     text = table_text(lay_out(result), "latex")
     _check_balance(text)
-    assert r"\caption{Retrieval of supporting chunks (x\_y\%{[}wice{]}, test, chunk pairs). Bold: best" in text
+    assert r"\caption{Retrieval of supporting chunks (x\_y\%{[}wice{]}, test, chunk pairs). Bold: highest" in text
     assert r"\label{tab:retrieval-x-y-wice-test-chunk}" in text
     assert "\n% truncation: minilm-bertscore: did not see 1.2 % of tokens in 3.4 % of pairs\n" in text
     assert r"\textsuperscript{\dag{}} interval does not lie above that of a control\par" in text
@@ -89,7 +89,7 @@ def test_controls_are_left_out_unless_asked_for(result):
     text = table_text(lay_out(result), "latex")
     assert "controls" not in text.partition(r"\begin{tabular}")[2].partition(r"\end{tabular}")[0]
     assert "oracle &" not in text
-    assert r"\textsuperscript{a}" not in text, "a mark of a control alone"
+    assert r"\textsuperscript{1}" not in text, "a mark of a control alone"
     only = result.model_copy(update={"rows": result.rows[2:]})
     assert "oracle &" in table_text(lay_out(only), "latex"), "there is nothing else"
 

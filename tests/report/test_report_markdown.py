@@ -20,7 +20,7 @@ EXPECTED = r"""**Retrieval of supporting chunks** (x\_y%\[wice\], test, chunk pa
 | minilm-bertscore | <ins>0.713</ins> (0.683–0.742) | **91.55** (90.21–92.88) | <ins>0.042</ins>† (-0.021 to 0.104) |
 | judge\[bold\]\_3\|x% | **0.740**†‡§ (0.701–0.777) | **91.55**§ (89.11–93.00) | **0.542** (0.501 to 0.583) |
 | *controls* |  |  |  |
-| constant | 0.444‡ (0.430–0.459) | 50.00 (50.00–50.00) | –<sup>a</sup> |
+| constant | 0.444‡ (0.430–0.459) | 50.00 (50.00–50.00) | –<sup>1</sup> |
 """
 
 _PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])

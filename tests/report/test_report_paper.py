@@ -93,12 +93,12 @@ def test_a_metric_that_a_data_set_lacks_is_blank_there_and_the_footer_says_so(tw
     assert "blank" not in {note.label for note in score_table(two[:1]).footer}
 
 
-def test_marks_are_cluster_control_and_reason(two):
-    rows = [row.model_copy(update={"clusters": {"kendall": 1}}) for row in two[0].rows]
+def test_marks_are_letters_control_and_reason(two):
+    rows = [row.model_copy(update={"letters": {"kendall": "a"}}) for row in two[0].rows]
     grid = score_table([two[0].model_copy(update={"rows": rows})])
-    assert [cell.marks for cell in grid.lines[0].cells] == [(), (), ("1", "†")]
-    assert [cell.marks for cell in grid.blocks[1].lines[0].cells] == [("a",), ("a",), ("a",)]
-    assert [note.label for note in grid.footnotes] == ["†", "a"]
+    assert [cell.marks for cell in grid.lines[0].cells] == [(), (), ("a", "†")]
+    assert [cell.marks for cell in grid.blocks[1].lines[0].cells] == [("1",), ("1",), ("1",)]
+    assert [note.label for note in grid.footnotes] == ["†", "1"]
 
 
 def test_what_is_true_of_all_data_sets_is_said_once(two):

@@ -22,7 +22,7 @@ x_y%[wice], test, chunk pairs
  judge[bold]_3|x%  0.740†‡§ 0.701–0.777   91.55§   89.11–93.00  0.542   0.501 to 0.583
  ──────────────────────────────────────────────────────────────────────────────────────
  controls
- constant          0.444‡   0.430–0.459   50.00    50.00–50.00      –ᵃ
+ constant          0.444‡   0.430–0.459   50.00    50.00–50.00      –¹
  random            0.442    0.410–0.710   49.87    48.10–51.66  0.000  -0.031 to 0.031
  oracle            1.000    1.000–1.000  100.00  100.00–100.00  1.000   1.000 to 1.000
  ──────────────────────────────────────────────────────────────────────────────────────
@@ -86,7 +86,7 @@ def test_best_is_bold_and_second_underlined_and_the_legend_says_so(result):
     text = _styled(result)
     assert "\x1b[1m0.740\x1b[0m" in text
     assert "\x1b[4m0.713\x1b[0m" in text
-    assert "Bold: best metric in the column; underlined: second best." in text
+    assert "Bold: highest value of a metric in the column; underlined: second highest." in text
 
 
 def test_plain_text_has_no_escapes_and_no_legend_for_styles_that_it_lacks(result):

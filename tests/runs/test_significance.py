@@ -1,10 +1,10 @@
-"""Every pair of metrics of a table: which are tested, how p is adjusted, which cluster a metric falls into."""
+"""Every pair of metrics of a table: which are tested, how p is adjusted, which letters and ranks a metric has."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from math import ceil
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from scipy.stats import false_discovery_control
 
 from metaeval.config import ComparisonConfig
 from metaeval.report import result as results
-from metaeval.runs.significance import clusters, significance
+from metaeval.runs.significance import marked, significance
 from metaeval.stats.significance import delong
 from protocols import classification, correlation
 from protocols.comparison import compare
@@ -181,7 +181,7 @@ def test_nothing_to_test() -> None:
     assert significance(*call, ComparisonConfig(permutations=0), two, ("overall",)) is None
 
 
-def test_clusters_separate_what_the_test_separates() -> None:
+def test_letters_separate_what_the_test_separates() -> None:
     given, answer = metrics(correlation.PROTOCOL), found()
     values = {
         name: {"spearman": results.Value(value=outcome.estimates["spearman"].value)}
@@ -193,20 +193,33 @@ def test_clusters_separate_what_the_test_separates() -> None:
         ("good", "as good"): False,
         ("as good", "bad"): True,
     }
-    placed = {name: place["spearman"] for name, place in clusters(answer, values).items()}
-    assert placed == {"best": 1, "good": 2, "as good": 2, "bad": 3}
+    rows = marked([row(name, of["spearman"].value) for name, of in values.items()], answer)
+    assert [own.metric for own in rows] == ["best", "good", "as good", "bad"]
+    assert [own.letters["spearman"] for own in rows] == ["a", "b", "b", "c"]
+    assert [own.ranks["spearman"] for own in rows] == [(1, 1), (2, 3), (2, 3), (4, 4)]
 
 
-def test_a_metric_without_a_value_is_in_no_cluster() -> None:
-    pair = results.Comparison(measure="kendall", one="a", other="b", rows=9, difference=0.4, p=0.01, holm=0.03, bh=0.03)
-    none = results.Comparison(measure="kendall", one="a", other="c", rows=9, difference=None, note="undefined")
-    answer = results.Significance(permutations=120, seed=0, alpha=0.05, comparisons=[pair, none])
-    values = {name: {"kendall": results.Value(value=value)} for name, value in (("a", 0.7), ("b", 0.3), ("c", None))}
-    assert clusters(answer, values) == {"a": {"kendall": 1}, "b": {"kendall": 2}, "c": {}}
+def row(name: str, value: float | None, kind: Literal["metric", "control"] = "metric") -> results.Row:
+    values = {"spearman": results.Value(value=value)}
+    return results.Row(metric=name, kind=kind, values=values, total=9, scored=9, unscored=0, signature="s")
 
 
-def test_a_measure_that_is_not_tested_has_no_clusters() -> None:
-    untested = results.Comparison(measure="residual_spearman", one="a", other="b", rows=9, difference=0.4)
-    answer = results.Significance(permutations=120, seed=0, alpha=0.05, comparisons=[untested])
-    values = {name: {"residual_spearman": results.Value(value=0.5)} for name in "ab"}
-    assert clusters(answer, values) == {"a": {}, "b": {}}
+def pair(one: str, other: str, difference: float | None, p: float | None) -> results.Comparison:
+    return results.Comparison(measure="spearman", one=one, other=other, rows=9, difference=difference, p=p, holm=p)
+
+
+def test_metrics_without_a_value_or_a_test_and_controls_have_no_letters() -> None:
+    pairs = [pair("a", "b", 0.4, 0.03), pair("a", "c", None, None), pair("a", "d", 0.1, None)]
+    answer = results.Significance(permutations=120, seed=0, alpha=0.05, comparisons=pairs)
+    rows = [row("a", 0.7), row("b", 0.3), row("c", None), row("d", 0.6), row("a", 0.7, kind="control")]
+    marks = [(own.letters, own.ranks) for own in marked(rows, answer)]
+    nothing: tuple[dict[str, str], dict[str, tuple[int, int]]] = {}, {}
+    of_two = [({"spearman": "a"}, {"spearman": (1, 1)}), ({"spearman": "b"}, {"spearman": (2, 2)})]
+    assert marks == [*of_two, nothing, nothing, nothing]
+
+
+def test_ranks_follow_the_sign_of_the_test_and_letters_the_values() -> None:
+    # On the rows that both scored b is better, on its own rows a has the higher value.
+    answer = results.Significance(permutations=9, seed=0, alpha=0.05, comparisons=[pair("a", "b", -0.2, 0.01)])
+    rows = marked([row("a", 0.7), row("b", 0.6)], answer)
+    assert [(own.letters["spearman"], own.ranks["spearman"]) for own in rows] == [("a", (2, 2)), ("b", (1, 1))]

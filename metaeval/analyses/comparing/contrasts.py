@@ -9,12 +9,15 @@ from itertools import pairwise
 
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
+from metaeval.report import sentences
 from metaeval.report.cells import comparison_grid
 from metaeval.report.findings import leading
 from metaeval.report.measures import Headline
+from metaeval.report.notes import letters, rank_interval
 from metaeval.report.result import Column, Result, Significance
 from metaeval.report.sentences import TESTS
 from metaeval.report.table import UNDEFINED, Block, Cell, Note, Record, Table, TableLine, chance, count, numeral, plain
+from metaeval.report.verdicts import alpha_of
 from metaeval.runs.evaluation import Asked, evaluate
 from metaeval.runs.metric_scores import Panel, headline, judged
 from protocols.contrasts import Contrast, contrasts
@@ -85,22 +88,22 @@ def compare_pairs(panel: Panel, protocol_setup: Asked, margin: float) -> PairTab
 
 
 def ranking(result: Result, keys: Sequence[str]) -> Note:
-    """Return a note with the metrics by value under each measure, and the number of their significance cluster."""
+    """Return a note with the metrics by value under each measure, with letters and the intervals of their ranks."""
     entries = []
     for column in result.columns:
         if column.key not in keys:
             continue
         defined = [row for row in result.rows if row.values[column.key].value is not None]
         order = sorted(defined, key=lambda row: -(row.values[column.key].value or 0.0))
-        clusters: dict[str, list[str]] = {}
+        texts = []
         for row in order:
-            name = f"{plain(row.metric)} {numeral(row.values[column.key].value, column)}"
-            clusters.setdefault(str(row.clusters.get(column.key, "")), []).append(name)
-        text = "; ".join(f"{place} {', '.join(names)}".strip() for place, names in clusters.items())
-        if text:
-            entries.append((plain(column.label), text))
-    reading = "by value; metrics of one number are not significantly different from the best of them"
-    return Note("clusters", reading, tuple(entries))
+            place = ", ".join(filter(None, (rank_interval(row, column), letters(row, column))))
+            number = numeral(row.values[column.key].value, column)
+            texts.append(f"{plain(row.metric)} {number}{f' ({place})' if place else ''}")
+        if texts:
+            entries.append((plain(column.label), "; ".join(texts)))
+    ranks = sentences.RANKS.format(level=100 * (1 - alpha_of(result)))
+    return Note("ranks", sentences.RANKED.format(ranks=ranks), tuple(entries))
 
 
 def _grid(
@@ -190,7 +193,8 @@ def headline_pairs(pairs: Sequence[PairTables]) -> Table:
         ]
     of_first = {str(note.label): note for note in first.footer}
     readings = (Note("reading", _reading(pairs, blocks)), Note("Holm", _holm(pairs[0].result)))
-    notes = (of_first.get("shown", Note()), *readings, of_first.get("needed", Note()))
+    ranks = of_first["ranks"] if len(pairs) == 1 else Note()  # of several protocols the files hold them
+    notes = (of_first.get("shown", Note()), *readings, ranks, of_first.get("needed", Note()))
     used = {mark for block in blocks for line in block.lines for cell in line.cells for mark in cell.marks}
     return replace(
         first,
@@ -229,13 +233,13 @@ def comparison_findings(pairs: Sequence[PairTables], others: Sequence[Table]) ->
         if plain(column.label) in {block.title for block in tables.headline.blocks}
     ]
     by_name = {sheet.name: sheet.records for sheet in others}
-    sentences = (
+    texts = (
         leading(headlines),
         _apart(pairs, headlines),
         _alike(by_name.get("agreement", ())),
         _gains(by_name.get("complementarity", ())),
     )
-    return [text for text in sentences if text]
+    return [text for text in texts if text]
 
 
 def _apart(pairs: Sequence[PairTables], headlines: Sequence[Headline]) -> str:
@@ -286,6 +290,7 @@ def _gains(records: Sequence[Record]) -> str:
             shown.append(f"{plain(str(record['best_stack']))} by {tried[-1]}")
     if not records:
         return ""
+    single = "the metric that the training folds choose"
     if shown:
-        return f"A stack is better than the best metric alone: {'; '.join(dict.fromkeys(shown))}."
-    return f"No stack is shown to be better than the best metric alone ({', '.join(dict.fromkeys(tried))})."
+        return f"A stack is better than {single}: {'; '.join(dict.fromkeys(shown))}."
+    return f"No stack is shown to be better than {single} ({', '.join(dict.fromkeys(tried))})."

@@ -20,7 +20,7 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import safe_name
 from metaeval.report.cells import cell
-from metaeval.report.notes import letters
+from metaeval.report.notes import numbers
 from metaeval.report.result import Column, Data, Interval, Value
 from metaeval.report.table import Cell, Note, Record, Scalar, Table, TableRow, chance, count, numeral, plain
 from metaeval.report.uncertainty import level_and_method
@@ -209,7 +209,7 @@ def _sheet(panels: Sequence[Panel], protocol_setup: Asked, by: str, parts: Seque
     measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
     column = column_of(measure)
     records = [record for part in parts for record in _records(part, protocol_setup, by, measure.key)]
-    reasons = letters(Value(value=None, note=str(record["note"])) for record in records if record["value"] is None)
+    reasons = numbers(Value(value=None, note=str(record["note"])) for record in records if record["value"] is None)
     spelt = any(str(record["low"]).startswith("-") for record in records)
     headings = ("rows", "groups", *(plain(column.name) for column in panels[0].columns))
     rows: list[TableRow] = []
@@ -230,7 +230,7 @@ def _sheet(panels: Sequence[Panel], protocol_setup: Asked, by: str, parts: Seque
         {"protocol": protocol.name, **options, "by-part": by},
         (plain(by), headings, rows),
         records,
-        footnotes=(*(warned if any(few) else ()), *(Note(letter, reason) for reason, letter in reasons.items())),
+        footnotes=(*(warned if any(few) else ()), *(Note(number, reason) for reason, number in reasons.items())),
         data=Data.together([part.frame.summary for part in parts]) if by == "dataset" else None,
         method=panels[0].config.interval.method,
     )

@@ -139,7 +139,7 @@ def difference_lines(rows: Mapping[str, Sequence[Change]], of_file: bool) -> lis
 def _table(changes: Sequence[Change]) -> list[str]:
     rows = []
     for change in changes:
-        name = f"{change.name} ({change.kind})" if change.kind in ("interval", "cluster") else change.name
+        name = f"{change.name} ({change.kind})" if change.kind in ("interval", "letters") else change.name
         first, second = ("(none)" if value is None else value for value in (change.first, change.second))
         rows.append((name, f"{first} -> {second}", change.text if change.by is None else f"by {change.by:+.6g}"))
     return aligned(rows, indent="  ")

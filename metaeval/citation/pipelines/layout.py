@@ -128,7 +128,7 @@ def _value(entry: Entry, column: Column) -> float | None:
 def grid_of(blocks: Sequence[Block], stub: str, headings: Sequence[str], groups: tuple[ColumnGroup, ...] = ()) -> Table:
     """Lay out blocks under headings, with a legend where a number has a rank."""
     ranked = any(cell.rank for block in blocks for line in block.lines for cell in line.cells)
-    legend = "Bold: best system of the block; underlined: second best." if ranked else ""
+    legend = "Bold: highest value of the block; underlined: second highest." if ranked else ""
     return Table(headings=tuple(headings), blocks=tuple(blocks), legend=legend, stub=stub, groups=groups)
 
 
@@ -155,8 +155,8 @@ def few_rows(result: Result, names: Collection[str]) -> Result:
 
 
 def unmarked(result: Result) -> Result:
-    """Return the result without marks of controls, and without superscripts where all would be equal."""
-    update: dict[str, object] = {} if _differ(result) else {"clusters": {}}
+    """Return the result without marks of controls, and without letters where all would be equal."""
+    update: dict[str, object] = {} if _differ(result) else {"letters": {}}
     return result.model_copy(
         update={
             "rows": [row.model_copy(update={"not_above": {}, **update}) for row in result.rows],
@@ -197,7 +197,7 @@ def differences(result: Result) -> Note:
     if tested is None or not tested.comparisons:
         return Note("significance", "")
     if _differ(result):
-        return Note("significance", significance_note(result).text)  # the table shows the superscripts
+        return Note("significance", significance_note(result).text)  # the table shows the letters
     return Note("significance", f"no two of these measures are significantly different ({settings(tested)})")
 
 

@@ -15,7 +15,7 @@ from metaeval.report.result import Column, Comparison, Data, Interval, Result, R
 COLUMNS = [Column(key=key, label=key.title()) for key in ("pearson", "spearman")]
 
 
-def row(name, kind="metric", clusters=None):
+def row(name, kind="metric", letters=None):
     value = Value(value=0.2, low=0.1, high=0.3, ceiling=0.5)
     return Row(
         metric=name,
@@ -24,7 +24,7 @@ def row(name, kind="metric", clusters=None):
         total=5,
         scored=5,
         unscored=0,
-        clusters=clusters or {},
+        letters=letters or {},
         signature=name,
     )
 
@@ -82,13 +82,13 @@ def test_a_control_is_told_once_and_not_row_by_row():
 
 
 def test_where_no_two_measures_differ_one_sentence_says_so():
-    rows = [row(name, clusters={"pearson": 1, "spearman": 1}) for name in ("a", "b")]
+    rows = [row(name, letters={"pearson": "a", "spearman": "a"}) for name in ("a", "b")]
     settings = "(paired cluster permutation, 100 permutations, Holm, alpha 0.05)"
     assert differences(result(*rows)).text == f"no two of these measures are significantly different {settings}"
-    assert [own.clusters for own in unmarked(result(*rows)).rows] == [{}, {}]
+    assert [own.letters for own in unmarked(result(*rows)).rows] == [{}, {}]
     told = result(*rows, holm=0.05)
     assert differences(told).text == significance_note(told).text
-    assert [own.clusters for own in unmarked(told).rows] == [{"pearson": 1, "spearman": 1}] * 2
+    assert [own.letters for own in unmarked(told).rows] == [{"pearson": "a", "spearman": "a"}] * 2
     assert differences(told.model_copy(update={"significance": None})).text == ""
 
 
@@ -147,8 +147,8 @@ def test_what_stands_for_a_pipeline_is_printed_and_tested_and_the_files_have_all
         assert metrics == ["alce:recall:overlap", "alce:precision:overlap", *shown]
         # One pair, and no more: tests of near copies would make every other harder to tell.
         assert {(one.one, one.other) for one in result_.significance.comparisons} == {tuple(shown)}
-        assert all(not one.clusters for one in result_.rows if one.metric not in shown)
-        assert any(one.clusters for one in result_.rows if one.metric in shown)
+        assert all(not one.letters for one in result_.rows if one.metric not in shown)
+        assert any(one.letters for one in result_.rows if one.metric in shown)
     said = {note.label: note.text for note in grids[-1].footer}
     assert said["values"] == "every measure has a value of each of the 10 rated statements and 6 rated responses"
     assert said["more"].startswith("in the files: 2 more measures (recall, precision and the like; -s tested=all")

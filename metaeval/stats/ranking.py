@@ -1,0 +1,80 @@
+"""What tests of all pairs say of a ranking: letters of metrics that do not differ, and intervals of ranks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metaeval.stats.arrays import Bools, Floats, Ints
+
+LETTERS = "abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVW"
+"""The letters of a display: those that Unicode has a superscript of, which the terminal prints."""
+
+
+def letters(value: Floats, significant: Bools) -> list[str]:
+    """Return the letters of each metric: two metrics share a letter if and only if they do not differ significantly.
+
+    value: (m,), higher is better; the highest has an `a`, an undefined one (NaN) no letter. significant: (m, m),
+    symmetric, True where two metrics differ. A compact letter display: Piepho, "An algorithm for a letter-based
+    representation of all-pairwise comparisons" (2004). Each letter is a clique of metrics of which no two differ; all
+    such pairs are covered by growing cliques, as in Gramm et al., "Algorithms for compact letter displays" (2007), for
+    insertion and absorption can take exponential time. A letter that shows no pair of its own is dropped. No metric has
+    letters where more than `LETTERS` are needed. Raises ValueError if the shapes do not fit or `significant` is not
+    symmetric.
+    """
+    if significant.shape != (value.size, value.size) or value.ndim != 1:
+        raise ValueError(f"{value.size} values need a square of their comparisons, got shape {significant.shape}")
+    if not np.array_equal(significant, significant.T):
+        raise ValueError("significance must be symmetric: whether a differs from b is whether b differs from a")
+    order = [int(metric) for metric in np.argsort(-value, kind="stable") if not np.isnan(value[metric])]
+    cliques = _without_redundant(_cliques(~significant[np.ix_(order, order)]), len(order))
+    display = [""] * value.size
+    if len(cliques) <= len(LETTERS):
+        for letter, clique in zip(LETTERS, sorted(map(sorted, cliques)), strict=False):
+            for place in clique:
+                display[order[place]] += letter
+    return display
+
+
+def _cliques(linked: Bools) -> list[list[int]]:
+    """Return cliques that hold each edge and vertex of a graph, each grown from the first edge that none holds."""
+    vertices = range(len(linked))
+    held, cliques = np.zeros_like(linked), []
+    edges = zip(*np.nonzero(np.triu(linked, 1)), strict=True)
+    for edge in [*edges, *((vertex, vertex) for vertex in vertices)]:
+        if held[edge]:
+            continue
+        clique = list(dict.fromkeys(map(int, edge)))
+        for vertex in vertices:
+            if vertex not in clique and linked[vertex, clique].all():
+                clique.append(vertex)
+        held[np.ix_(clique, clique)] = True
+        cliques.append(clique)
+    return cliques
+
+
+def _without_redundant(cliques: list[list[int]], vertices: int) -> list[list[int]]:
+    """Drop each clique whose edges and vertices others hold."""
+    holders = np.zeros((vertices, vertices), dtype=np.int64)
+    for clique in cliques:
+        holders[np.ix_(clique, clique)] += 1
+    kept = []
+    for clique in cliques:
+        edges = np.ix_(clique, clique)
+        if (holders[edges] > 1).all():
+            holders[edges] -= 1
+        else:
+            kept.append(clique)
+    return kept
+
+
+def rank_intervals(better: Bools) -> tuple[Ints, Ints]:
+    """Return the lowest and the highest rank that tests leave each metric, (m,) each; 1 is the best.
+
+    better: (m, m), True where the first is significantly better than the second. A metric's rank lies between one more
+    than the metrics that are better and m less those that are worse. Where the family-wise error of all pairs is at
+    most alpha, all ranks lie in their intervals with probability 1 - alpha; a true rank is one more than the number of
+    metrics with a higher true value. Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks with applications to
+    mobility across neighbourhoods and academic achievement across countries" (2024). With the tests of one metric
+    alone, this is its marginal interval.
+    """
+    return 1 + better.sum(axis=0), len(better) - better.sum(axis=1)
