@@ -126,7 +126,8 @@ def average_precision_influence(score: Floats, positive: Bools, group: Ints, n_g
     loss = (hits / seen * precision)[::-1].cumsum()[::-1]
     rows = np.where(positive, precision[block] + gain[block] - value, 0.0) - loss[block]
     part = arrays.group_totals(rows / positive.sum(), group, n_groups)
-    return Influence(value, part[None], np.bincount(group, minlength=n_groups)[None], (0.0, 1.0))
+    levels = np.stack([np.bincount(group[of_level], minlength=n_groups) for of_level in (positive, ~positive)])
+    return Influence(value, part[None], levels.sum(axis=0)[None], (0.0, 1.0), levels)
 
 
 def decision_counts(predicted: Ints, gold: Ints, group: Ints, n_groups: int, n_levels: int = 3) -> Floats:

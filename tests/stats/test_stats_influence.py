@@ -166,15 +166,24 @@ def test_equal_groups_give_students_interval() -> None:
     assert t_interval(found, 0.9) == pytest.approx(expected, abs=1e-12)
 
 
-def test_effective_groups_follow_sizes_and_correlation() -> None:
-    # Sizes 1 (90 groups) and 50 (10 groups). Rows alike in nothing: q = n, so (90 + 500)**2 / (90 + 25,000) = 13.9;
-    # in everything: q = n**2, so (90 + 25,000)**2 / (90 + 10 * 50**4) = 10.07. Means over 400 samples.
+def test_effective_groups_follow_sizes() -> None:
+    # Sizes 1 (90 groups) and 50 (10 groups), q = n**1.5: (90 + 10 * 353.553)**2 / (90 + 10 * 125,000) = 10.515.
     n = np.repeat([1, 50], [90, 10])
-    rng = np.random.default_rng(1)
-    alone = [Influence(0.5, (np.sqrt(n) * rng.normal(size=100))[None], n[None]) for _ in range(400)]
-    alike = [Influence(0.5, (n * rng.normal(size=100))[None], n[None]) for _ in range(400)]
-    assert np.mean([one.effective_groups for one in alone]) == pytest.approx(13.9, rel=0.08)
-    assert np.mean([one.effective_groups for one in alike]) == pytest.approx(10.07, rel=0.02)
+    sized = Influence(0.5, np.zeros((1, 100)), n[None])
+    assert sized.effective_groups == pytest.approx(10.515, abs=1e-3)
+
+
+def test_effective_groups_follow_the_rarest_level() -> None:
+    # 4 rows of one level in each of 60 groups, and one row of the other in 6 of them: q = 8 / 240**2 = 1/7,200 in each,
+    # and 1 / 36 more in 6: (60 / 7,200 + 6 / 36)**2 / (54 / 7,200**2 + 6 * (1 / 36 + 1 / 7,200)**2) = 6.5479.
+    rows = np.stack((np.full(60, 4), np.repeat([1, 0], [6, 54])))
+    rare = Influence(0.9, np.zeros((2, 60)), rows, (0.0, 1.0))
+    assert rare.effective_groups == pytest.approx(6.5479, abs=1e-4)
+    of_one_part = Influence(0.9, np.zeros((1, 60)), rows.sum(axis=0)[None], (0.0, 1.0), rows)
+    assert of_one_part.effective_groups == rare.effective_groups
+    assert (
+        (of_one_part - of_one_part).effective_groups == less(of_one_part, 0.5).effective_groups == rare.effective_groups
+    )
 
 
 def test_intervals_stay_inside_the_range_and_have_width_at_its_ends() -> None:
