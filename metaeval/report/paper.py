@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from types import MappingProxyType
 from typing import NamedTuple
+
+import numpy as np
 
 from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report import notes
-from metaeval.report.cells import legend, rank, units
+from metaeval.report.cells import cell, legend, rank, units
 from metaeval.report.measures import LEVELS, metrics_of
 from metaeval.report.result import Column, Data, Result, Row, records
 from metaeval.report.table import (
@@ -119,6 +122,8 @@ def score_table(results: Sequence[Result]) -> Table:
         for title, kind in (("", "metric"), (CONTROLS, "control"))
         for name in dict.fromkeys(row.metric for row in order if row.kind == kind)
     )
+    shrunken_lines = _empirical_bayes(measured, results[0].interval.level)
+    blocks += blocks_of((_SHRUNKEN, name, line) for name, line in shrunken_lines)
     flagged = any(notes.LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
     level = f"{notes.not_above(results)} (the two oracles aside)" if flagged else ""
     return Table(
@@ -131,6 +136,7 @@ def score_table(results: Sequence[Result]) -> Table:
         footnotes=(
             *([Note(notes.LEVEL, level)] if level else []),
             *(Note(mark, reason) for reason, mark in reasons.items()),
+            *([Note(_SHRUNKEN, _HOW_SHRUNKEN)] if shrunken_lines else []),
         ),
         footer=(*_reading(results), *_shared_footer(sources)),
         signatures=tuple(row.signature for result in results for row in metrics_of(result)),
@@ -154,9 +160,13 @@ class _Measured(NamedTuple):
         value = value_of(row, column)
         number = numeral(value.value, column)
         held = self.ranks.get(number, "") if kind == "metric" else ""
-        cell = Cell(number, rank=held, marks=notes.marks(row, column, reasons, but=(notes.TIED, notes.UNSCORED)))
+        mine = Cell(number, rank=held, marks=notes.marks(row, column, reasons, but=(notes.TIED, notes.UNSCORED)))
         paper = Cell("" if value.published is None else numeral(value.published, column))
-        return [cell, paper][: len(self.headings)]
+        return [mine, paper][: len(self.headings)]
+
+    def padded(self, first: Cell) -> list[Cell]:
+        """Return a cell of the first of its columns, blank in the others."""
+        return [first, *(Cell("") for _ in self.headings[1:])]
 
 
 def _measured(result: Result, column: Column) -> _Measured:
@@ -164,6 +174,48 @@ def _measured(result: Result, column: Column) -> _Measured:
     published = any(value_of(row, column).published is not None for row in result.rows)
     headings = (plain(column.label), "paper") if published else (plain(column.label),)
     return _Measured(column, ranks, headings, {(row.metric, row.kind): row for row in result.rows})
+
+
+_AREAS = frozenset({"fs_ns", "fs_ps", "ps_ns", "full_rest", "some_none", "auc"})
+_RARE, _FEWEST_SETS = 30.0, 4
+_SHRUNKEN = "empirical Bayes"
+_HOW_SHRUNKEN = (
+    f"of a ROC-AUC with fewer than {_RARE:g} effective groups: drawn towards the mean of the data sets as far as its "
+    "error asks for, on the binormal scale, with its interval"
+)
+
+
+def _empirical_bayes(measured: Sequence[_Measured], level: float) -> list[tuple[str, list[Cell]]]:
+    """Return for each metric with a ROC-AUC of few effective groups the cells of those, drawn towards the mean."""
+    from scipy.special import ndtr, ndtri, stdtrit  # as in `metaeval.stats.influence`, not at a process's start
+
+    from metaeval.stats.significance import shrunken
+
+    cells: dict[str, dict[int, Cell]] = {}
+    names = dict.fromkeys(name for measure in measured for name, kind in measure.rows if kind == "metric")
+    for key, name in product(sorted(_AREAS), names):
+        values = {
+            place: value_of(row, measure.column)
+            for place, measure in enumerate(measured)
+            if measure.column.key == key and (row := measure.rows.get((name, "metric")))
+        }
+        known = {place: value for place, value in values.items() if (value.low or 0) > 0 and (value.high or 1) < 1}
+        effective = np.array([value.effective or 0.0 for value in known.values()])
+        if len(known) < _FEWEST_SETS or effective.min() <= 1 or effective.min() >= _RARE:
+            continue
+        ends = ndtri(np.array([(value.low, value.value, value.high) for value in known.values()]))
+        errors = (ends[:, 2] - ends[:, 0]) / 2 / stdtrit(effective - 1, (1 + level) / 2)
+        by_set = shrunken(ends[:, 1], errors, level)
+        for place, few, (value, reach) in zip(known, effective < _RARE, by_set, strict=True):
+            if few:
+                cells.setdefault(name, {})[place] = cell(*ndtr([value, *reach]).tolist(), measured[place].column)
+    return [
+        (
+            name,
+            [part for place, measure in enumerate(measured) for part in measure.padded(by_place.get(place, Cell("")))],
+        )
+        for name, by_place in cells.items()
+    ]
 
 
 def _reading(results: Sequence[Result]) -> tuple[Note, ...]:

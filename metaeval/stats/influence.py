@@ -35,12 +35,14 @@ class Influence:
     parts: (P, G), in the measure's own units, each part summing to 0. rows: (P, G) rows of each part in each group.
     ends: the measure's range, within which its interval is taken on the logit scale (of a correlation: Fisher's z).
     Without both ends (None, or one of them infinite) the interval is taken as it stands, and cut at the end there is.
+    error: standard error that groups have no part in, such as a Monte Carlo error.
     """
 
     value: float
     parts: Floats
     rows: Ints
     ends: Ends | None = None
+    error: float = 0.0
 
     @property
     def groups(self) -> int:
@@ -59,7 +61,7 @@ class Influence:
         shared = self.groups / (self.groups - 1)
         factor = np.where(lies_in > 1, lies_in / np.maximum(lies_in - 1, 1) - shared, 0.0)
         whole = self.parts.sum(axis=0)
-        return math.sqrt(shared * (whole**2).sum() + (factor * (self.parts**2).sum(axis=1)).sum())
+        return math.sqrt(shared * (whole**2).sum() + (factor * (self.parts**2).sum(axis=1)).sum() + self.error**2)
 
     @cached_property
     def effective_groups(self) -> float:
@@ -89,13 +91,14 @@ class Influence:
     def __sub__(self, other: Influence) -> Influence:
         """That of the difference of one measure of the same rows under two metrics."""
         ends = self.ends and (self.ends[0] - self.ends[1], self.ends[1] - self.ends[0])
-        return Influence(self.value - other.value, self.parts - other.parts, self.rows, ends)
+        error = math.hypot(self.error, other.error)
+        return Influence(self.value - other.value, self.parts - other.parts, self.rows, ends, error)
 
 
-def less(influence: Influence, known: float) -> Influence:
-    """Return the influence values of a measure less a value that is known."""
+def less(influence: Influence, known: float, error: float = 0.0) -> Influence:
+    """Return the influence values of a measure less a value that is known, or estimated elsewhere with an error."""
     ends = influence.ends and (influence.ends[0] - known, influence.ends[1] - known)
-    return Influence(influence.value - known, influence.parts, influence.rows, ends)
+    return Influence(influence.value - known, influence.parts, influence.rows, ends, error)
 
 
 def mean_of(some: Sequence[Influence]) -> Influence:
