@@ -13,7 +13,7 @@ from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.influence import Influence
 from metaeval.stats.intervals import studentised_interval
 from metaeval.stats.pools import pool_mean
-from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate, value
+from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate
 from metaeval.stats.systems import COEFFICIENTS
 from protocols.contract import (
     Estimate,
@@ -105,7 +105,7 @@ def _disattenuated(result: Outcome, used: Judgements, n_groups: int, resampling:
     names = ", ".join(used.systems[code] if code < len(used.systems) else f"system {code}" for code in codes)
     if (~few).sum() >= FEWEST:
         rest = stats.system_level(score[~few], gold[~few], group, n_groups)
-        if not np.isnan(pearson := value(rest, n_groups)[0]):
+        if not np.isnan(pearson := float(rest.evaluate(np.ones((n_groups, 1), dtype=np.uint8))[0, 0])):
             notes.append(WITHOUT.format(names, pearson))
     warning = FEW_ROWS.format(names, "has" if codes.size == 1 else "have")
     return replace(result, estimates=estimates, notes=tuple(notes), warnings=(*result.warnings, warning))

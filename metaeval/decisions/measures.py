@@ -327,11 +327,21 @@ def none_labelled(side: LabelSide, name: str, rows: LabelRows, estimand: Estiman
     units = rows.sample.unit if estimand == "set" else rows.cluster[rows.sample.rows]
     number = np.unique(units).size * weight.sum() ** 2 / (weight**2).sum() / weight.size
     whole = estimand == "set" and bool((rows.sample.probability >= 1).all())
-    high = 0.0 if whole else 1 - (1 - level) ** (1 / number)
-    counts = {"labels": int(rows.label.size), "items": int(rows.score.size), "lam": 0.0, "saved": 0.0}
-    bounded = (0.0, 0.0, float(high))
+    high = 0.0 if whole else float(1 - (1 - level) ** (1 / number))
     return LabelEstimate(
-        side.items.name, side.column.name, name, *bounded, bounded, metric_only=None, **counts, status=NO_LABEL
+        system=side.items.name,
+        metric=side.column.name,
+        measure=name,
+        value=0.0,
+        low=0.0,
+        high=high,
+        alone=(0.0, 0.0, high),
+        metric_only=None,
+        lam=0.0,
+        saved=0.0,
+        labels=int(rows.label.size),
+        items=int(rows.score.size),
+        status=NO_LABEL,
     )
 
 

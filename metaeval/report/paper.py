@@ -208,7 +208,8 @@ def _empirical_bayes(measured: Sequence[_Measured], level: float) -> list[tuple[
         by_set = shrunken(ends[:, 1], errors, level)
         for place, few, (value, reach) in zip(known, effective < _RARE, by_set, strict=True):
             if few:
-                cells.setdefault(name, {})[place] = cell(*ndtr([value, *reach]).tolist(), measured[place].column)
+                middle, low, high = ndtr([value, *reach]).tolist()
+                cells.setdefault(name, {})[place] = cell(middle, low, high, measured[place].column)
     return [
         (
             name,

@@ -142,7 +142,10 @@ def evaluate(
     outcomes = {
         column: _expected(protocol, judged[column], resampling, options, blind)
         if column.is_random
-        else _without(blind, protocol.evaluate(judged[column], resampling, options))
+        else _without(
+            {**blind, **(_within_systems(protocol, judged[column], options) if column.is_system else {})},
+            protocol.evaluate(judged[column], resampling, options),
+        )
         for column in columns
     }
     published = PublishedValues()
@@ -194,7 +197,15 @@ def _without(blind: Mapping[str, str], outcome: Outcome) -> Outcome:
     """Make the outcome undefined under measures that give every metric the same value. blind: reason by key."""
     constant = [key for key, estimate in outcome.estimates.items() if key in blind and estimate.value is not None]
     undefined = {key: Estimate(None, note=blind[key]) for key in constant}
-    return replace(outcome, estimates={**outcome.estimates, **undefined})
+    influence = {**outcome.influence, **dict.fromkeys(constant)}
+    return replace(outcome, estimates={**outcome.estimates, **undefined}, influence=influence)
+
+
+def _within_systems(protocol: Protocol, rows: Judgements, options: Mapping[str, str]) -> dict[str, str]:
+    """Return why a control that knows the system alone has no value under measures that are controlled for it."""
+    code = rows.score if rows.system is None else rows.system.astype(np.float64)
+    estimates = protocol.evaluate(rows.with_score(code), Resampling(n=0), options).estimates
+    return {key: estimate.note for key, estimate in estimates.items() if estimate.value is None}
 
 
 def _expected(

@@ -244,7 +244,7 @@ class RatedSet:
             as_published=not self.config.dataset_options,
             warnings=_language(rows.text),
             levels=ratings.levels,
-            systems=tuple(sorted({str(rows.system.names[code]) for code in np.flatnonzero(rows.system.counts)})),
+            systems=tuple(np.unique(np.asarray(rows.system.names)[rows.system.counts > 0]).tolist()),
         )
 
 

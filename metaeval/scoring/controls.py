@@ -129,7 +129,7 @@ def _means_elsewhere(gold: ControlScores, system: NDArray[np.integer], group: Co
     """
     used = np.flatnonzero(group.counts)
     fold = np.empty(group.counts.size, dtype=np.int64)
-    fold[used[np.argsort(_unit_hashes(group.names[code] for code in used))]] = np.arange(used.size) % _FOLDS
+    fold[used[np.argsort(_unit_hashes(np.asarray(group.names)[used].tolist()))]] = np.arange(used.size) % _FOLDS
     fold = fold[group.codes]
     order = np.lexsort((gold, system))  # so that sums of floats do not depend on the order of the file
     means = np.empty(gold.size)

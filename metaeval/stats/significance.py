@@ -343,7 +343,7 @@ def pooled(effects: Floats, errors: Floats, level: float = 0.95) -> Pooled:
     freedom, upper = studies - 1, (1 + level) / 2
     total, squares, cubes = (float((weight**power).sum()) for power in (1, 2, 3))
     doubt = 2 * freedom / (total - squares / total) ** 2  # the variance of the variance between studies
-    refined = math.hypot(error, math.sqrt(max(0.0, 2 * doubt * (cubes - squares**2 / total))) / total)
+    refined = math.hypot(error, math.sqrt(max(0.0, doubt * (cubes - squares**2 / total))) / total)
     prediction = None
     if studies > 2:
         prediction = _around(mean, float(stdtrit(studies - 2, upper)) * math.hypot(math.sqrt(variance), error))
