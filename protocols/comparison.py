@@ -220,7 +220,7 @@ def resampled_of(
     return protocol.resampled(rows.with_group(np.searchsorted(codes, rows.group)), codes.size, resampling, options)
 
 
-CHANCE_DRAWS = 100
+CHANCE_DRAWS = 40
 """Draws of random scores whose mean stands for their expectation, where a measure has no closed form."""
 
 

@@ -328,21 +328,9 @@ def none_labelled(side: LabelSide, name: str, rows: LabelRows, estimand: Estiman
     number = np.unique(units).size * weight.sum() ** 2 / (weight**2).sum() / weight.size
     whole = estimand == "set" and bool((rows.sample.probability >= 1).all())
     high = 0.0 if whole else float(1 - (1 - level) ** (1 / number))
-    return LabelEstimate(
-        system=side.items.name,
-        metric=side.column.name,
-        measure=name,
-        value=0.0,
-        low=0.0,
-        high=high,
-        alone=(0.0, 0.0, high),
-        metric_only=None,
-        lam=0.0,
-        saved=0.0,
-        labels=int(rows.label.size),
-        items=int(rows.score.size),
-        status=NO_LABEL,
-    )
+    bounds, labels, items = (0.0, 0.0, high), int(rows.label.size), int(rows.score.size)
+    names = side.items.name, side.column.name, name
+    return LabelEstimate(*names, *bounds, bounds, None, 0.0, 0.0, labels, items, status=NO_LABEL)
 
 
 def difference_of(

@@ -376,8 +376,8 @@ def shrunken(effects: Floats, errors: Floats, level: float = 0.95) -> list[tuple
     weight = (k - 3) / (k - 1) * errors**2 / total
     apart = effects - together.mean
     doubt = 2 / (k - 3) * weight**2 * (np.average(errors**2, weights=1 / total) + together.tau**2) / total
-    own = errors**2 * (1 - (1 - np.array(together.weights)) * weight)
-    reach = ndtri((1 + level) / 2) * np.sqrt(own + doubt * apart**2)
+    variance = errors**2 * (1 - (1 - np.array(together.weights)) * weight)
+    reach = ndtri((1 + level) / 2) * np.sqrt(variance + doubt * apart**2)
     values = effects - weight * apart
     return [(value, _around(value, by)) for value, by in zip(values.tolist(), reach.tolist(), strict=True)]
 
