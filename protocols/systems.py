@@ -43,6 +43,7 @@ SAID = {
     "systems": "Intervals, and tests against controls, are of {} resamples of systems; two metrics exchange systems.",
 }
 AT_SO_MANY = "System Pearson at {} inputs; disattenuated, at ever more: {}; reliability of scores {:.2f}, gold {:.2f}"
+NOISE_ALONE = "the systems' means spread no more than their noise"
 WITHOUT = "System Pearson without {}: {:.3f}"
 FEW_ROWS = "{} {} rows on less than a quarter as many inputs as the median system, and may decide System Pearson."
 FEWEST = 3
@@ -63,10 +64,10 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     missing = np.isnan(judgements.score)
     used = judgements.rows(~missing)
     undefined = NO_SCORES if missing.all() else _blind(used) or "constant score or gold"
-    groups = np.unique(used.group).size
+    limit, groups = NO_SCORES if missing.all() else _blind(used) or NOISE_ALONE, np.unique(used.group).size
     result = outcome(
         *(judgements, used, missing, partial(replicates, used, n_groups, options=options, keys=(*KEYS, LIMIT))),
-        *({key: Qualities(groups, undefined) for key in (*KEYS, LIMIT)}, n_groups, resampling),
+        *({**dict.fromkeys(KEYS, Qualities(groups, undefined)), LIMIT: Qualities(groups, limit)}, n_groups, resampling),
         influence=partial(influence, used, n_groups, options, (*KEYS, LIMIT)),
     )
     if not _blind(used):
@@ -85,30 +86,38 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 
 
 def _disattenuated(result: Outcome, used: Judgements, n_groups: int, resampling: Resampling) -> Outcome:
-    """Add the interval of `LIMIT`, notes on it, and a warning that names systems with few rows."""
+    """Add the interval of `LIMIT` and a note on it, and what is to be said of systems with few rows."""
     score, gold, group = _cells(used)
-    limit, estimates, notes = stats.disattenuated(score, gold, group, n_groups), dict(result.estimates), []
-    if not np.isnan(limit.value):
-        counts = np.bincount(group, minlength=n_groups)
-        # Close to 1, where the scale of the interval ends, it is taken as the widest value below.
-        moved = Influence(min(limit.value, stats.MOST_CERTAIN), limit.parts[None], counts[None], (-1.0, 1.0))
-        ends, note, effective = studentised_interval(moved, int(np.count_nonzero(counts)), resampling)
-        low, high = ends or (None, None)
-        estimates[LIMIT] = Estimate(limit.value, low, high, note=note, effective=effective)
-        known = f"{limit.value:.3f}" + (f" ({ends[0]:.3f} to {ends[1]:.3f})" if ends else "")
-        notes.append(AT_SO_MANY.format(f"{group.size:,}", known, *limit.reliability))
+    limit = stats.disattenuated(score, gold, group, n_groups)
+    warnings, notes = _few_rows(used, n_groups)
+    if np.isnan(limit.value):
+        return replace(result, notes=notes, warnings=(*result.warnings, *warnings))
+    counts = np.bincount(group, minlength=n_groups)
+    # Close to 1, where the scale of the interval ends, it is that of the widest value below.
+    moved = Influence(min(limit.value, stats.MOST_CERTAIN), limit.parts[None], counts[None], (-1.0, 1.0))
+    ends, note, effective = studentised_interval(moved, int(np.count_nonzero(counts)), resampling)
+    low, high = (min(ends[0], limit.value), max(ends[1], limit.value)) if ends else (None, None)
+    estimate = Estimate(limit.value, low, high, note=note, effective=effective)
+    known = f"{limit.value:.3f}" + (f" ({low:.3f} to {high:.3f})" if ends else "")
+    notes = (AT_SO_MANY.format(f"{group.size:,}", known, *limit.reliability), *notes)
+    estimates = {**result.estimates, LIMIT: estimate}
+    return replace(result, estimates=estimates, notes=notes, warnings=(*result.warnings, *warnings))
+
+
+def _few_rows(used: Judgements, n_groups: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return a warning that names systems with few rows, and a note on System Pearson without them."""
+    score, gold, group = _cells(used)
     inputs = (~np.isnan(score)).sum(axis=1)
     few = inputs < np.median(inputs) / 4
     if not few.any():
-        return replace(result, estimates=estimates, notes=tuple(notes))
+        return (), ()
     codes = np.unique(used.system if used.system is not None else [])[few]
     names = ", ".join(used.systems[code] if code < len(used.systems) else f"system {code}" for code in codes)
-    if (~few).sum() >= FEWEST:
-        rest = stats.system_level(score[~few], gold[~few], group, n_groups)
-        if not np.isnan(pearson := float(rest.evaluate(np.ones((n_groups, 1), dtype=np.uint8))[0, 0])):
-            notes.append(WITHOUT.format(names, pearson))
     warning = FEW_ROWS.format(names, "has" if codes.size == 1 else "have")
-    return replace(result, estimates=estimates, notes=tuple(notes), warnings=(*result.warnings, warning))
+    rest = stats.system_level(score[~few], gold[~few], group, n_groups)
+    pearson = float(rest.evaluate(np.ones((n_groups, 1), dtype=np.uint8))[0, 0])
+    enough = (~few).sum() >= FEWEST and not np.isnan(pearson)
+    return (warning,), ((WITHOUT.format(names, pearson),) if enough else ())
 
 
 def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: Mapping[str, str]) -> Replicates:
