@@ -6,13 +6,14 @@ across, and one compact number a cell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metaeval.errors import UserError
 from metaeval.files import safe_name
@@ -34,6 +35,8 @@ from metaeval.report.table import (
     plain,
     value_of,
 )
+
+Shrink = Callable[[NDArray[np.float64], NDArray[np.float64], float], NDArray[np.float64]]
 
 _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "perfect detector", "evidence")
 
@@ -105,7 +108,7 @@ def _total(data: Data) -> int:
     return sum(data.levels.values())
 
 
-def score_table(results: Sequence[Result]) -> Table:
+def score_table(results: Sequence[Result], shrink: Shrink | None = None) -> Table:
     """Return one protocol's results as one table; best and second best go by data set and measure.
 
     A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks it.
@@ -122,7 +125,7 @@ def score_table(results: Sequence[Result]) -> Table:
         for title, kind in (("", "metric"), (CONTROLS, "control"))
         for name in dict.fromkeys(row.metric for row in order if row.kind == kind)
     )
-    shrunken_lines = _empirical_bayes(measured, results[0].interval.level)
+    shrunken_lines = _empirical_bayes(measured, results[0].interval.level, shrink) if shrink else []
     blocks += blocks_of((_SHRUNKEN, name, line) for name, line in shrunken_lines)
     flagged = any(notes.LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
     level = f"{notes.not_above(results)} (the two oracles aside)" if flagged else ""
@@ -185,12 +188,8 @@ _HOW_SHRUNKEN = (
 )
 
 
-def _empirical_bayes(measured: Sequence[_Measured], level: float) -> list[tuple[str, list[Cell]]]:
+def _empirical_bayes(measured: Sequence[_Measured], level: float, shrink: Shrink) -> list[tuple[str, list[Cell]]]:
     """Return for each metric with a ROC-AUC of few effective groups the cells of those, drawn towards the mean."""
-    from scipy.special import ndtr, ndtri, stdtrit  # as in `metaeval.stats.influence`, not at a process's start
-
-    from metaeval.stats.significance import shrunken
-
     cells: dict[str, dict[int, Cell]] = {}
     names = dict.fromkeys(name for measure in measured for name, kind in measure.rows if kind == "metric")
     for key, name in product(sorted(_AREAS), names):
@@ -203,12 +202,10 @@ def _empirical_bayes(measured: Sequence[_Measured], level: float) -> list[tuple[
         effective = np.array([value.effective or 0.0 for value in known.values()])
         if len(known) < _FEWEST_SETS or effective.min() <= 1 or effective.min() >= _RARE:
             continue
-        ends = ndtri(np.array([(value.low, value.value, value.high) for value in known.values()]))
-        errors = (ends[:, 2] - ends[:, 0]) / 2 / stdtrit(effective - 1, (1 + level) / 2)
-        by_set = shrunken(ends[:, 1], errors, level)
-        for place, few, (value, reach) in zip(known, effective < _RARE, by_set, strict=True):
+        ends = np.array([(value.low, value.value, value.high) for value in known.values()])
+        by_set = shrink(ends, effective, level).tolist()
+        for place, few, (low, middle, high) in zip(known, effective < _RARE, by_set, strict=True):
             if few:
-                middle, low, high = ndtr([value, *reach]).tolist()
                 cells.setdefault(name, {})[place] = cell(middle, low, high, measured[place].column)
     return [
         (
@@ -249,17 +246,19 @@ def paper_tables(
     results: Sequence[Result],
     left_out: Sequence[tuple[str, str]] = (),
     numbered: Mapping[str, NumberedTable] = MappingProxyType({}),
+    shrink: Shrink | None = None,
 ) -> list[Table]:
     """Return the tables of a paper; `UserError` where there are no results.
 
     left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the protocols
-    whose tables have a number, by name.
+    whose tables have a number, by name. shrink: (lower ends, values and upper ends of ROC-AUCs (k, 3), their effective
+    groups, level) -> those drawn towards their mean.
     """
     if not results:
         raise UserError("No results are given: a paper's tables need at least one result file.")
     tables = [table for table in [level_counts(results)] if table is not None]
     for stem, same in _by_protocol(results, numbered).items():
-        tables.append(replace(score_table(same), name=stem))
+        tables.append(replace(score_table(same, shrink), name=stem))
     absent = (Note("not run", "", tuple(left_out)),) if left_out else ()
     return [replace(table, footer=(*table.footer, *absent)) for table in tables]
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from metaeval.cells import Coded, values_of
 from metaeval.corpus.ratings import RatingColumns
 from metaeval.corpus.units import UnitRow
-from metaeval.stats.arrays import ratio
 
 ControlScores = NDArray[np.float64]
 Control = Callable[[Sequence[UnitRow]], ControlScores]
@@ -136,7 +135,7 @@ def _means_elsewhere(gold: ControlScores, system: NDArray[np.integer], group: Co
     for number in range(_FOLDS):
         rest, left_out = order[fold[order] != number], fold == number
         totals, counts = (np.bincount(system[rest], values, system.max() + 1) for values in (gold[rest], None))
-        means[left_out] = ratio(totals, counts)[system[left_out]]
+        means[left_out] = (totals / np.where(counts > 0, counts, np.nan))[system[left_out]]
     return means
 
 

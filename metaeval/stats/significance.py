@@ -382,6 +382,17 @@ def shrunken(effects: Floats, errors: Floats, level: float = 0.95) -> list[tuple
     return [(value, _around(value, by)) for value, by in zip(values.tolist(), reach.tolist(), strict=True)]
 
 
+def shrunken_areas(ends: Floats, effective: Floats, level: float) -> Floats:
+    """Return ROC-AUCs with their intervals drawn towards their mean by `shrunken`, on the binormal scale; (k, 3).
+
+    ends: (k, 3) of lower end, value and upper end, all between 0 and 1. effective: (k,) effective groups, above 1.
+    """
+    probits = ndtri(ends)
+    errors = (probits[:, 2] - probits[:, 0]) / 2 / stdtrit(effective - 1, (1 + level) / 2)
+    drawn = shrunken(probits[:, 1], errors, level)
+    return np.asarray(ndtr([(low, value, high) for value, (low, high) in drawn]))
+
+
 def _between(effects: Floats, errors: Floats) -> float:
     """Return the variance between studies at which Cochran's Q is what it is expected to be, by Newton's method."""
     variance, converged = 0.0, False

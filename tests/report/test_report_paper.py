@@ -12,7 +12,7 @@ from metaeval.report import latex, markdown, terminal
 from metaeval.report.formats import FORMATS, format_texts, write_table
 from metaeval.report.paper import NumberedTable, level_counts, paper_tables, score_table
 from metaeval.report.result import Column, Value
-from metaeval.stats.significance import shrunken
+from metaeval.stats.significance import shrunken, shrunken_areas
 
 LABELS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
 
@@ -176,7 +176,7 @@ def test_a_rare_level_is_drawn_towards_the_mean_of_four_data_sets(two):
         )
         update = {"protocol": "classification", "columns": [column], "rows": [row]}
         results.append(two[0].model_copy(update={**update, "data": two[0].data.model_copy(update={"name": name})}))
-    grid = score_table(results)
+    grid = score_table(results, shrunken_areas)
     ends = norm.ppf(np.array(list(known.values()))[:, [0, 1, 2]])
     errors = (ends[:, 2] - ends[:, 1]) / 2 / t.ppf(0.975, np.array([79.0, 59, 89, 7]))
     middle, reach = shrunken(ends[:, 0], errors)[3]
@@ -187,4 +187,4 @@ def test_a_rare_level_is_drawn_towards_the_mean_of_four_data_sets(two):
     assert (block.lines[0].cells[3].number, block.lines[0].cells[3].interval) == (value, f"{low}–{high}")
     assert grid.blocks[0].lines[0].cells[3].number == "97.0"
     assert "empirical Bayes" in [note.label for note in grid.footnotes]
-    assert "empirical Bayes" not in [block.title for block in score_table(results[1:]).blocks]
+    assert "empirical Bayes" not in [block.title for block in score_table(results[1:], shrunken_areas).blocks]
