@@ -221,24 +221,40 @@ def resampled_of(
     return protocol.resampled(rows.with_group(np.searchsorted(codes, rows.group)), codes.size, resampling, options)
 
 
-CHANCE_DRAWS = 20
-"""Draws of random scores whose mean stands for their expectation, where a protocol has no closed form."""
+CHANCE_DRAWS = 40
+"""Draws of random scores whose mean stands for their expectation, where a measure has no closed form."""
 
 
-def chance(protocol: Protocol, rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
-    """Return what measures random scores are expected to have on these rows; without those that are undefined."""
-    if protocol.chance:
-        return protocol.chance(rows, options)
+@dataclass(frozen=True)
+class Expected:
+    """What random scores are expected to have, with the Monte Carlo error: 0 of a closed form."""
+
+    value: float
+    error: float = 0.0
+
+
+def chance(
+    protocol: Protocol, rows: Judgements, options: Mapping[str, str], keys: Collection[str]
+) -> Mapping[str, Expected]:
+    """Return what the measures `keys` of random scores are expected to be on these rows; without undefined ones.
+
+    A measure that `Protocol.chance` and `Measure.chance` do not give is the mean over `CHANCE_DRAWS` draws.
+    """
+    known = {measure.key: measure.chance for measure in protocol.measures if measure.chance is not None}
+    known |= protocol.chance(rows, options) if protocol.chance else {}
+    expected = {key: Expected(known[key]) for key in keys if key in known}
     generator = np.random.default_rng(0)
-    drawn = [
-        protocol.evaluate(rows.with_score(generator.random(rows.score.size)), Resampling(n=0), options).estimates
-        for _ in range(CHANCE_DRAWS)
-    ]
-    values = {key: [estimates[key].value for estimates in drawn] for key in drawn[0]}
-    return {
-        key: float(np.mean(known))
-        for key, values_of_measure in values.items()
-        if (known := [v for v in values_of_measure if v is not None])
+    drawn: dict[str, list[float]] = {key: [] for key in keys if key not in expected}
+    for _ in range(CHANCE_DRAWS if drawn else 0):
+        scores = rows.with_score(generator.random(rows.score.size))
+        estimates = protocol.evaluate(scores, Resampling(n=0), options).estimates
+        for key, values in drawn.items():
+            if (value := estimates[key].value) is not None:
+                values.append(value)
+    of_draws = {key: values for key, values in drawn.items() if len(values) > 1}
+    return expected | {
+        key: Expected(float(np.mean(values)), float(np.std(values, ddof=1)) / len(values) ** 0.5)
+        for key, values in of_draws.items()
     }
 
 
@@ -256,10 +272,11 @@ def tested_against(
     The influence values of an outcome are used again where all the rows that it scored count. A control of None is what
     random scores are expected to have. The test of a difference is Student's with its cluster standard error, at the
     effective number of groups, as its interval, so that the two agree; of measures that the protocol resamples itself
-    it is read off paired resamples, at least `resamples` of them. Measures with neither are left out.
+    it is read off paired resamples, at least `resamples` of them. Measures with neither are left out. An expectation
+    that is the mean of draws counts with its Monte Carlo error.
     """
     kept: dict[tuple[int, bytes], tuple[Influences, Replicates]] = {}
-    expected: dict[bytes, Mapping[str, float]] = {}
+    expected: dict[bytes, Mapping[str, Expected]] = {}
     more = replace(resampling, n=max(resampling.n, resamples))
 
     def values(tested: Tested, both: Bools) -> tuple[Influences, Replicates]:
@@ -286,12 +303,14 @@ def tested_against(
             if control is None:
                 rows_of = both.tobytes()
                 if rows_of not in expected:
-                    expected[rows_of] = chance(protocol, rows.rows(both), options)
+                    expected[rows_of] = chance(protocol, rows.rows(both), options, keys)
                 known = expected[rows_of]
                 apart = {
-                    key: less(moved, known[key]) for key in keys if (moved := influences.get(key)) and key in known
+                    key: less(moved, known[key].value, known[key].error)
+                    for key in keys
+                    if (moved := influences.get(key)) and key in known
                 }
-                by_draw = {key: influence - known[key] for key, influence in mine.items() if key in known}
+                by_draw = {key: _less(values, known[key]) for key, values in mine.items() if key in known}
             else:
                 theirs, beside = values(control, both)
                 apart = {key: influence for key in keys if (influence := minus(influences.get(key), theirs.get(key)))}
@@ -302,6 +321,12 @@ def tested_against(
                 key: _tested_by_draw(by_draw[key], count, resampling) for key in keys if key in by_draw
             }
     return differences
+
+
+def _less(values: Floats, expected: Expected) -> Floats:
+    """Return values (1 + R,) less the expected one, the resamples with its Monte Carlo error."""
+    error = np.random.default_rng(1).normal(0.0, expected.error, values.size)
+    return np.asarray(values - expected.value - np.where(np.arange(values.size) > 0, error, 0.0))
 
 
 def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Difference:

@@ -32,7 +32,8 @@ class Judgements:
     group: (n,) int, code of the resampling unit, 0 .. G-1.
     pool: (n,) int, code of the retrieval pool (the statement), 0 .. P-1. A pool lies within one group.
     system: (n,) int, code of the generating system, or None where it is not known.
-    levels: the gold is on the three-level scale, 2 full, 1 partial, 0 none.
+    levels: the gold is on the three-level scale, 2 full, 1 partial, 0 none. systems: the names of the systems' codes,
+    where they are known.
     """
 
     gold: Floats
@@ -41,6 +42,7 @@ class Judgements:
     pool: NDArray[np.int64]
     system: NDArray[np.int64] | None = None
     levels: bool = True
+    systems: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         shapes = {self.gold.shape, self.score.shape, self.group.shape, self.pool.shape}
@@ -170,13 +172,16 @@ class Protocol:
     `n_groups`. judge: turns scores into the values by which two metrics are compared, where these are not the scores
     themselves. influence: `influence(rows, n_groups, options, keys)` gives the influence values of these measures, of
     the same rows; None: they are the jackknife's over groups, computed with `replicate`. chance: `chance(rows,
-    options)` gives the expected measures of random scores on these rows; None: the mean over draws.
+    options)` gives the expected measures of random scores on these rows, where they are not `Measure.chance`; others
+    are the mean over draws.
 
     resampled: `resampled(rows, n_groups, resampling, options)` gives the measures whose intervals are percentiles of
     resamples of the protocol's own, the input first, and the same resamples for every metric; these are what such
     measures are compared with controls by. exchanged: `exchanged(one, other, permutations, seed, options)` gives the
     differences of two metrics of the same rows, both on one scale, under exchanges of its own, the first of them none;
     measures that are not among them are exchanged group by group.
+
+    of_systems: whether it compares systems' means, which the control `system` would be told.
 
     about: what it measures, in one plain sentence. headline: the key of the measure that metrics are ranked by; "": the
     first of the table. options: by name. usual: whether the protocol name "all" includes it.
@@ -201,6 +206,7 @@ class Protocol:
     options: Mapping[str, Option] = field(default_factory=dict)
     uses_pool: bool = False
     usual: bool = True
+    of_systems: bool = False
     judge: Callable[[Judgements, Mapping[str, str]], Judgements] | None = None
     influence: Callable[[Judgements, int, Mapping[str, str], Collection[str]], Influences] | None = None
     chance: Callable[[Judgements, Mapping[str, str]], Mapping[str, float]] | None = None

@@ -11,10 +11,10 @@ from itertools import combinations, product
 import numpy as np
 
 from metaeval.stats.arrays import Floats
-from metaeval.stats.influence import Influence
+from metaeval.stats.influence import Influence, t_test
 from metaeval.stats.intervals import studentised_interval
 from metaeval.stats.resampling import percentile_interval
-from metaeval.stats.significance import equivalent_within, required_groups, tost
+from metaeval.stats.significance import bootstrap_p, equivalent_within, required_groups, tost
 from protocols.comparison import both_scored, compared_by, influence_of, minus, replicates_of
 from protocols.contract import Influences, Judgements, Measure, Protocol, Replicates, Resampling
 
@@ -23,13 +23,15 @@ from protocols.contract import Influences, Judgements, Measure, Protocol, Replic
 class Spread:
     """The observed difference of two metrics on the input, with its standard error and interval.
 
-    standard_error: None where it is undefined or 0. groups: of the input. interval: of the difference at a level.
+    standard_error: None where it is undefined or 0. groups: of the input. interval: of the difference at a level. test:
+    two-sided p of a true difference, which the interval at level 1 - p just leaves out.
     """
 
     observed: float
     standard_error: float | None
     groups: int
     interval: Callable[[float], tuple[float, float] | None]
+    test: Callable[[float], float]
 
 
 @dataclass(frozen=True)
@@ -97,12 +99,20 @@ def spread_of(differences: Floats, influence: Influence | None, groups: int, res
 
         def interval(level: float) -> tuple[float, float] | None:
             return studentised_interval(influence, groups, replace(resampling, level=level))[0]
+
+        def test(null: float) -> float:
+            beyond = influence and influence.ends and not influence.ends[0] < null < influence.ends[1]
+            return 0.0 if beyond or influence is None else t_test(influence, null)
     else:
         defined = differences[1:][~np.isnan(differences[1:])]
         enough = defined.size > 1 and 2 * defined.size >= differences.size - 1
         error = float(defined.std(ddof=1)) if enough else 0.0
         interval = partial(percentile_interval, differences[1:])
-    return Spread(float(differences[0]), error if error > 0 else None, groups, interval)
+
+        def test(null: float) -> float:
+            return bootstrap_p(differences - null)
+
+    return Spread(float(differences[0]), error if error > 0 else None, groups, interval, test)
 
 
 def contrasts(
@@ -121,7 +131,7 @@ def contrasts(
     if not 0 < alpha < 0.5:
         raise ValueError(f"alpha must lie between 0 and 0.5, got {alpha}")
     spread_by_pair = spreads(protocol, options, resampling, metrics, keys)
-    nothing = Spread(math.nan, None, 0, lambda level: None)  # no row that both scored
+    nothing = Spread(math.nan, None, 0, lambda level: None, lambda null: math.nan)  # no row that both scored
     contrasts = []
     for measure, ((first, other), by_key) in product(map(protocol.measure, keys), spread_by_pair.items()):
         spread = by_key.get(measure.key, nothing)
@@ -135,7 +145,7 @@ def contrasts(
             groups=spread.groups,
             equivalent=equivalent_within(ends, margin),
             equal_within=max(abs(end) for end in ends) if ends else None,
-            tost=None if error is None else _known(tost(observed, error, margin)),
+            tost=None if error is None else _known(tost(observed, margin, spread.test)),
             **closed_forms(measure, metrics[first], metrics[other]),
             needed=required_groups(observed, error, spread.groups) if differs and error else None,
         )

@@ -55,6 +55,12 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     return replace(result, notes=(TIES.format(f"{tie:.3g}"),)) if known else result
 
 
+def chance(rows: Judgements, options: Mapping[str, str]) -> Mapping[str, float]:
+    """Return one half for the accuracy where no two texts of an input have equal gold, so that no tie is right."""
+    pairs = _pairs(rows)
+    return {} if (rows.gold[pairs.one] == rows.gold[pairs.other]).any() else {"pairwise": 0.5}
+
+
 def decide(rows: Judgements, options: Mapping[str, str]) -> Judgements:
     """Return the rows with scores divided by the difference below which they tie, so that this difference becomes 1."""
     return rows.with_score(rows.score / pairwise.calibrated_tie(rows.score, rows.gold, _pairs(rows)))
@@ -175,4 +181,5 @@ PROTOCOL = Protocol(
     usual=False,
     judge=decide,
     influence=influence,
+    chance=chance,
 )

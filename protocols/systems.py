@@ -10,15 +10,29 @@ import numpy as np
 
 from metaeval.stats import systems as stats
 from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.influence import Influence
+from metaeval.stats.intervals import studentised_interval
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate
 from metaeval.stats.systems import COEFFICIENTS
-from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
+from protocols.contract import (
+    Estimate,
+    Influences,
+    Judgements,
+    Measure,
+    Option,
+    Outcome,
+    Protocol,
+    Replicates,
+    Resampling,
+)
 from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome
 
 BY_SYSTEM = tuple(f"sys_{name}" for name in COEFFICIENTS)
 BY_INPUT = tuple(f"input_{name}" for name in COEFFICIENTS)
 KEYS = (*BY_SYSTEM, "spa", *BY_INPUT)
+LIMIT = "sys_disattenuated"
+"""Estimated, and noted beside the table; it has neither tests nor a column."""
 STEPS = ("sys_spearman", "sys_kendall")
 """Measures that change only where two systems change places, so that the jackknife says nothing of them."""
 SAID = {
@@ -28,6 +42,10 @@ SAID = {
     "systems and inputs.",
     "systems": "Intervals, and tests against controls, are of {} resamples of systems; two metrics exchange systems.",
 }
+AT_SO_MANY = "System Pearson at {} inputs; disattenuated, at ever more: {}; reliability of scores {:.2f}, gold {:.2f}"
+NOISE_ALONE = "the systems' means spread no more than their noise"
+WITHOUT = "System Pearson without {}: {:.3f}"
+FEW_ROWS = "{} {} rows on less than a quarter as many inputs as the median system, and may decide System Pearson."
 FEWEST = 3
 """Systems below which their correlation is 1 or -1 whatever the scores."""
 
@@ -38,19 +56,22 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     Also returns soft pairwise accuracy. Several rows of a system on one input count with their mean. Inputs whose
     coefficient is undefined (one row, or a constant) are left out of the average. By default systems are fixed, and
     intervals are over inputs; Spearman and Kendall of systems, which a single group rarely changes, have percentile
-    intervals. With the option `resample` systems, or systems and inputs, are resampled for percentile intervals. Raises
-    ValueError on an infinite score or a level not finite.
+    intervals. With the option `resample` systems, or systems and inputs, are resampled for percentile intervals.
+    Values of systems are those at this many inputs; `LIMIT` is Pearson's r without their noise. Raises ValueError on
+    an infinite score or a level not finite.
     """
     judgements, n_groups = opened(judgements, resampling)
     missing = np.isnan(judgements.score)
     used = judgements.rows(~missing)
     undefined = NO_SCORES if missing.all() else _blind(used) or "constant score or gold"
-    groups = np.unique(used.group).size
+    limit, groups = NO_SCORES if missing.all() else _blind(used) or NOISE_ALONE, np.unique(used.group).size
     result = outcome(
-        *(judgements, used, missing, partial(replicates, used, n_groups, options=options, keys=KEYS)),
-        *({key: Qualities(groups, undefined) for key in KEYS}, n_groups, resampling),
-        influence=partial(influence, used, n_groups, options, KEYS),
+        *(judgements, used, missing, partial(replicates, used, n_groups, options=options, keys=(*KEYS, LIMIT))),
+        *({**dict.fromkeys(KEYS, Qualities(groups, undefined)), LIMIT: Qualities(groups, limit)}, n_groups, resampling),
+        influence=partial(influence, used, n_groups, options, (*KEYS, LIMIT)),
     )
+    if not _blind(used):
+        result = _disattenuated(result, used, n_groups, resampling)
     what = options.get("resample", "inputs")
     if not resampling.n or _blind(used) or groups < 2 or (what == "inputs" and not resampling.studentised):
         return result
@@ -62,6 +83,41 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
             estimates[key] = replace(estimates[key], low=low, high=high, effective=None, note=note)
     warning = SAID[what].format(f"{resampling.n:,}")
     return replace(result, estimates=estimates, warnings=(*result.warnings, warning), resampled=drawn)
+
+
+def _disattenuated(result: Outcome, used: Judgements, n_groups: int, resampling: Resampling) -> Outcome:
+    """Add the interval of `LIMIT` and a note on it, and what is to be said of systems with few rows."""
+    score, gold, group = _cells(used)
+    limit = stats.disattenuated(score, gold, group, n_groups)
+    warnings, notes = _few_rows(used, n_groups)
+    if np.isnan(limit.value):
+        return replace(result, notes=notes, warnings=(*result.warnings, *warnings))
+    counts = np.bincount(group, minlength=n_groups)
+    # Close to 1, where the scale of the interval ends, it is that of the widest value below.
+    moved = Influence(min(limit.value, stats.MOST_CERTAIN), limit.parts[None], counts[None], (-1.0, 1.0))
+    ends, note, effective = studentised_interval(moved, int(np.count_nonzero(counts)), resampling)
+    low, high = (min(ends[0], limit.value), max(ends[1], limit.value)) if ends else (None, None)
+    estimate = Estimate(limit.value, low, high, note=note, effective=effective)
+    known = f"{limit.value:.3f}" + (f" ({low:.3f} to {high:.3f})" if ends else "")
+    notes = (AT_SO_MANY.format(f"{group.size:,}", known, *limit.reliability), *notes)
+    estimates = {**result.estimates, LIMIT: estimate}
+    return replace(result, estimates=estimates, notes=notes, warnings=(*result.warnings, *warnings))
+
+
+def _few_rows(used: Judgements, n_groups: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return a warning that names systems with few rows, and a note on System Pearson without them."""
+    score, gold, group = _cells(used)
+    inputs = (~np.isnan(score)).sum(axis=1)
+    few = inputs < np.median(inputs) / 4
+    if not few.any():
+        return (), ()
+    codes = np.unique(used.system if used.system is not None else [])[few]
+    names = ", ".join(used.systems[code] if code < len(used.systems) else f"system {code}" for code in codes)
+    warning = FEW_ROWS.format(names, "has" if codes.size == 1 else "have")
+    rest = stats.system_level(score[~few], gold[~few], group, n_groups)
+    pearson = float(rest.evaluate(np.ones((n_groups, 1), dtype=np.uint8))[0, 0])
+    enough = (~few).sum() >= FEWEST and not np.isnan(pearson)
+    return (warning,), ((WITHOUT.format(names, pearson),) if enough else ())
 
 
 def resampled(rows: Judgements, n_groups: int, resampling: Resampling, options: Mapping[str, str]) -> Replicates:
@@ -110,14 +166,18 @@ def replicates(
         measures["spa"] = np.full(draws.n, np.nan)
     elif "spa" in keys:
         measures["spa"] = replicate(stats.soft_pairwise_accuracy(score, gold, group, n_groups), draws)
+    if LIMIT in keys:
+        # Resamples add the noise once more that this value is free of, so that they say nothing of it.
+        measures[LIMIT] = np.full(draws.n, np.nan)
+        measures[LIMIT][:1] = stats.disattenuated(score, gold, group, n_groups).value
     return {key: measures[key] for key in keys}
 
 
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
-    """Return the influence values of groups of inputs on the measures except `STEPS`; every row must have a score."""
+    """Return the influence values of groups of inputs, but not on `STEPS` and `LIMIT`; every row must have a score."""
     if _blind(rows):
         return dict.fromkeys(keys)
-    smooth = [key for key in keys if key not in STEPS]
+    smooth = [key for key in keys if key not in (*STEPS, LIMIT)]
     run = partial(replicates, rows, n_groups, options=options, keys=smooth)
     influences = jackknifed(run, _cells(rows)[2], n_groups, lambda key: (0.0 if key == "spa" else -1.0, 1.0))
     return {**dict.fromkeys(keys), **influences}
@@ -154,11 +214,16 @@ PROTOCOL = Protocol(
         _measure(
             *("sys_pearson", "System Pearson"),
             normal="z",
-            about="Pearson's r of the systems' means",
+            about="Pearson's r of the systems' means over these inputs",
             ability="follow the systems' mean ratings",
         ),
         _measure("sys_spearman", "System Spearman", normal="z", about="Spearman's rho of the systems' means"),
         _measure("sys_kendall", "System Kendall", normal="z", about="Kendall's tau-b of the systems' means"),
+        _measure(
+            *(LIMIT, "System Pearson, disattenuated"),
+            normal="",
+            about="Pearson's r of the means that the systems would have over ever more inputs",
+        ),
         Measure(
             *("spa", "Soft accuracy"),
             normal="",
@@ -184,6 +249,7 @@ PROTOCOL = Protocol(
         )
     },
     usual=False,
+    of_systems=True,
     influence=influence,
     resampled=resampled,
     exchanged=exchanged,

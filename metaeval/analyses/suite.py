@@ -34,6 +34,7 @@ from metaeval.runs.evaluation import readings_of
 from metaeval.runs.job_folder import Command, close_job
 from metaeval.runs.run import EvaluatedRun, write_report, write_run
 from metaeval.scoring.backends.checkpoint import forget_hashes
+from metaeval.stats.significance import shrunken_areas
 
 if TYPE_CHECKING:
     from metaeval.analyses.run import RunOptions
@@ -84,7 +85,7 @@ def run_parts(options: RunOptions, progress: Progress) -> Parts:
         if protocol.table_number
     }
     readings = readings_of(suite.protocols.values())
-    tables = paper_tables(results, omissions(left_out), numbered)
+    tables = paper_tables(results, omissions(left_out), numbered, shrunken_areas)
     return Done(
         config=suite.runs[0],
         sheets=tables,

@@ -24,6 +24,7 @@ from metaeval.decisions.measures import (
     difference_of,
     estimate_of,
     estimated,
+    none_labelled,
 )
 from metaeval.decisions.scores import PERCENT, data_of, item_sheet, scored
 from metaeval.files import sha256_json
@@ -103,6 +104,11 @@ def estimate(
         for side, measures, measure_shares in zip(sides, rows, shares, strict=True)
         for name, pair in measure_shares.items()
     ]
+    for side, measures in zip(sides, rows, strict=True):
+        if not three and "full" in measures:
+            estimates.append(none_labelled(side, "partial", measures["full"], estimand, level))
+    names, measures_in_order = [side.items.name for side in sides], list(LABELS)
+    estimates.sort(key=lambda estimate: (names.index(estimate.system), measures_in_order.index(estimate.measure)))
     differences = []
     if len(sides) == 2:
         for name in shares[0].keys() & shares[1].keys():
@@ -214,6 +220,7 @@ def estimate_sheet(estimates: Estimates) -> Table:
             f"{estimate.saved:.0f}",
         )
         rows.append((plain(title), LABELS[estimate.measure], cells))
+    statuses = [Note(LABELS[estimate.measure], estimate.status) for estimate in estimates.estimates if estimate.status]
     first = estimates.estimates[0]
     return item_sheet(
         "estimate",
@@ -221,7 +228,7 @@ def estimate_sheet(estimates: Estimates) -> Table:
         estimates.data,
         ("share of citations", HEADINGS, blocks_of(rows)),
         estimates.records,
-        [Note(*note) for note in estimates.notes],
+        [*(Note(*note) for note in estimates.notes), *dict.fromkeys(statuses)],
         estimates.signatures,
         settings=estimates.settings,
         subtitle=f"{plain(estimates.data.name)}, {first.labels:,} labels, {plain(first.metric)}",

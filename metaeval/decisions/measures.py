@@ -262,7 +262,8 @@ class LabelEstimate:
 
     measure: a key of `LABELS`. value, low, high: prediction-powered. alone: (value, low, high) from labels alone.
     metric_only: share of the metric's decisions, biased by its errors. lam: weight of the scores. saved: number of
-    labels that the metric saves. wald: (value, low, high) of PPI++, which takes items as independent.
+    labels that the metric saves. wald: (value, low, high) of PPI++, which takes items as independent. status: how the
+    interval was made where it is not the usual one.
     """
 
     system: str
@@ -278,6 +279,7 @@ class LabelEstimate:
     labels: int
     items: int
     wald: tuple[float, float, float] | None = None
+    status: str = ""
 
     @property
     def record(self) -> Record:
@@ -286,7 +288,7 @@ class LabelEstimate:
         fields |= {"low": self.low, "high": self.high}
         fields |= zip(("labels_only", "labels_only_low", "labels_only_high"), self.alone, strict=True)
         fields |= {"metric_only": self.metric_only, "lambda": self.lam, "labels_saved": self.saved}
-        fields |= {"labels": self.labels, "items": self.items}
+        fields |= {"labels": self.labels, "items": self.items, "status": self.status}
         return fields | dict(zip(("ppi", "ppi_wald_low", "ppi_wald_high"), self.wald or (None,) * 3, strict=True))
 
 
@@ -310,6 +312,25 @@ def estimate_of(
         items=int(rows.score.size),
         wald=wald(rows, level) if independent else None,
     )
+
+
+NO_LABEL = "no label has it: the upper end is what as many units without one leave possible"
+
+
+def none_labelled(side: LabelSide, name: str, rows: LabelRows, estimand: Estimand, level: float) -> LabelEstimate:
+    """Return 0 for a measure that no label counts, up to the share with which so many units would have shown one.
+
+    The units are those drawn, of a process the answers (of n, 1 - (1 - level)^(1/n): the rule of three), with Kish's
+    factor for their weights. rows: of another measure of the same labels.
+    """
+    weight = 1 / rows.sample.probability
+    units = rows.sample.unit if estimand == "set" else rows.cluster[rows.sample.rows]
+    number = np.unique(units).size * weight.sum() ** 2 / (weight**2).sum() / weight.size
+    whole = estimand == "set" and bool((rows.sample.probability >= 1).all())
+    high = 0.0 if whole else float(1 - (1 - level) ** (1 / number))
+    bounds, labels, items = (0.0, 0.0, high), int(rows.label.size), int(rows.score.size)
+    names = side.items.name, side.column.name, name
+    return LabelEstimate(*names, *bounds, bounds, None, 0.0, 0.0, labels, items, status=NO_LABEL)
 
 
 def difference_of(

@@ -6,15 +6,19 @@ across, and one compact number a cell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from types import MappingProxyType
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report import notes
-from metaeval.report.cells import legend, rank, units
+from metaeval.report.cells import cell, legend, rank, units
 from metaeval.report.measures import LEVELS, metrics_of
 from metaeval.report.result import Column, Data, Result, Row, records
 from metaeval.report.table import (
@@ -31,6 +35,8 @@ from metaeval.report.table import (
     plain,
     value_of,
 )
+
+Shrink = Callable[[NDArray[np.float64], NDArray[np.float64], float], NDArray[np.float64]]
 
 _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "perfect detector", "evidence")
 
@@ -102,7 +108,7 @@ def _total(data: Data) -> int:
     return sum(data.levels.values())
 
 
-def score_table(results: Sequence[Result]) -> Table:
+def score_table(results: Sequence[Result], shrink: Shrink | None = None) -> Table:
     """Return one protocol's results as one table; best and second best are per data set and measure.
 
     A measure with published values has a second column, `paper`. A metric has blank cells where a data set lacks it.
@@ -119,6 +125,8 @@ def score_table(results: Sequence[Result]) -> Table:
         for title, kind in (("", "metric"), (CONTROLS, "control"))
         for name in dict.fromkeys(row.metric for row in order if row.kind == kind)
     )
+    shrunken_lines = _empirical_bayes(measured, results[0].interval.level, shrink) if shrink else []
+    blocks += blocks_of((_SHRUNKEN, name, line) for name, line in shrunken_lines)
     flagged = any(notes.LEVEL in cell.marks for block in blocks for line in block.lines for cell in line.cells)
     level = f"{notes.not_above(results)} (the two oracles aside)" if flagged else ""
     return Table(
@@ -131,6 +139,7 @@ def score_table(results: Sequence[Result]) -> Table:
         footnotes=(
             *([Note(notes.LEVEL, level)] if level else []),
             *(Note(mark, reason) for reason, mark in reasons.items()),
+            *([Note(_SHRUNKEN, _HOW_SHRUNKEN)] if shrunken_lines else []),
         ),
         footer=(*_reading(results), *_shared_footer(sources)),
         signatures=tuple(row.signature for result in results for row in metrics_of(result)),
@@ -154,9 +163,13 @@ class _Measured(NamedTuple):
         value = value_of(row, column)
         number = numeral(value.value, column)
         held = self.ranks.get(number, "") if kind == "metric" else ""
-        cell = Cell(number, rank=held, marks=notes.marks(row, column, reasons, but=(notes.TIED, notes.UNSCORED)))
+        mine = Cell(number, rank=held, marks=notes.marks(row, column, reasons, but=(notes.TIED, notes.UNSCORED)))
         paper = Cell("" if value.published is None else numeral(value.published, column))
-        return [cell, paper][: len(self.headings)]
+        return [mine, paper][: len(self.headings)]
+
+    def padded(self, first: Cell) -> list[Cell]:
+        """Return a cell of the first of its columns, blank in the others."""
+        return [first, *(Cell("") for _ in self.headings[1:])]
 
 
 def _measured(result: Result, column: Column) -> _Measured:
@@ -164,6 +177,43 @@ def _measured(result: Result, column: Column) -> _Measured:
     published = any(value_of(row, column).published is not None for row in result.rows)
     headings = (plain(column.label), "paper") if published else (plain(column.label),)
     return _Measured(column, ranks, headings, {(row.metric, row.kind): row for row in result.rows})
+
+
+_AREAS = frozenset({"fs_ns", "fs_ps", "ps_ns", "full_rest", "some_none", "auc"})
+_RARE, _FEWEST_SETS = 30.0, 4
+_SHRUNKEN = "empirical Bayes"
+_HOW_SHRUNKEN = (
+    f"of a ROC-AUC with fewer than {_RARE:g} effective groups: drawn towards the mean of the data sets as far as its "
+    "error asks for, on the binormal scale, with its interval"
+)
+
+
+def _empirical_bayes(measured: Sequence[_Measured], level: float, shrink: Shrink) -> list[tuple[str, list[Cell]]]:
+    """Return for each metric with a ROC-AUC of few effective groups the cells of those, drawn towards the mean."""
+    cells: dict[str, dict[int, Cell]] = {}
+    names = dict.fromkeys(name for measure in measured for name, kind in measure.rows if kind == "metric")
+    for key, name in product(sorted(_AREAS), names):
+        values = {
+            place: value_of(row, measure.column)
+            for place, measure in enumerate(measured)
+            if measure.column.key == key and (row := measure.rows.get((name, "metric")))
+        }
+        known = {place: value for place, value in values.items() if (value.low or 0) > 0 and (value.high or 1) < 1}
+        effective = np.array([value.effective or 0.0 for value in known.values()])
+        if len(known) < _FEWEST_SETS or effective.min() <= 1 or effective.min() >= _RARE:
+            continue
+        ends = np.array([(value.low, value.value, value.high) for value in known.values()])
+        by_set = shrink(ends, effective, level).tolist()
+        for place, few, (low, middle, high) in zip(known, effective < _RARE, by_set, strict=True):
+            if few:
+                cells.setdefault(name, {})[place] = cell(middle, low, high, measured[place].column)
+    return [
+        (
+            name,
+            [part for place, measure in enumerate(measured) for part in measure.padded(by_place.get(place, Cell("")))],
+        )
+        for name, by_place in cells.items()
+    ]
 
 
 def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
@@ -198,17 +248,19 @@ def paper_tables(
     results: Sequence[Result],
     left_out: Sequence[tuple[str, str]] = (),
     numbered: Mapping[str, NumberedTable] = MappingProxyType({}),
+    shrink: Shrink | None = None,
 ) -> list[Table]:
     """Return the tables of a paper; raises `UserError` where there are no results.
 
     left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the protocols
-    whose tables have a number, by name.
+    whose tables have a number, by name. shrink: (lower ends, values and upper ends of ROC-AUCs (k, 3), their effective
+    groups, level) -> those drawn towards their mean.
     """
     if not results:
         raise UserError("No results are given: a paper's tables need at least one result file.")
     tables = [table for table in [level_counts(results)] if table is not None]
     for stem, same in _by_protocol(results, numbered).items():
-        tables.append(replace(score_table(same), name=stem))
+        tables.append(replace(score_table(same, shrink), name=stem))
     absent = (Note("not run", "", tuple(left_out)),) if left_out else ()
     return [replace(table, footer=(*table.footer, *absent)) for table in tables]
 

@@ -27,7 +27,7 @@ from metaeval.runs.metrics import LoadedMetrics, MetricProgress, load_metrics
 from metaeval.runs.prepared_run import Job, RatedSet, find_dataset
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import Metric, PairScore, Status
-from metaeval.scoring.controls import CONTROLS, OVERLAP, REFERENCE_MODEL, rated_controls
+from metaeval.scoring.controls import CONTROLS, OVERLAP, REFERENCE_MODEL, SYSTEM, rated_controls
 from metaeval.scoring.engine import ScoredPairs, score_pairs
 from metaeval.scoring.scorefile import ScoreFile, align, read_scores
 from metaeval.scoring.store import ScoreStore
@@ -64,6 +64,11 @@ class AlignedColumn:
     def is_random(self) -> bool:
         """Return whether this is the control of random scores, for which expected values are reported."""
         return self.kind == "control" and self.name == "random"
+
+    @property
+    def is_system(self) -> bool:
+        """Whether this is the control that knows which system wrote a text."""
+        return self.kind == "control" and self.name == SYSTEM
 
 
 def named_metrics(config: RunConfig) -> LoadedMetrics:

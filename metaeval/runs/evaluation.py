@@ -29,7 +29,7 @@ from metaeval.runs.significance import marked, significance
 from metaeval.scoring.controls import CHANCE_CONTROLS, GOLD_CONTROLS, group_of
 from metaeval.signature import resampled_fields, signature, versions
 from metaeval.stats.arrays import Floats
-from protocols.comparison import Tested, chance
+from protocols.comparison import CHANCE_DRAWS, Tested, chance
 from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
 
 Asked = tuple[Protocol, Mapping[str, str]]
@@ -37,6 +37,7 @@ Asked = tuple[Protocol, Mapping[str, str]]
 
 
 EXPECTED = "what random scores are expected to have, not one draw of them"
+MEAN_OF_DRAWS = f"mean of {CHANCE_DRAWS} draws of random scores; tests against it count its Monte Carlo error"
 
 # The settings that change numbers most and that the table does not show elsewhere.
 _SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks", "over-limit", "window")
@@ -133,6 +134,7 @@ def evaluate(
     tables of the suite. Only the run's settings of intervals and comparisons are used.
     """
     resampling = resampling_of(config)
+    columns = [column for column in columns if not (protocol.of_systems and column.is_system)]
     unscored = frame.judgements(np.broadcast_to(np.nan, frame.gold.size))
     reasons = protocol.blind_measures(unscored, [measure.key for measure in protocol.measures])
     blind = {key: why for key, why in reasons.items() if why}
@@ -140,7 +142,10 @@ def evaluate(
     outcomes = {
         column: _expected(protocol, judged[column], resampling, options, blind)
         if column.is_random
-        else _without(blind, protocol.evaluate(judged[column], resampling, options))
+        else _without(
+            {**blind, **(_within_systems(protocol, judged[column], options) if column.is_system else {})},
+            protocol.evaluate(judged[column], resampling, options),
+        )
         for column in columns
     }
     published = PublishedValues()
@@ -192,7 +197,15 @@ def _without(blind: Mapping[str, str], outcome: Outcome) -> Outcome:
     """Make the outcome undefined under measures that give every metric the same value. blind: reason by key."""
     constant = [key for key, estimate in outcome.estimates.items() if key in blind and estimate.value is not None]
     undefined = {key: Estimate(None, note=blind[key]) for key in constant}
-    return replace(outcome, estimates={**outcome.estimates, **undefined})
+    influence = {**outcome.influence, **dict.fromkeys(constant)}
+    return replace(outcome, estimates={**outcome.estimates, **undefined}, influence=influence)
+
+
+def _within_systems(protocol: Protocol, rows: Judgements, options: Mapping[str, str]) -> dict[str, str]:
+    """Return why a control that knows the system alone has no value under measures that are controlled for it."""
+    code = rows.score if rows.system is None else rows.system.astype(np.float64)
+    estimates = protocol.evaluate(rows.with_score(code), Resampling(n=0), options).estimates
+    return {key: estimate.note for key, estimate in estimates.items() if estimate.value is None}
 
 
 def _expected(
@@ -203,15 +216,17 @@ def _expected(
     blind: Mapping[str, str],
 ) -> Outcome:
     """Evaluate random scores; known expected values replace those of the draw."""
-    known = chance(protocol, judgements, options)
     drawn = protocol.evaluate(judgements, replace(resampling, n=0), options)
-    is_known = all(key in known and estimate.value is not None for key, estimate in drawn.estimates.items())
+    defined = [key for key, estimate in drawn.estimates.items() if estimate.value is not None and key not in blind]
+    known = chance(protocol, judgements, options, defined)
     # Expected values have no interval; the draw's interval is computed only where it may give a warning.
-    if not (is_known and resampling.studentised and not drawn.excluded and np.ptp(judgements.group)):
+    if not (resampling.studentised and not drawn.excluded and np.ptp(judgements.group)):
         drawn = protocol.evaluate(judgements, resampling, options)
     outcome = _without(blind, drawn)
     estimates = {
-        key: Estimate(known[key], note=EXPECTED) if key in known and estimate.value is not None else estimate
+        key: Estimate(known[key].value, note=MEAN_OF_DRAWS if known[key].error else EXPECTED)
+        if key in known
+        else estimate
         for key, estimate in outcome.estimates.items()
     }
     return replace(outcome, estimates=estimates)

@@ -244,6 +244,7 @@ class RatedSet:
             as_published=not self.config.dataset_options,
             warnings=_language(rows.text),
             levels=ratings.levels,
+            systems=tuple(np.unique(np.asarray(rows.system.names)[rows.system.counts > 0]).tolist()),
         )
 
 
@@ -296,7 +297,8 @@ class Frame:
     codes from 0; None where a row names no system. excluded: number of excluded rows by reason. fields: those of
     the signature about the data. as_published: whether published values are about these rows. held: (n,) share of an
     evidence set that each row holds, 0 where unknown; None where no row is part of a larger judged text. warnings:
-    about the data, shown for every metric. levels: whether the gold is on the three-level scale.
+    about the data, shown for every metric. levels: whether the gold is on the three-level scale. systems: the names of
+    the systems' codes.
     """
 
     name: str
@@ -314,6 +316,7 @@ class Frame:
     held: NDArray[np.float64] | None = None
     warnings: tuple[str, ...] = ()
     levels: bool = True
+    systems: tuple[str, ...] = ()
 
     def unknown_levels(self) -> str:
         """Return a sentence that counts the chunks without a known level and names another unit; empty for none."""
@@ -322,7 +325,7 @@ class Frame:
 
     def judgements(self, score: NDArray[np.float64]) -> Judgements:
         """Return the scores (n,) with the gold of the same rows."""
-        return Judgements(self.gold, score, self.group, self.pool, self.system, levels=self.levels)
+        return Judgements(self.gold, score, self.group, self.pool, self.system, self.levels, self.systems)
 
 
 def _frame(job: Job, uses_pool: bool) -> Frame:
@@ -373,6 +376,7 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
         and (job.config.unit == "citation" or job.config.evidence.rule == "touched"),
         held=np.array([row.held or 0.0 for row in rows]) if any(0 < (row.held or 0) < 1 for row in job.rows) else None,
         warnings=_language(statement.text for statement in job.corpus.statements.values()),
+        systems=tuple(sorted(set(systems))),
     )
 
 

@@ -36,6 +36,7 @@ class Influence:
     levels: (L, G) rows of each level that the measure reads, where the parts are not its levels.
     ends: the measure's range, within which its interval is taken on the logit scale (of a correlation: Fisher's z).
     Without both ends (None, or one of them infinite) the interval is taken as it stands, and cut at the end there is.
+    error: standard error that groups have no part in, such as a Monte Carlo error.
     """
 
     value: float
@@ -43,6 +44,7 @@ class Influence:
     rows: Ints
     ends: Ends | None = None
     levels: Ints | None = None
+    error: float = 0.0
 
     @property
     def groups(self) -> int:
@@ -61,7 +63,7 @@ class Influence:
         shared = self.groups / (self.groups - 1)
         factor = np.where(lies_in > 1, lies_in / np.maximum(lies_in - 1, 1) - shared, 0.0)
         whole = self.parts.sum(axis=0)
-        return math.sqrt(shared * (whole**2).sum() + (factor * (self.parts**2).sum(axis=1)).sum())
+        return math.sqrt(shared * (whole**2).sum() + (factor * (self.parts**2).sum(axis=1)).sum() + self.error**2)
 
     @cached_property
     def effective_groups(self) -> float:
@@ -81,13 +83,14 @@ class Influence:
     def __sub__(self, other: Influence) -> Influence:
         """That of the difference of one measure of the same rows under two metrics."""
         ends = self.ends and (self.ends[0] - self.ends[1], self.ends[1] - self.ends[0])
-        return replace(self, value=self.value - other.value, parts=self.parts - other.parts, ends=ends)
+        difference, error = self.value - other.value, math.hypot(self.error, other.error)
+        return replace(self, value=difference, parts=self.parts - other.parts, ends=ends, error=error)
 
 
-def less(influence: Influence, known: float) -> Influence:
-    """Return the influence values of a measure less a value that is known."""
+def less(influence: Influence, known: float, error: float = 0.0) -> Influence:
+    """Return the influence values of a measure less a value that is known, or estimated elsewhere with an error."""
     ends = influence.ends and (influence.ends[0] - known, influence.ends[1] - known)
-    return replace(influence, value=influence.value - known, ends=ends)
+    return replace(influence, value=influence.value - known, ends=ends, error=error)
 
 
 def mean_of(some: Sequence[Influence]) -> Influence:

@@ -7,8 +7,9 @@ of the number of groups. Groups (queries, responses, source documents) are what 
 groups buy less. Everything there rests on the normal approximation of a two-sided test at alpha.
 
 One effect that was measured in several studies: random-effects meta-analysis, and the effect in a new study.
-DerSimonian and Laird, "Meta-analysis in clinical trials" (1986); Hartung and Knapp, "A refined method for the
-meta-analysis of controlled clinical trials with binary outcome" (2001); Higgins, Thompson and Spiegelhalter, "A
+Paule and Mandel, "Consensus values and weighting factors" (1982) for the variance between studies; Knapp and Hartung,
+"Improved tests for a random effects meta-regression with a single covariate" (2003), modified as in Röver, Knapp and
+Friede, "Hartung-Knapp-Sidik-Jonkman approach and its modification" (2015); Higgins, Thompson and Spiegelhalter, "A
 re-evaluation of random-effects meta-analysis" (2009) for the prediction interval.
 """
 
@@ -139,20 +140,17 @@ def _check_correlations(*correlations: float) -> None:
             raise ValueError(f"a correlation must lie in -1 .. 1, got {r}")
 
 
-def tost(difference: float, standard_error: float, margin: float) -> float:
-    """Two one-sided z-tests against -margin and +margin; p of "they differ by the margin or more", the larger of both.
+def tost(difference: float, margin: float, test: Callable[[float], float]) -> float:
+    """Two one-sided tests against -margin and +margin; p of "they differ by the margin or more", the larger of both.
 
-    Schuirmann, "A comparison of the two one-sided tests procedure and the power approach" (1987). NaN if the
-    difference or its standard error is NaN. Raises ValueError unless margin and standard error are positive.
+    test: a true difference -> two-sided p of the observed one. Schuirmann, "A comparison of the two one-sided tests
+    procedure and the power approach" (1987). NaN if the difference is NaN. Raises ValueError unless margin is positive.
     """
     _check_margin(margin)
-    if standard_error <= 0:
-        raise ValueError(f"the standard error must be positive, got {standard_error}")
-    if math.isnan(difference) or math.isnan(standard_error):
+    if math.isnan(difference):
         return math.nan
-    above = ndtr(-(difference + margin) / standard_error)
-    below = ndtr((difference - margin) / standard_error)
-    return float(max(above, below))
+    larger = max(test(-margin), test(margin)) / 2
+    return larger if abs(difference) < margin else 1 - larger
 
 
 def equivalent_within(interval: tuple[float, float] | None, margin: float) -> bool | None:
@@ -274,10 +272,10 @@ class Pooled:
     """The mean effect over studies that differ in truth, and what an effect elsewhere may be.
 
     tau: standard deviation of the true effects. weights: of the studies, summing to 1. normal, p: the interval and
-    two-sided p of DerSimonian and Laird; hartung_knapp, p_hartung_knapp: of Hartung and Knapp, with the quantile of
-    Student's t at one study less. prediction: where the true effect of a new study lies; None for two studies.
-    heterogeneity: p of Cochran's Q, that all studies have one effect. between: share of the variance of the effects
-    that is not the studies' own error (I squared).
+    two-sided p of the normal distribution; hartung_knapp, p_hartung_knapp: of the modified method of Hartung and Knapp,
+    with the quantile of Student's t at one study less, and the error of estimated weights added. prediction: where the
+    true effect of a new study lies; None for two studies. heterogeneity: p of Cochran's Q, that all studies have one
+    effect. between: share of the variance of the effects that is not the studies' own error (I squared).
     """
 
     mean: float
@@ -296,8 +294,11 @@ class Pooled:
 def pooled(effects: Floats, errors: Floats, level: float = 0.95) -> Pooled:
     """Combine effects (k,) with their standard errors (k,), k at least 2, by a random-effects model.
 
-    The variance between studies is DerSimonian and Laird's. Agrees with statsmodels' `combine_effects` and metafor's
-    `rma(method="DL")`. Raises ValueError for fewer than two effects, one not finite, or an error not above 0.
+    The variance between studies is Paule and Mandel's, as in statsmodels' `combine_effects(method_re="iterated")` and
+    metafor's `rma(method="PM")`; with it Hartung and Knapp's factor, modified to be at least 1, is 1. The variance of
+    their test has that of estimated weights added (Kackar and Harville, 1984), without which it rejects a mean of 0 in
+    up to 9 % where errors differ eightfold. Raises ValueError for fewer than two effects, one not finite, or an error
+    not above 0.
     """
     check_lengths(effects=effects, errors=errors)
     check_finite("effects", effects)
@@ -310,13 +311,13 @@ def pooled(effects: Floats, errors: Floats, level: float = 0.95) -> Pooled:
     precision = 1 / errors**2
     fixed = (precision * effects).sum() / precision.sum()
     q = float((precision * (effects - fixed) ** 2).sum())
-    excess = (q - (studies - 1)) / (precision.sum() - (precision**2).sum() / precision.sum())
-    variance = max(float(excess), 0.0)
+    variance = _between(effects, errors)
     weight = 1 / (errors**2 + variance)
     mean, error = float((weight * effects).sum() / weight.sum()), 1 / math.sqrt(float(weight.sum()))
-    spread = float((weight * (effects - mean) ** 2).sum()) / (studies - 1)
-    refined = error * math.sqrt(spread)
     freedom, upper = studies - 1, (1 + level) / 2
+    total, squares, cubes = (float((weight**power).sum()) for power in (1, 2, 3))
+    doubt = 2 * freedom / (total - squares / total) ** 2  # the variance of the variance between studies
+    refined = math.hypot(error, math.sqrt(max(0.0, doubt * (cubes - squares**2 / total))) / total)
     prediction = None
     if studies > 2:
         prediction = _around(mean, float(stdtrit(studies - 2, upper)) * math.hypot(math.sqrt(variance), error))
@@ -327,12 +328,55 @@ def pooled(effects: Floats, errors: Floats, level: float = 0.95) -> Pooled:
         normal=_around(mean, float(ndtri(upper)) * error),
         p=float(2 * ndtr(-abs(mean) / error)),
         hartung_knapp=_around(mean, float(stdtrit(freedom, upper)) * refined),
-        p_hartung_knapp=float(2 * stdtr(freedom, -abs(mean) / refined)) if refined > 0 else float(mean == 0),
+        p_hartung_knapp=float(2 * stdtr(freedom, -abs(mean) / refined)),
         prediction=prediction,
         q=q,
         heterogeneity=float(chdtrc(freedom, q)),
         between=max(0.0, 1 - freedom / q) if q > 0 else 0.0,
     )
+
+
+def shrunken(effects: Floats, errors: Floats, level: float = 0.95) -> list[tuple[float, Ends]]:
+    """Return each of k effects, k at least 4, drawn towards their mean, with its interval: parametric empirical Bayes.
+
+    Morris, "Parametric empirical Bayes inference: theory and applications" (1983), section 5, which corrects the weight
+    for the estimated variance between studies, and counts its doubt and that of the mean. Raises ValueError as
+    `pooled` does.
+    """
+    together, k = pooled(effects, errors), effects.size
+    if k < 4:
+        raise ValueError(f"effects are drawn towards the mean of four or more, got {k}")
+    total = errors**2 + together.tau**2
+    weight = (k - 3) / (k - 1) * errors**2 / total
+    apart = effects - together.mean
+    doubt = 2 / (k - 3) * weight**2 * (np.average(errors**2, weights=1 / total) + together.tau**2) / total
+    variance = errors**2 * (1 - (1 - np.array(together.weights)) * weight)
+    reach = ndtri((1 + level) / 2) * np.sqrt(variance + doubt * apart**2)
+    values = effects - weight * apart
+    return [(value, _around(value, by)) for value, by in zip(values.tolist(), reach.tolist(), strict=True)]
+
+
+def shrunken_areas(ends: Floats, effective: Floats, level: float) -> Floats:
+    """Return ROC-AUCs with their intervals drawn towards their mean by `shrunken`, on the binormal scale; (k, 3).
+
+    ends: (k, 3) of lower end, value and upper end, all between 0 and 1. effective: (k,) effective groups, above 1.
+    """
+    probits = ndtri(ends)
+    errors = (probits[:, 2] - probits[:, 0]) / 2 / stdtrit(effective - 1, (1 + level) / 2)
+    drawn = shrunken(probits[:, 1], errors, level)
+    return np.asarray(ndtr([(low, value, high) for value, (low, high) in drawn]))
+
+
+def _between(effects: Floats, errors: Floats) -> float:
+    """Return the variance between studies at which Cochran's Q is what it is expected to be, by Newton's method."""
+    variance, converged = 0.0, False
+    while not converged:
+        weight = 1 / (errors**2 + variance)
+        apart = weight * (effects - (weight * effects).sum() / weight.sum())
+        excess = float((apart**2 / weight).sum()) - (effects.size - 1)
+        converged = excess <= 1e-12 * effects.size
+        variance += 0.0 if converged else excess / float((apart**2).sum())
+    return variance
 
 
 def _around(mean: float, reach: float) -> Ends:

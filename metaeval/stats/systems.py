@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from metaeval.stats.arrays import Bools, Floats, Ints, Weights, group_totals, ra
 from metaeval.stats.resampling import Draws, Prepared
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
+
+MOST_CERTAIN = 0.995
+"""Disattenuated correlations above this have the interval of this one: at 1 Fisher's scale ends."""
 
 SIGNS = 1000
 """Exchanges of two systems' texts that a soft accuracy's p-values rest on, as in the paper's own program."""
@@ -84,6 +87,42 @@ def system_level(x: Floats, y: Floats, group: Ints, n_groups: int) -> Prepared:
         return coefficients(*_means(weighted_sums(moments, tile), x.shape[0]))
 
     return Prepared(evaluate, int(np.unique(group).size))
+
+
+class Disattenuated(NamedTuple):
+    """Pearson's r of the systems' true means, the groups' contributions (G,), and the reliabilities of both means."""
+
+    value: float
+    parts: Floats
+    reliability: tuple[float, float]
+
+
+def disattenuated(x: Floats, y: Floats, group: Ints, n_groups: int) -> Disattenuated:
+    """Return Pearson's r of the means that the systems would have over ever more inputs; NaN where undefined.
+
+    Variances and covariance of the observed means are freed of what the groups of inputs, by their spread, add to each:
+    Spearman's correction ("The proof and measurement of association between two things", 1904), also where the errors
+    of x and y correlate. Arguments as in `system_level`. 1 where the estimate is above it.
+    """
+    sums = _moments(x, y, group, n_groups).reshape(n_groups, 3, x.shape[0]).transpose(1, 2, 0)
+    held = sums[0].any(axis=0)
+    rows = np.maximum(sums[0].sum(axis=1), 1)
+    means = sums[1:].sum(axis=2) / rows
+    apart = (sums[1:] - means[..., None] * sums[0]) / rows[:, None]
+    means, apart = means - means.mean(axis=1, keepdims=True), apart - apart.mean(axis=1, keepdims=True)
+    freedom, groups = x.shape[0] - 1, int(held.sum())
+    first, other = np.array([0, 1, 0]), np.array([0, 1, 1])  # the variances of x and of y, and their covariance
+    seen = (means[first] * means[other]).sum(axis=1) / freedom
+    noise = (apart[first] * apart[other]).sum(axis=1) / freedom * (groups / max(groups - 1, 1))
+    true = seen - noise.sum(axis=1)
+    if groups < 2 or true[:2].min(initial=np.inf) <= 0:
+        return Disattenuated(np.nan, np.full(n_groups, np.nan), (np.nan, np.nan))
+    moved = np.einsum("ks,ksg->kg", means[first], apart[other]) + np.einsum("ks,ksg->kg", means[other], apart[first])
+    moved = moved / freedom - np.where(held, noise - noise.sum(axis=1, keepdims=True) / groups, 0.0)
+    value = float(true[2] / np.sqrt(true[0] * true[1]))
+    parts = moved[2] / np.sqrt(true[0] * true[1]) - value / 2 * (moved[0] / true[0] + moved[1] / true[1])
+    x_reliability, y_reliability = (true[:2] / seen[:2]).tolist()
+    return Disattenuated(float(np.clip(value, -1, 1)), parts, (x_reliability, y_reliability))
 
 
 def _moments(x: Floats, y: Floats, group: Ints, n_groups: int) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from metaeval.corpus.model import SupportLevel
-from metaeval.decisions.estimate import estimate
+from metaeval.decisions.estimate import estimate, estimate_sheet
 from metaeval.decisions.items import items_of
 from metaeval.decisions.labels import judged, labels_of
 from metaeval.errors import UserError
@@ -107,6 +107,24 @@ def test_an_estimate_from_records_holds_the_truth_and_saves_labels():
     assert found["none"].value + found["precision"].value == pytest.approx(1)
     process = estimate(rows, drawn(rows, 80), "metric", estimand="process")
     assert process["full"].high - process["full"].low > found["full"].high - found["full"].low
+
+
+@pytest.mark.parametrize("estimand", ["set", "process"])
+def test_a_level_that_no_label_has_is_bounded(estimand):
+    rows = [{**row, "truth": "full" if row["truth"] == "partial" else row["truth"]} for row in citations(400, 400)]
+    found = estimate(rows, drawn(rows, 80), "metric", estimand=estimand)["partial"]
+    # The rule of three: 1 - .05^(1/80) = .0368.
+    assert (found.value, found.low, found.high) == (0.0, 0.0, pytest.approx(1 - 0.05 ** (1 / 80), abs=1e-12))
+    assert found.record["status"] == found.status != ""
+    (line,) = [
+        line for line in estimate_sheet(estimate(rows, drawn(rows, 80), "metric")).lines if "partial" in line.name
+    ]
+    assert "0.0–3.7" in str(line.cells[0])
+
+
+def test_nothing_is_left_open_where_every_item_is_labelled():
+    rows = [{**row, "truth": "full"} for row in citations(60, 60)[:59]] + [{**citations(60, 60)[59], "truth": "none"}]
+    assert estimate(rows, {row["id"]: row["truth"] for row in rows}, "metric")["partial"].high == 0.0
 
 
 def test_every_item_labelled_is_the_share_itself():

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 from sklearn.metrics import cohen_kappa_score, f1_score, ndcg_score, roc_auc_score
 
+from metaeval.stats.influence import Influence, less, t_test
 from metaeval.stats.resampling import bootstrap, swaps
-from protocols import classification, comparison, correlation, decision, retrieval
-from protocols.comparison import NOT_BOTH, Difference, compare
+from protocols import classification, comparison, correlation, decision, preference, retrieval
+from protocols.comparison import CHANCE_DRAWS, NOT_BOTH, Difference, Expected, chance, compare
 from protocols.contract import Judgements, Protocol, Resampling
 
 Floats = NDArray[np.float64]
@@ -305,3 +306,31 @@ def test_a_control_is_met_with_an_interval_where_the_run_gives_intervals(method:
     assert (usual.value, usual.p) == (few.value, few.p) == (none.value, none.p)
     assert (few.low, few.high, none.low, none.high) == (None, None, None, None)
     assert few.note == "no interval: fewer than 1000 effective groups"
+
+
+def test_random_scores_are_expected_to_have_exact_values_where_there_are_any():
+    rng = np.random.default_rng(0)
+    pool = np.repeat(np.arange(30), 4)
+    rows = Judgements(rng.permuted(np.tile(np.arange(4.0), (30, 1)), axis=1).ravel(), np.zeros(120), pool, pool)
+    options = {"equal": "lost"}
+    exact = {"consistency": Expected(0.5), "pairwise": Expected(0.5)}
+    assert chance(preference.PROTOCOL, rows, options, ["consistency", "pairwise"]) == exact
+    # With equal gold the margin of ties is fitted: the mean of draws, whose error says how far another mean may lie.
+    tied = dataclasses.replace(rows, gold=rows.gold // 2)
+    drawn = chance(preference.PROTOCOL, tied, options, ["consistency", "pairwise"])
+    assert drawn["consistency"] == Expected(0.5)
+    values = []
+    for _ in range(CHANCE_DRAWS):
+        scores = tied.with_score(rng.random(120))
+        values.append(preference.PROTOCOL.evaluate(scores, Resampling(n=0), options).estimates["pairwise"].value)
+    error = np.std(values, ddof=1) / CHANCE_DRAWS**0.5
+    assert drawn["pairwise"].error == pytest.approx(error, rel=0.35)
+    assert drawn["pairwise"].value == pytest.approx(np.mean(values), abs=4 * error)
+
+
+def test_the_error_of_an_expectation_widens_its_test():
+    given = Influence(0.7, np.array([[0.02, -0.01, -0.01, 0.03, -0.03, 0.0]]), np.ones((1, 6), dtype=int), (0.0, 1.0))
+    apart = less(given, 0.5, 0.03)
+    assert apart.standard_error == pytest.approx(np.hypot(given.standard_error, 0.03), abs=1e-15)
+    assert t_test(apart) > t_test(less(given, 0.5))
+    assert (apart - apart).error == pytest.approx(0.03 * 2**0.5)

@@ -21,10 +21,18 @@ from metaeval.report.cells import lay_out
 from metaeval.report.notes import LEVEL
 from metaeval.runs.run import run_scores
 from metaeval.stats.resampling import bootstrap
-from metaeval.stats.systems import _signs, cells, coefficients, soft_accuracy_of_drawn, soft_pairwise_accuracy, two_way
+from metaeval.stats.systems import (
+    _signs,
+    cells,
+    coefficients,
+    disattenuated,
+    soft_accuracy_of_drawn,
+    soft_pairwise_accuracy,
+    two_way,
+)
 from protocols import comparison
 from protocols.contract import Judgements, Resampling
-from protocols.systems import BY_INPUT, BY_SYSTEM, PROTOCOL
+from protocols.systems import BY_INPUT, BY_SYSTEM, LIMIT, PROTOCOL
 
 SCIPY = (pearsonr, spearmanr, kendalltau)
 RNG = np.random.default_rng(3)
@@ -181,8 +189,8 @@ def test_measures_that_move_in_steps_are_held_against_controls_by_paired_resampl
         columns = np.repeat(np.arange(N), column)
         drawn.append([system_level(one[:, columns], y[:, columns])[2] for one in (x, z)])
     values = np.array(drawn)
-    chance = comparison.chance(PROTOCOL, given["m"][0], {})["sys_kendall"]
-    assert chance == pytest.approx(0, abs=0.2)
+    chance = comparison.chance(PROTOCOL, given["m"][0], {}, ["sys_kendall"])["sys_kendall"].value
+    assert chance == 0
     for beside, other_side in (("control", values[:, 1]), ("random", chance)):
         one, apart = found["m", beside]["sys_kendall"], values[:, 0] - other_side
         fewer = min((apart[1:] <= 1e-9).sum(), (apart[1:] >= -1e-9).sum())
@@ -283,3 +291,52 @@ def test_published_scores_have_the_p_values_of_nlpstats():
             expected = NLPSTATS[key, what]
             error = np.sqrt(expected * (1 - expected) * (1 / 1000 + 1 / 2000)) + 1 / 1000
             assert abs(found[key] - expected) < 4 * error, (key, what, found[key])
+
+
+def test_the_disattenuated_correlation_is_that_of_a_two_way_layout():
+    """Every system on every input: the noise of means is the mean square of the interaction over the inputs."""
+    noise = []
+    for a, b in ((SCORE, SCORE), (GOLD, GOLD), (SCORE, GOLD)):
+        first, other = (v - v.mean(axis=0) - v.mean(axis=1, keepdims=True) + v.mean() for v in (a, b))
+        noise.append((first * other).sum() / ((S - 1) * (N - 1)) / N)
+    seen = np.cov(SCORE.mean(axis=1), GOLD.mean(axis=1))
+    x, y, xy = seen[0, 0] - noise[0], seen[1, 1] - noise[1], seen[0, 1] - noise[2]
+    found = disattenuated(SCORE, GOLD, np.arange(N), N)
+    assert found.value == pytest.approx(xy / np.sqrt(x * y), abs=1e-12)
+    assert found.reliability == pytest.approx((x / seen[0, 0], y / seen[1, 1]), abs=1e-12)
+    assert found.parts.sum() == pytest.approx(0, abs=1e-12)
+    # The jackknife, up to terms of the second order.
+    left_out = [
+        disattenuated(np.delete(SCORE, j, 1), np.delete(GOLD, j, 1), np.arange(N - 1), N - 1).value for j in range(N)
+    ]
+    jackknife = np.sqrt((N - 1) / N * np.sum((left_out - np.mean(left_out)) ** 2))
+    assert np.sqrt(N / (N - 1) * np.sum(found.parts**2)) == pytest.approx(jackknife, rel=0.1)
+
+
+def test_systems_that_do_not_differ_have_no_disattenuated_correlation():
+    flat = np.random.default_rng(1).normal(size=(2, S, N))
+    flat -= flat.mean(axis=2, keepdims=True)
+    assert np.isnan(disattenuated(*flat, np.arange(N), N).value)
+    assert np.isnan(disattenuated(SCORE, GOLD, np.zeros(N, dtype=int), 1).value)
+
+
+def test_a_system_with_few_rows_is_named_with_what_is_left_without_it():
+    there = np.ones((S, N), dtype=bool)
+    there[2, 5:] = False
+    given = replace(rows(there=there), systems=("a", "b", "rare", "d", "e", "f"))
+    outcome = PROTOCOL.evaluate(given, Resampling(), {})
+    assert [text for text in outcome.warnings if text.startswith("rare has rows on less than a quarter")]
+    rest = [np.delete(table(values, there), 2, 0) for values in (SCORE, GOLD)]
+    assert f"System Pearson without rare: {system_level(*rest)[0]:.3f}" in outcome.notes
+    unnamed = PROTOCOL.evaluate(replace(given, systems=()), Resampling(), {})
+    assert any(text.startswith("system 2 has rows") for text in unnamed.warnings)
+    assert not any("quarter" in text for text in PROTOCOL.evaluate(rows(), Resampling(), {}).warnings)
+
+
+def test_the_limit_is_noted_with_its_interval():
+    outcome = PROTOCOL.evaluate(rows(there=np.ones((S, N), dtype=bool)), Resampling(), {})
+    limit = outcome.estimates[LIMIT]
+    assert limit.low < limit.value <= limit.high <= 1
+    assert abs(limit.value) > abs(outcome.estimates["sys_pearson"].value)
+    (note,) = outcome.notes
+    assert note.startswith(f"System Pearson at 40 inputs; disattenuated, at ever more: {limit.value:.3f} (")

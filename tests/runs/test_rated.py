@@ -7,8 +7,9 @@ import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from metaeval import api
-from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.corpus.ratings import Rating, RatingColumns, Ratings
 from metaeval.errors import UserError
+from metaeval.scoring.controls import rated_controls
 
 RNG = np.random.default_rng(7)
 GOLD = RNG.integers(0, 5, 60) / 4
@@ -90,11 +91,26 @@ def test_controls_are_those_that_need_no_document():
     assert names(Ratings("mine", lone, {"m": SCORES})) == four
 
 
-def test_the_system_control_knows_each_systems_mean_rating():
-    rows = {row.metric: row for row in evaluated()["correlation"].rows}
-    means = [GOLD[n % 3 :: 3].mean() for n in range(60)]
-    assert rows["system"].values["pearson"].value == pytest.approx(pearsonr(means, GOLD)[0], abs=1e-12)
+def test_the_system_control_knows_each_systems_mean_rating_in_other_groups():
+    """A fifth of the 20 groups is left out: four rows of each of three systems."""
+    scores = rated_controls(RatingColumns.of(ROWS))["system"].reshape(20, 3)
+    gold = GOLD.reshape(20, 3)
+    folds = [np.flatnonzero((scores == values).all(axis=1)) for values in np.unique(scores, axis=0)]
+    assert [fold.size for fold in folds] == [4] * 5
+    for fold in folds:
+        assert scores[fold[0]] == pytest.approx(np.delete(gold, fold, axis=0).mean(axis=0), abs=1e-12)
+
+
+def test_the_system_control_has_no_value_where_systems_are_held_fixed_nor_at_system_level():
+    names = {"protocols": ("correlation", "systems")}
+    results = evaluated(**names, comparison={"permutations": 20})
+    rows = {row.metric: row for row in results["correlation"].rows}
+    assert rows["system"].values["pearson"].value is not None
     assert rows["system"].values["partial_pearson"].value is None
+    assert "system" not in [row.metric for row in results["systems"].rows]
+    tests = [(test.other, test.measure) for test in results["correlation"].significance.controls or []]
+    assert ("system", "pearson") in tests
+    assert ("system", "partial_pearson") not in tests
 
 
 @pytest.mark.parametrize(

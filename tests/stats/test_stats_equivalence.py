@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
-from scipy.stats import norm
-from statsmodels.stats.weightstats import ztost
+from scipy.stats import ttest_1samp
+from statsmodels.stats.weightstats import ttost_paired
 
-from metaeval.stats.resampling import percentile_interval
+from metaeval.stats.influence import Influence, t_interval, t_test
 from metaeval.stats.significance import equivalent_within, tost
 
 
@@ -17,27 +18,31 @@ from metaeval.stats.significance import equivalent_within, tost
 def test_agrees_with_statsmodels(mean):
     sample = np.random.default_rng(0).normal(size=80)
     sample += mean - sample.mean()
-    error = sample.std(ddof=1) / math.sqrt(80)
-    assert tost(mean, error, 0.4) == pytest.approx(ztost(sample, -0.4, 0.4)[0], rel=1e-9)
+
+    def test(null):
+        return ttest_1samp(sample, null).pvalue
+
+    assert tost(mean, 0.4, test) == pytest.approx(ttost_paired(sample, np.zeros(80), -0.4, 0.4)[0], rel=1e-9)
 
 
-def test_the_interval_form_decides_as_the_two_tests_do():
-    # Replicates on a fine grid of normal quantiles: their percentiles are those of the normal distribution.
-    grid = norm.ppf((np.arange(20_000) + 0.5) / 20_000)
-    for difference in (0.0, 0.2, 0.5, -0.9):
-        for margin in (0.5, 1.7, 2.0, 2.6):
-            p = tost(difference, 1.0, margin)
-            ends = percentile_interval(difference + grid, 0.9)
-            assert equivalent_within(ends, margin) == (p < 0.05)
+@pytest.mark.parametrize("ends", [None, (-1.0, 1.0), (-2.0, 2.0)])
+def test_the_interval_form_decides_as_the_two_tests_do(ends):
+    parts = np.random.default_rng(2).normal(size=12) / 50
+    for difference in (0.0, 0.05, 0.2, -0.4):
+        given = Influence(difference, (parts - parts.mean())[None], np.ones((1, 12), dtype=int), ends)
+        for margin in (0.03, 0.1, 0.25, 0.6):
+            p = tost(difference, margin, partial(t_test, given))
+            # The interval at 1 - 2 p just reaches the margin.
+            if 1e-6 < p < 0.49:
+                reach = t_interval(given, 1 - 2 * p)
+                assert max(abs(reach[0]), abs(reach[1])) == pytest.approx(margin, rel=1e-6)
+            assert equivalent_within(t_interval(given, 0.9), margin) == (p < 0.05)
 
 
 def test_undefined_and_errors():
-    assert math.isnan(tost(math.nan, 0.1, 0.1))
-    assert math.isnan(tost(0.1, math.nan, 0.1))
+    assert math.isnan(tost(math.nan, 0.1, lambda null: 0.5))
     assert equivalent_within(None, 0.1) is None
     with pytest.raises(ValueError, match="margin must be positive, got 0"):
-        tost(0.0, 0.1, 0)
-    with pytest.raises(ValueError, match=r"standard error must be positive, got 0\.0"):
-        tost(0.0, 0.0, 0.1)
+        tost(0.0, 0, lambda null: 0.5)
     with pytest.raises(ValueError, match="margin must be positive, got -1"):
         equivalent_within((0.0, 0.1), -1)

@@ -348,7 +348,7 @@ def across_sheet(parts: Sequence[Subgroup], protocol_setup: Asked) -> tuple[Tabl
     left_out = tuple((plain(name), plain(why)) for name, why in lacking.items())
     label = plain(pooled_pairs[0].column.label)
     notes = (
-        Note("mean", "random effects: the variance between data sets is DerSimonian and Laird's, its interval normal"),
+        Note("mean", "random effects: the variance between data sets is Paule and Mandel's, its interval normal"),
         Note("Hartung-Knapp", "the same mean, with Student's t at one data set less: the interval to read for few"),
         Note("a new data set", "prediction interval: where the true difference lies on a data set like these"),
         Note("between", "standard deviation of the true differences; I²: share of the variance that is theirs"),
