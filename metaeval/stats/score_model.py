@@ -138,8 +138,8 @@ def draw(
         parts = noise
         of_group, of_cell = map(math.sqrt, model.shares)
         apart = of_group * parts[0][model.group] + of_cell * parts[1][model.cell]
-        own = parts[2] if math.isinf(model.freedom) else parts[2] * _t_scale(rng, model.freedom, parts[2].size)
-        apart += math.sqrt(max(1 - model.icc, 0)) * own
+        residual = parts[2] if math.isinf(model.freedom) else parts[2] * _t_scale(rng, model.freedom, parts[2].size)
+        apart += math.sqrt(max(1 - model.icc, 0)) * residual
         scores.append(_with_ties(model.mean + model.spread * apart, model.values))
     return scores
 
