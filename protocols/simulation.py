@@ -1,7 +1,7 @@
 """A nested simulation on the rows of an input: how often intervals hold the true value, and tests reject.
 
-Rows, groups, levels and pools are those of the input; scores are drawn from `metaeval.stats.score_model`, at the value
-that a metric has there. True is what the measure is on average over all samples drawn.
+Groups, with their rows, levels and pools, are resampled from those of the input; scores are drawn from
+`metaeval.stats.score_model`, at a value of the measure. True is what the measure is on average over all samples drawn.
 """
 
 from __future__ import annotations
@@ -90,29 +90,29 @@ class Coverage:
     """The coverage of the intervals of simulated samples.
 
     true: mean of the measure over the samples. effective: groups of the input, None where nothing is known of it.
-    alike: correlation of two rows of one group and level in the samples. every: of all samples with an interval.
-    likewise: of those whose effective groups lie in the class (`CLASSES`) of the input's. below, above: of all,
+    icc: correlation of two rows of one group and level in the samples. all_samples: of all samples with an interval.
+    same_class: of those whose effective groups lie in the class (`CLASSES`) of the input's. below, above: of all,
     intervals that end below the true value, and that begin above it. without: samples in which no interval is given.
-    usual: median of the samples' effective groups; NaN where none has any.
+    median_effective: of the samples' effective groups; NaN where none has any.
     """
 
     true: float
     effective: float | None
-    alike: float
-    every: Share
-    likewise: Share
+    icc: float
+    all_samples: Share
+    same_class: Share
     below: int
     above: int
     without: int
-    usual: float
+    median_effective: float
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
-    """Two metrics on the same rows: the models of their scores, and the correlations of the parts of their errors."""
+class ModelledRows:
+    """One or two metrics on the same rows: the models of their scores, and how the parts of their errors correlate."""
 
     rows: Judgements
-    models: tuple[ScoreModel, ScoreModel]
+    models: tuple[ScoreModel, ...]
     correlations: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
@@ -160,10 +160,11 @@ def coverage(
     resampling: Resampling,
     effective: float | None = None,
     runs: int = RUNS,
+    extended: bool = True,
 ) -> Coverage:
-    """Draw scores for the rows, and hold each sample's interval against the mean of all.
+    """Draw groups of the rows and their scores, and compare each sample's interval with the mean of all samples.
 
-    effective: groups of the input, which say what samples are like it.
+    effective: groups of the input, which say what samples are like it. extended: draw more samples where few are.
     """
     rows, n_groups = regroup(rows)
     # Where the input has no interval, its samples have those that it would have if they were asked for.
@@ -172,33 +173,33 @@ def coverage(
     values: list[float] = []
     ends: list[tuple[float, float]] = []
     groups: list[float] = []
-    few_groups_class = None if effective is None else class_of(effective)
-    likewise = 0
-    while len(values) < runs or (
-        few_groups_class is not None and len(values) < _EXTENDED * runs and 4 * likewise < runs
-    ):
-        scores = draw(task.generator("at the value", len(values)), [model])[0]
-        moved = influence_of_one(task, rows.with_score(scores), np.arange(n_groups))
-        interval, _, behind = studentised_interval(moved, n_groups, settings)
-        values.append(math.nan if moved is None else moved.value)
+    input_class = None if effective is None else class_of(effective)
+    in_class = 0
+    most = _EXTENDED * runs if extended and input_class is not None else runs
+    while len(values) < runs or (len(values) < most and 4 * in_class < runs):
+        sample = _redrawn(ModelledRows(rows, (model,)), n_groups, task.generator("designs", len(values)))
+        scores = draw(task.generator("at the value", len(values)), sample.models)[0]
+        influence = influence_of_one(task, sample.rows.with_score(scores), np.arange(n_groups))
+        interval, _, known_groups = studentised_interval(influence, n_groups, settings)
+        values.append(math.nan if influence is None else influence.value)
         ends.append(interval or (math.nan, math.nan))
-        groups.append(math.nan if behind is None else behind)
-        likewise += class_of(groups[-1]) == few_groups_class
+        groups.append(math.nan if known_groups is None else known_groups)
+        in_class += class_of(groups[-1]) == input_class
     true = float(np.nanmean(values)) if not np.isnan(values).all() else math.nan
     low, high = np.array(ends).T
     defined = ~np.isnan(low)
-    like = defined & (np.array([class_of(number) for number in groups]) == few_groups_class)
+    same_class = defined & (np.array([class_of(number) for number in groups]) == input_class)
     held = defined & (low <= true) & (true <= high)
     return Coverage(
         true=true,
         effective=effective,
-        alike=model.alike,
-        every=_share(held[defined]),
-        likewise=_share(held[like]),
+        icc=model.icc,
+        all_samples=_share(held[defined]),
+        same_class=_share(held[same_class]),
         below=int((high[defined] < true).sum()),
         above=int((low[defined] > true).sum()),
         without=int((~defined).sum()),
-        usual=float(np.nanmedian(groups)) if not np.isnan(groups).all() else math.nan,
+        median_effective=float(np.nanmedian(groups)) if not np.isnan(groups).all() else math.nan,
     )
 
 
@@ -207,11 +208,13 @@ def influence_of_one(task: Task, rows: Judgements, groups: Ints) -> Influence | 
     return influence_of(task.protocol, task.compared(rows), groups, task.options, [task.key]).get(task.key)
 
 
-def paired(task: Task, metric: Judgements, other: Judgements, values: tuple[float, float] | None = None) -> Pair:
-    """Two metrics whose measures are these on average (by default, equal and the mean of theirs) and which else err as
-    these do.
+def paired(
+    task: Task, metric: Judgements, other: Judgements, values: tuple[float, float] | None = None
+) -> ModelledRows:
+    """Return two metrics with these values of the measure on average, and else with the errors of `metric` and `other`.
 
-    Both scored all rows. Their levels stand apart alike, but for one factor each. Raises ValueError as `calibrated`.
+    values: by default both are the mean of the two observed ones. Both metrics scored all rows. The means of their
+    levels are the same, but for one factor each. Raises ValueError as `calibrated`.
     """
     mine, theirs = (fit_scores(rows.score, rows.gold, rows.group) for rows in (metric, other))
     correlations = correlations_of((metric.score, mine), (other.score, theirs))
@@ -225,18 +228,18 @@ def paired(task: Task, metric: Judgements, other: Judgements, values: tuple[floa
         calibrated(task, metric, replace(model, mean=means), value, tries)
         for model, value in zip((mine, theirs), values, strict=True)
     )
-    return Pair(metric, (first, second), correlations)
+    return ModelledRows(metric, (first, second), correlations)
 
 
-def p_values(task: Task, pair: Pair, permutations: int, runs: int, groups: int | None = None) -> Floats:
-    """Return p of the task's test of two metrics' difference on samples of the pair, (runs,); NaN where undefined.
+def p_values(task: Task, modelled: ModelledRows, permutations: int, runs: int, groups: int | None = None) -> Floats:
+    """Return p of the test of two metrics' difference on simulated samples, (runs,); NaN where undefined.
 
-    Measures that are not exchanged in tables are not exchanged here. groups: resampled for each sample from those of
-    the pair, with replacement; None: just those of the pair.
+    The test is the task's; of measures without one in tables it is Student's with the cluster standard error. groups:
+    resampled for each sample from those of `modelled`, with replacement; None: just those.
     """
     p_values = []
     for run in range(runs):
-        sample = pair if groups is None else _redrawn(pair, groups, task.generator("designs", run))
+        sample = modelled if groups is None else _redrawn(modelled, groups, task.generator("designs", run))
         scores = draw(task.generator("tests", run), sample.models, sample.correlations)
         rows = [sample.rows.with_score(score) for score in scores]
         if task.test == "exchange" and task.protocol.measure(task.key).normal:
@@ -250,27 +253,27 @@ def p_values(task: Task, pair: Pair, permutations: int, runs: int, groups: int |
     return np.array(p_values)
 
 
-def _redrawn(pair: Pair, groups: int, generator: np.random.Generator) -> Pair:
-    """Return the pair on so many groups, drawn with replacement from its own."""
-    codes, compact = np.unique(pair.rows.group, return_inverse=True)
+def _redrawn(sample: ModelledRows, groups: int, generator: np.random.Generator) -> ModelledRows:
+    """Return the models on so many groups, drawn with replacement from those of `sample`."""
+    codes, compact = np.unique(sample.rows.group, return_inverse=True)
     members = np.split(np.argsort(compact, kind="stable"), np.cumsum(np.bincount(compact))[:-1])
     drawn = [members[number] for number in generator.integers(codes.size, size=groups)]
     rows = np.concatenate(drawn)
     group = np.repeat(np.arange(groups), [len(members) for members in drawn])
-    pools = int(pair.rows.pool.max(initial=0)) + 1
-    pool = np.unique(group * pools + pair.rows.pool[rows], return_inverse=True)[1].astype(np.int64)
-    first, other = (model.of_rows(rows, group) for model in pair.models)
-    return Pair(replace(pair.rows.rows(rows), group=group, pool=pool), (first, other), pair.correlations)
+    pools = int(sample.rows.pool.max(initial=0)) + 1
+    pool = np.unique(group * pools + sample.rows.pool[rows], return_inverse=True)[1].astype(np.int64)
+    models = tuple(model.of_rows(rows, group) for model in sample.models)
+    return ModelledRows(replace(sample.rows.rows(rows), group=group, pool=pool), models, sample.correlations)
 
 
 @dataclass(frozen=True)
 class Power:
-    """The chance that a true difference is found, by the number of groups.
+    """The probability that a true difference is significant, by the number of groups.
 
-    simulated: numbers of groups, and how often samples of so many found it. effect: by which the chance at any number
-    is read off: the test's normal approximation with a true difference of so many standard errors of one group, fitted
-    to what was simulated. None where nothing was found more often than by chance. error: the Monte Carlo error of the
-    effect, relative to it.
+    simulated: numbers of groups, and how many of their samples had a significant difference. effect: the true
+    difference in standard errors of one group, from which the normal approximation gives the power at any number of
+    groups; None where neither the samples nor the pilot's standard error show it. error: relative standard error of the
+    effect.
     """
 
     simulated: Mapping[int, Share]
@@ -279,44 +282,61 @@ class Power:
     alpha: float
 
     def at(self, groups: int) -> float:
-        """Return the chance with so many groups."""
+        """Return the power with so many groups."""
         return power_at(self.effect, *_OF_ONE_GROUP, groups, self.alpha) if self.effect else self.alpha
 
     def groups(self, power: float) -> int | None:
-        """Return the fewest groups for a chance; None where none is known."""
+        """Return the fewest groups for a power; None where the effect is unknown."""
         return required_groups(self.effect, *_OF_ONE_GROUP, self.alpha, power) if self.effect else None
 
+    def extrapolated(self, groups: int | None) -> bool:
+        """Return whether this is far above the numbers of groups that were simulated."""
+        return groups is not None and groups > _FAR * max(self.simulated)
 
-def simulated_power(task: Task, pair: Pair, alpha: float, powers: Sequence[float], runs: int) -> Power:
-    """Simulate how often a true difference is found: with the groups of the pair, then with about as many as take each
-    chance of `powers`, as long as samples stay below `MOST_ROWS` rows.
+
+def simulated_power(
+    task: Task, sample: ModelledRows, alpha: float, powers: Sequence[float], runs: int, expected: float | None = None
+) -> Power:
+    """Simulate how often a true difference is significant: with the groups of the sample, then with about as many as
+    each of `powers` takes, as long as samples stay below `MOST_ROWS` rows.
+
+    expected: the effect by the pilot's standard error, which decides where the simulated power is near `alpha`.
     """
-    here = np.unique(pair.rows.group).size
-    most = max(here, MOST_ROWS * here // pair.rows.gold.size)
+    here = np.unique(sample.rows.group).size
+    most = max(here, MOST_ROWS * here // sample.rows.gold.size)
     permutations = permutations_for(alpha)
-    simulated = {here: rejected(p_values(task, pair, permutations, runs), alpha)}
+    simulated = {here: rejected(p_values(task, sample, permutations, runs), alpha)}
     for power in powers:
-        wanted = _fitted(simulated, alpha).groups(power)
+        wanted = _fitted(simulated, alpha, expected).groups(power)
         groups = most if wanted is None else min(max(wanted, _FEWEST), most)
         if groups not in simulated:
-            simulated[groups] = rejected(p_values(task, pair, permutations, runs, groups), alpha)
-    return _fitted(simulated, alpha)
+            simulated[groups] = rejected(p_values(task, sample, permutations, runs, groups), alpha)
+    return _fitted(simulated, alpha, expected)
 
 
 MOST_ROWS = 10_000
-"""Rows of a simulated sample; with more, a plan is read off."""
+"""Rows of a simulated sample; plans with more are extrapolated."""
 
-_FEWEST = 4
+_FEWEST, _FAR = 4, 1.5
 
 _OF_ONE_GROUP = math.sqrt(0.5), 2
 """A pilot's standard error and groups whose standard error is 1 with one group."""
 
+_APPROXIMATION = 0.25
+"""Relative standard error of an effect by the pilot's standard error, in place of simulated tests."""
 
-def _fitted(simulated: Mapping[int, Share], alpha: float) -> Power:
-    """Return the maximum-likelihood effect of the observed shares, and its error from the curvature there."""
+
+def _fitted(simulated: Mapping[int, Share], alpha: float, expected: float | None = None) -> Power:
+    """Return the maximum-likelihood effect of the observed shares, and its error from the curvature there.
+
+    expected: centre of a normal prior of the logarithm of the effect.
+    """
     effects = np.geomspace(1e-5, 30, 4000)
     critical = -float(ndtri(alpha / 2))
     likelihood, information = np.zeros(effects.size), np.zeros(effects.size)
+    if expected:
+        likelihood -= (np.log(effects / expected) / _APPROXIMATION) ** 2 / 2
+        information += _APPROXIMATION**-2
     for groups, share in simulated.items():
         shift = effects * math.sqrt(groups)
         chance = np.clip(ndtr(shift - critical) + ndtr(-shift - critical), 1e-9, 1 - 1e-9)
@@ -325,8 +345,8 @@ def _fitted(simulated: Mapping[int, Share], alpha: float) -> Power:
         information += share.of * slope**2 / (chance * (1 - chance))
     best = int(likelihood.argmax())
     error = 1 / math.sqrt(information[best]) if information[best] > 0 else math.inf
-    above = any(share.value > alpha + 2 * share.error for share in simulated.values())
-    return Power(simulated, float(effects[best]) if above else None, error, alpha)
+    known = expected or any(share.value > alpha + 2 * share.error for share in simulated.values())
+    return Power(simulated, float(effects[best]) if known else None, error, alpha)
 
 
 def rejected(p: Floats, alpha: float) -> Share:

@@ -289,6 +289,8 @@ class Certificate(_ResultModel):
     an interval, of which `held` hold `true`; `below` end below it and `above` begin above it; `without`: samples
     without one. given_likewise, held_likewise: of those whose effective groups lie in the same of the classes below 6,
     6 to 30, 30 to 60, and more. tested: samples of two equal metrics; in `rejected` of them, p was at most `alpha`.
+    worst: of `true` and the ends of the metric's interval, the true value with the least coverage; None in a plan and
+    in earlier files. given_worst, held_worst: its samples.
     """
 
     measure: str
@@ -311,6 +313,9 @@ class Certificate(_ResultModel):
     without: int
     tested: int
     rejected: int
+    worst: float | None = None
+    given_worst: int = 0
+    held_worst: int = 0
 
 
 class Result(_ResultModel):

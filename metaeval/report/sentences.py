@@ -129,6 +129,7 @@ FEW_OF_TABLE = (
 CERTIFY_HINT = " ('metaeval plan --certify' simulates how often)"
 COVERED = "On data built like these, {level:g} % intervals of {measure} covered {share}"
 COVERED_LIKEWISE = ", and {share} of those with {groups} effective groups, as here"
+COVERED_AT_WORST = ", and {share} if the true value lies at an end of the metric's interval"
 REJECTED = "; the test rejected {share} of equal metrics"
 GROUPS_BEHIND = "; effective groups {simulated.effective:,.0f} of {simulated.groups:,}"
 SIMULATION = " ({samples:,} samples of {metrics}, ± one Monte Carlo error)"

@@ -100,6 +100,8 @@ def simulation_summary(result: Result, with_samples: bool = True) -> str:
     if simulated.given_likewise < simulated.given and simulated.effective is not None:
         likewise = share_with_error(simulated.held_likewise, simulated.given_likewise)
         text += sentences.COVERED_LIKEWISE.format(share=likewise, groups=effective_class(simulated.effective))
+    if simulated.held_worst * simulated.given < simulated.held * simulated.given_worst:
+        text += sentences.COVERED_AT_WORST.format(share=share_with_error(simulated.held_worst, simulated.given_worst))
     if simulated.tested:
         text += sentences.REJECTED.format(share=share_with_error(simulated.rejected, simulated.tested))
     if simulated.effective is not None:

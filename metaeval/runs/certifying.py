@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import product
 
 import numpy as np
@@ -22,13 +23,14 @@ from metaeval.runs.evaluation import Asked, column_of, resampling_of
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.scoring.contract import Status
-from metaeval.stats.score_model import fit_scores, planned_scores
+from metaeval.stats.influence import Influence, t_interval
+from metaeval.stats.score_model import ScoreModel, fit_scores, planned_scores
 from protocols.comparison import both_scored
-from protocols.contract import Judgements, Measure, Protocol
+from protocols.contract import Judgements, Measure, Protocol, Resampling
 from protocols.simulation import (
     RUNS,
     Coverage,
-    Pair,
+    ModelledRows,
     Share,
     Task,
     calibrated,
@@ -43,8 +45,9 @@ from protocols.simulation import (
 _log = logging.getLogger("metaeval")
 
 MODEL = (
-    "groups, sizes, levels and ties are those of the rows; scores are normal before the ties: a mean and a spread for "
-    "each level, and parts that a group, and a level in a group, share (docs/explanation/inference.md)"
+    "groups are drawn from those of the rows, with replacement; scores have a mean and a spread for each level, parts "
+    "that a group, and a level in a group, share, t errors where the kurtosis is above a normal one's, and the rows' "
+    "ties (docs/explanation/inference.md)"
 )
 
 
@@ -71,44 +74,70 @@ def certificate(task: Task, config: RunConfig, rows: Mapping[str, Judgements], r
     influence = influence_of_one(task, scored, groups)
     if influence is None or not influence.standard_error > 0:
         raise ValueError("no group moves the measure, or it is undefined without one")
-    model = calibrated(task, scored, fit_scores(scored.score, scored.gold, scored.group), task.value(scored))
-    simulated = coverage(task, scored, model, resampling_of(config), influence.effective_groups, runs)
-    twin, other = Pair(scored, (model, model)), ""
+    fitted = fit_scores(scored.score, scored.gold, scored.group)
+    model = calibrated(task, scored, fitted, task.value(scored))
+    resampling = resampling_of(config)
+    simulated = coverage(task, scored, model, resampling, influence.effective_groups, runs)
+    worst = min((simulated, *_at_ends(task, scored, fitted, influence, resampling, runs)), key=_share_held)
+    twin, other = ModelledRows(scored, (model, model)), ""
     if others:
         ((other, theirs),) = others
         both = both_scored(judgements, theirs)
         twin = paired(task, judgements.rows(both), theirs.rows(both))
-    return _written(task, config, name, other, groups.size, simulated, twin, runs)
+    return _written(task, config, name, other, groups.size, simulated, twin, runs).model_copy(
+        update={"worst": worst.true, "given_worst": worst.all_samples.of, "held_worst": worst.all_samples.hits}
+    )
 
 
-def planned(
-    task: Task, config: RunConfig, rows: Judgements, value: float, alike: float, runs: int = RUNS
-) -> Certificate:
-    """Simulate the certificate of a metric with this raw value; alike: correlation of its errors within a group.
+def _at_ends(
+    task: Task, rows: Judgements, fitted: ScoreModel, influence: Influence, resampling: Resampling, runs: int
+) -> Iterator[Coverage]:
+    """Simulate the coverage with each end of the metric's interval as the true value, where the rows can have it."""
+    for end in t_interval(influence, resampling.level) or ():
+        with suppress(ValueError):
+            model = calibrated(task, rows, fitted, end)
+            yield coverage(task, rows, model, resampling, influence.effective_groups, runs, extended=False)
+
+
+def _share_held(simulated: Coverage) -> float:
+    """Return the share of intervals that hold the true value; 1 without any interval."""
+    return simulated.all_samples.value if simulated.all_samples.of else 1.0
+
+
+def planned(task: Task, config: RunConfig, rows: Judgements, value: float, icc: float, runs: int = RUNS) -> Certificate:
+    """Simulate the certificate of a metric with this raw value; icc: correlation of its errors within a group.
 
     Raises ValueError where the rows cannot have that value.
     """
-    model = calibrated(task, rows, planned_scores(rows.gold, rows.group, alike), value)
+    model = calibrated(task, rows, planned_scores(rows.gold, rows.group, icc), value)
     simulated = coverage(task, rows, model, resampling_of(config), None, runs)
-    pair = Pair(rows, (model, model))
+    pair = ModelledRows(rows, (model, model))
     return _written(task, config, "", "", np.unique(rows.group).size, simulated, pair, runs)
 
 
 def _written(
-    task: Task, config: RunConfig, metric: str, other: str, groups: int, simulated: Coverage, pair: Pair, runs: int
+    task: Task,
+    config: RunConfig,
+    metric: str,
+    other: str,
+    groups: int,
+    simulated: Coverage,
+    pair: ModelledRows,
+    runs: int,
 ) -> Certificate:
     """Make a certificate. pair: metrics of equal value, which are tested where the measure has a test."""
     alpha, tests = config.comparison.alpha, Share(0, 0)
     if config.comparison.permutations and task.protocol.measure(task.key).normal:
         tests = rejected(p_values(task, pair, permutations_for(alpha), runs), alpha)
-    same = ("true", "alike", "effective", "below", "above", "without")
+    same = ("true", "effective", "below", "above", "without")
     return Certificate.model_validate(
         {
             **{"measure": task.key, "metric": metric, "other": other, "groups": groups},
-            **{"seed": task.seed, "level": config.interval.level, "alpha": alpha, "usual": known(simulated.usual)},
+            **{"seed": task.seed, "level": config.interval.level, "alpha": alpha},
+            **{"alike": simulated.icc, "usual": known(simulated.median_effective)},
             **{name: getattr(simulated, name) for name in same},
-            **{"given": simulated.every.of, "held": simulated.every.hits},
-            **{"given_likewise": simulated.likewise.of, "held_likewise": simulated.likewise.hits},
+            **{"given": simulated.all_samples.of, "held": simulated.all_samples.hits},
+            **{"given_likewise": simulated.same_class.of, "held_likewise": simulated.same_class.hits},
             **{"tested": tests.of, "rejected": tests.hits},
         }
     )
@@ -172,11 +201,11 @@ def _listed(numbers: Sequence[float]) -> str:
 
 
 def planned_panel(
-    config: RunConfig, rows: RatedSet | None, task: Asked, key: str, values: Sequence[float], alike: Sequence[float]
+    config: RunConfig, rows: RatedSet | None, task: Asked, key: str, values: Sequence[float], icc: Sequence[float]
 ) -> Panel:
     """Make columns of planned metrics, without scores, on designed rows or on the rows of the run's data.
 
-    values: of the measure, in its table's units. alike: correlations of errors within a group.
+    values: of the measure, in its table's units. icc: correlations of errors within a group.
     """
     source: Job | RatedSet
     if rows is not None:
@@ -190,11 +219,11 @@ def planned_panel(
     frame = panel.source.frame(task[0])
     measure = _measure(task[0], frame, key)
     numbers = source.ratings.rows if isinstance(source, RatedSet) else source.rows
-    for value, share in product(values, alike):
+    for value, share in product(values, icc):
         raw_value(value, measure)
         if not 0 <= share < 1:
             raise UserError(f"--icc is {share:g}; a correlation inside a group lies from 0 to below 1.")
-        name = f"{measure.label} {numeral(value / measure.scale, column_of(measure))}, alike {share:g}"
+        name = f"{measure.label} {numeral(value / measure.scale, column_of(measure))}, ICC {share:g}"
         scores, absent = np.full(len(numbers), np.nan), [Status.ABSENT] * len(numbers)
         columns.append(AlignedColumn(name, "metric", scores, absent, {PLANNED: f"{value:.15g},{share:.15g}"}))
     return panel
@@ -233,10 +262,10 @@ def certificate_sheet(panel: Panel, choice: Asked, key: str, runs: int) -> Table
     for column in panel.columns:
         try:
             if PLANNED in column.fields:
-                value, alike = map(float, str(column.fields[PLANNED]).split(","))
+                value, icc = map(float, str(column.fields[PLANNED]).split(","))
                 values[column.name] = raw_value(value, measure)
                 rows = frame.judgements(np.zeros(frame.gold.size))
-                certificates[column.name] = planned(task, panel.config, rows, values[column.name], alike, runs)
+                certificates[column.name] = planned(task, panel.config, rows, values[column.name], icc, runs)
             else:
                 # Each metric is compared with the best of the others, for a test should show which metric leads.
                 rival = [other for other in order if other is not column][:1]
@@ -248,14 +277,15 @@ def certificate_sheet(panel: Panel, choice: Asked, key: str, runs: int) -> Table
     if not certificates:
         raise UserError(f"No certificate of {measure.label}: {'; '.join(f'{a}: {b}' for a, b in lacking.items())}.")
     level = f"{100 * panel.config.interval.level:g} %"
-    headings = (measure.label, "alike", "effective groups", f"{level} holds", "as here", "ends below", "begins above")
+    headings = (measure.label, "ICC", "effective groups", f"{level} covers", "same class", "at worst")
+    tails = ("ends below", "begins above", "equal metrics rejected")
     return make_sheet(
         panel,
         frame,
         f"certificate-{measure.key}",
-        f"How far {level} intervals and tests hold on data built like these: {plain(measure.label)}",
+        f"Simulated {level} intervals and tests on data built like these: {plain(measure.label)}",
         {"protocol": protocol.name, **options, "alpha": panel.config.comparison.alpha, "samples": runs},
-        ("metric", (*headings, "equal, significant"), _rows(certificates, values, column_of(measure))),
+        ("metric", (*headings, *tails), _rows(certificates, values, column_of(measure))),
         [
             {"metric": name, "value": values[name], **simulated.model_dump(exclude={"metric"})}
             for name, simulated in certificates.items()
@@ -297,11 +327,20 @@ def _rows(
             UNDEFINED if behind is None else f"{behind:,.0f} of {certificate.groups:,}",
             share_with_error(certificate.held, certificate.given),
             share_with_error(certificate.held_likewise, some) if some else UNDEFINED,
+            _worst(certificate, column),
             share_with_error(certificate.below, certificate.given),
             share_with_error(certificate.above, certificate.given),
             share_with_error(certificate.rejected, certificate.tested) if certificate.tested else UNDEFINED,
         )
         yield "", name, cells
+
+
+def _worst(certificate: Certificate, column: results.Column) -> str:
+    """Return the least coverage, and the true value that it was simulated with."""
+    if certificate.worst is None:
+        return UNDEFINED
+    share = share_with_error(certificate.held_worst, certificate.given_worst)
+    return f"{share} at {numeral(certificate.worst, column)}"
 
 
 def _notes(certificates: Mapping[str, Certificate], lacking: Mapping[str, str], config: RunConfig) -> list[Note]:
@@ -319,20 +358,26 @@ def _notes(certificates: Mapping[str, Certificate], lacking: Mapping[str, str], 
     return [
         Note("model", MODEL),
         Note(
-            "alike",
-            "correlation of the scores of two rows of one group and level; 0: rows tell as much as if drawn alone",
+            "ICC",
+            "within-group correlation of the scores of two rows of one level; 0: the rows are independent",
         ),
         Note(
-            "holds",
-            f"share of simulated intervals that hold the mean of all samples, aimed at {config.interval.level:g}"
+            "covers",
+            f"share of simulated intervals that hold the mean of all samples, nominally {config.interval.level:g}"
             "; ± one Monte Carlo error",
         ),
         Note(
-            "as here",
+            "same class",
             f"of samples with {listed(list(classes), 'or')} effective groups, as the metric has" if classes else "",
         ),
         Note(
-            "equal, significant",
+            "at worst",
+            ""
+            if planned_only
+            else "least coverage where the true value is that of the metric or an end of its interval",
+        ),
+        Note(
+            "equal metrics rejected",
             f"{beside}share of paired tests with p at most {config.comparison.alpha:g}",
         ),
         Note(

@@ -33,7 +33,7 @@ class ScoreModel:
 
     mean, spread: (n,). group: (n,) codes below n_groups. cell: (n,) codes of level and group. shares: of the variance,
     for the first two effects. values: (m,) observed scores in ascending order, whose ties are reproduced in draws;
-    empty for none.
+    empty for none. freedom: degrees of freedom of the t distribution of the row effect; infinite for a normal one.
     """
 
     mean: Floats
@@ -42,9 +42,10 @@ class ScoreModel:
     cell: Ints
     shares: tuple[float, float]
     values: Floats
+    freedom: float = math.inf
 
     @property
-    def alike(self) -> float:
+    def icc(self) -> float:
         """Return the correlation of two rows of the same group and level."""
         return sum(self.shares)
 
@@ -71,18 +72,46 @@ def fit_scores(score: Floats, gold: Floats, group: Ints) -> ScoreModel:
     else:
         rows = np.bincount(level)
         mean = (np.bincount(level, normal) / rows)[level]
-        spread = np.sqrt(np.bincount(level, (normal - mean) ** 2) / rows)[level]
+        spread = _spreads((normal - mean) ** 2, level, group)[level]
     cell = np.unique(group * (int(level.max(initial=0)) + 1) + level, return_inverse=True)[1].astype(np.int64)
     plain = ScoreModel(mean, spread, group, cell, (0.0, 0.0), np.sort(score))
-    return replace(plain, shares=_fitted_shares(_rest(normal, plain), group, cell))
+    rest = _rest(normal, plain)
+    shares = _fitted_shares(rest, group, cell)
+    return replace(plain, shares=shares, freedom=_freedom(rest, 1 - sum(shares)))
 
 
-def planned_scores(gold: Floats, group: Ints, alike: float) -> ScoreModel:
-    """Return a model of a metric without scores: levels one apart, `alike` the correlation inside a group."""
+def _spreads(squares: Floats, level: Ints, group: Ints) -> Floats:
+    """Return the standard deviation of each level from squared residuals, shrunk to that of all levels.
+
+    A level in few groups shows too little of its spread, since its mean is fitted to the same groups. Its variance has
+    one degree of freedom less than the level has effective groups, and that of all levels weighs as `_PRIOR` of them.
+    """
+    pairs, rows = np.unique(np.c_[level, group], axis=0, return_counts=True)
+    of_level = pairs[:, 0]
+    effective = np.bincount(of_level, rows) ** 2 / np.bincount(of_level, rows.astype(np.float64) ** 2)
+    variance = np.bincount(level, squares) / np.bincount(level)
+    return np.sqrt((effective * variance + _PRIOR * squares.mean()) / (effective - 1 + _PRIOR))
+
+
+_PRIOR = 10.0
+
+
+def _freedom(rest: Floats, share: float) -> float:
+    """Return the degrees of freedom at which the row effect, with this share of the variance, has the kurtosis of `rest`.
+
+    A kurtosis within two standard errors of the normal distribution's gives infinity.
+    """
+    square = float((rest**2).mean()) if rest.size else 0.0
+    excess = float((rest**4).mean()) / square**2 - 3 if square > 0 else 0.0
+    return 4 + 6 * share**2 / excess if excess > 2 * math.sqrt(24 / rest.size) else math.inf
+
+
+def planned_scores(gold: Floats, group: Ints, icc: float) -> ScoreModel:
+    """Return a model of a metric without scores: levels one apart, and `icc` the correlation within a group."""
     level, number = tie_blocks(gold)
     mean = _normal_scores(gold) if number > MOST_LEVELS else level.astype(np.float64)
     cell = np.unique(group * number + level, return_inverse=True)[1].astype(np.int64)
-    return ScoreModel(mean - mean.mean(), np.ones(gold.size), group, cell, (alike, 0.0), np.zeros(0))
+    return ScoreModel(mean - mean.mean(), np.ones(gold.size), group, cell, (icc, 0.0), np.zeros(0))
 
 
 def draw(
@@ -109,9 +138,15 @@ def draw(
         parts = noise
         of_group, of_cell = map(math.sqrt, model.shares)
         apart = of_group * parts[0][model.group] + of_cell * parts[1][model.cell]
-        apart += math.sqrt(max(1 - model.alike, 0)) * parts[2]
+        residual = parts[2] if math.isinf(model.freedom) else parts[2] * _t_scale(rng, model.freedom, parts[2].size)
+        apart += math.sqrt(max(1 - model.icc, 0)) * residual
         scores.append(_with_ties(model.mean + model.spread * apart, model.values))
     return scores
+
+
+def _t_scale(rng: np.random.Generator, freedom: float, size: int) -> Floats:
+    """Return factors that turn normal numbers into those of Student's t with variance 1."""
+    return np.sqrt((freedom - 2) / rng.chisquare(freedom, size))
 
 
 def correlations_of(metric: tuple[Floats, ScoreModel], other: tuple[Floats, ScoreModel]) -> tuple[float, float, float]:
@@ -129,7 +164,7 @@ def correlations_of(metric: tuple[Floats, ScoreModel], other: tuple[Floats, Scor
         totals = [group_totals(values, code, int(code.max()) + 1) for values in (first, second, np.ones(first.size))]
         products.append(float((totals[0] * totals[1]).sum()))
         pairs.append(float((totals[2] ** 2).sum()))
-    shares = [(*model.shares, 1 - model.alike) for _, model in (metric, other)]
+    shares = [(*model.shares, 1 - model.icc) for _, model in (metric, other)]
     shared = 0.0
     correlations: list[float] = []
     for total, number, mine, theirs in zip(
@@ -137,12 +172,12 @@ def correlations_of(metric: tuple[Floats, ScoreModel], other: tuple[Floats, Scor
     ):
         most = math.sqrt(max(mine * theirs, 0))
         covariance = total / number / both - shared if number > 0 else 0.0
-        correlations.append(float(np.clip(covariance / most, -_MOST_ALIKE, _MOST_ALIKE)) if most > 0 else 0.0)
+        correlations.append(float(np.clip(covariance / most, -_MOST_CORRELATED, _MOST_CORRELATED)) if most > 0 else 0.0)
         shared += correlations[-1] * most
     return correlations[0], correlations[1], correlations[2]
 
 
-_MOST_ALIKE, _NO_SPREAD = 0.999, 1e-9
+_MOST_CORRELATED, _NO_SPREAD = 0.999, 1e-9
 
 
 def _rest(normal: Floats, model: ScoreModel) -> Floats:

@@ -43,10 +43,10 @@ def test_samples_lie_around_the_value_and_are_all_accounted_for(task):
     found = coverage(task, rows, model, Resampling(), effective, runs=60)
 
     assert found.true == pytest.approx(value, abs=0.02)
-    assert found.every.of + found.without >= 60
-    assert found.below + found.above == found.every.of - found.every.hits
-    assert found.every.value > 0.85
-    assert found.likewise.of <= found.every.of
+    assert found.all_samples.of + found.without >= 60
+    assert found.below + found.above == found.all_samples.of - found.all_samples.hits
+    assert found.all_samples.value > 0.85
+    assert found.same_class.of <= found.all_samples.of
     # The same again: nothing but the settings counts.
     assert found == coverage(task, rows, model, Resampling(), effective, runs=60)
 
@@ -57,17 +57,17 @@ def test_rare_samples_like_the_input_are_looked_for_longer():
     usual = coverage(OVERALL, rows, model, Resampling(), 29.0, runs=60)
     rare = coverage(OVERALL, rows, model, Resampling(), 61.0, runs=60)
 
-    assert usual.every.of == 60
-    assert (rare.every.of, rare.likewise.of) == (240, 0)
-    assert math.isnan(rare.likewise.value)
+    assert usual.all_samples.of == 60
+    assert (rare.all_samples.of, rare.same_class.of) == (240, 0)
+    assert math.isnan(rare.same_class.value)
 
 
 def test_groups_too_few_for_an_interval_give_none():
     rows = judged(groups=8)
     model = fit_scores(rows.score, rows.gold, rows.group)
-    assert coverage(OVERALL, rows, model, Resampling(fewest=20.0), 8.0, runs=50).every.of == 50  # as if asked for
+    assert coverage(OVERALL, rows, model, Resampling(fewest=20.0), 8.0, runs=50).all_samples.of == 50  # as if asked for
     plan = coverage(OVERALL, rows, model, Resampling(fewest=20.0), None, runs=50)
-    assert (plan.every.of, plan.without) == (0, 50)
+    assert (plan.all_samples.of, plan.without) == (0, 50)
 
 
 @pytest.mark.parametrize("value", [0.5, 0.62, 0.93])

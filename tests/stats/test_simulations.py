@@ -232,7 +232,7 @@ def test_a_certificate_knows_where_the_interval_does_not_cover(
             score, gold, group = sample(rng, "pareto", 100, 0.97, alike)
             rows = Judgements(gold, score, group, group, levels=False)
             model = calibrated(task, rows, fit_scores(score, gold, group), task.value(rows))
-            own = simulated_coverage(task, rows, model, Resampling(), effective).likewise
+            own = simulated_coverage(task, rows, model, Resampling(), effective).same_class
             said.append((own.hits, own.of))
     real = held / given
     hits, of = np.transpose(said)

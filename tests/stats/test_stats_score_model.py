@@ -41,7 +41,7 @@ def test_what_a_draw_is_made_with_is_found_again(shares):
 
     for found in (model, again):
         assert found.shares == pytest.approx(shares, abs=0.11)
-        assert found.alike == pytest.approx(sum(shares), abs=0.11)
+        assert found.icc == pytest.approx(sum(shares), abs=0.11)
 
 
 def test_a_draw_has_the_same_scores_and_so_the_same_ties():
@@ -96,7 +96,7 @@ def test_many_gold_values_are_a_slope_and_a_plan_has_no_ties():
     model = fit_scores(gold + rng.normal(size=600), gold, group)
     assert np.corrcoef(model.mean, gold)[0, 1] > 0.99
     plan = planned_scores((gold > 0) * 1.0, group, 0.4)
-    assert plan.alike == 0.4
+    assert plan.icc == 0.4
     assert np.unique(draw(rng, [plan])[0]).size == 600
     constant = fit_scores(np.zeros(600), gold, group)
     assert constant.shares == (0.0, 0.0)

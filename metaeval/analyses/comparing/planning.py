@@ -29,7 +29,7 @@ from protocols.simulation import Power, Task, influence_of_one, paired, simulate
 
 POWERS = (0.8, 0.9)
 
-USUAL = "classification"
+DEFAULT_PROTOCOL = "classification"
 """The protocol of a plan that names neither a protocol nor a measure."""
 
 
@@ -37,9 +37,9 @@ USUAL = "classification"
 class Need:
     """The sample that a true difference needs to be significant with probability `power`, at the pilot's rows a group.
 
-    power_now: power with the pilot's groups, with its Monte Carlo error. groups: None where the simulated power never
-    exceeds alpha; low and high: for the standard errors of 95 % of resampled pilots. citations: None where the data
-    have none.
+    power_now: power with the pilot's groups, with its Monte Carlo error. groups: None where neither the simulation nor
+    the pilot's standard error shows the difference; low and high: for the standard errors of 95 % of resampled pilots.
+    citations: None where the data have none. extrapolated: more groups than were simulated.
     """
 
     difference: float
@@ -51,6 +51,7 @@ class Need:
     groups_high: int | None
     rows: int | None
     citations: int | None
+    extrapolated: bool = False
 
 
 def planned(config: RunConfig, key: str, differences: Sequence[float], name: str = "") -> Asked:
@@ -72,12 +73,12 @@ def planned(config: RunConfig, key: str, differences: Sequence[float], name: str
 def protocol_of(config: RunConfig, key: str, name: str = "") -> Asked:
     """Return the protocol that has the measure `key`, or this name, with the run's options.
 
-    key: "" for the protocol's headline. name: "" for the protocol that has the measure, or `USUAL`. Raises `UserError`
-    for an unknown name, a measure of several protocols, and a protocol that cannot be planned for.
+    key: "" for the protocol's headline. name: "" for the protocol that has the measure, or `DEFAULT_PROTOCOL`. Raises
+    `UserError` for an unknown name, a measure of several protocols, and a protocol that cannot be planned for.
     """
     among = config.model_copy(update={"protocols": (name,) if name else tuple(registry.names("protocol"))})
     keys = {owner: [measure.key for measure in protocol.measures] for owner, protocol in named_protocols(among).items()}
-    owners = [owner for owner, known in keys.items() if key in known] if key else [name or USUAL]
+    owners = [owner for owner, known in keys.items() if key in known] if key else [name or DEFAULT_PROTOCOL]
     if not owners:
         raise unknown(f"measure of {name}" if name else "measure", key, chain(*keys.values()))
     if len(owners) > 1:
@@ -120,7 +121,8 @@ def needs(
         cited = math.ceil(needed_groups * citations / groups) if citations and needed_groups is not None else None
         many = None if needed_groups is None else math.ceil(needed_groups * rows / groups)
         now = simulation.simulated[groups]
-        needed.append(Need(difference, now.value, now.error, power, needed_groups, low, high, many, cited))
+        beyond = simulation.extrapolated(needed_groups)
+        needed.append(Need(difference, now.value, now.error, power, needed_groups, low, high, many, cited, beyond))
     return needed
 
 
@@ -142,16 +144,16 @@ def plan_sheet(panel: Panel, protocol_setup: Asked, key: str, differences: Seque
         raise UserError(
             f"{first.name} and {second.name} do not differ in any group under {measure.label}: nothing to plan."
         )
-    asked_for = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]
-    if not all(asked_for):
+    true_differences = [raw_difference(difference, measure) for difference in differences] or [abs(spread.observed)]
+    if not all(true_differences):
         raise UserError(f"{first.name} and {second.name} are equal in {measure.label} here: give --difference NUMBER.")
     alpha, cited = panel.config.comparison.alpha, frame.summary.citations
     task = Task(protocol, options, measure.key, panel.config.interval.seed, panel.config.comparison.test)
     pilots = _pilots(panel, influence)
-    powers = [_simulated(task, pair, frame, alpha, spread.observed, difference) for difference in asked_for]
+    powers = [_simulated(task, pair, frame, alpha, spread, difference) for difference in true_differences]
     of = np.unique(pair[0].group).size, pair[0].gold.size, cited
     needs_by_difference = [
-        needs(difference, power, pilots, *of) for difference, power in zip(asked_for, powers, strict=True)
+        needs(difference, power, pilots, *of) for difference, power in zip(true_differences, powers, strict=True)
     ]
     ends = spread.interval(panel.config.interval.level) or (None, None)
     shared = {
@@ -165,7 +167,7 @@ def plan_sheet(panel: Panel, protocol_setup: Asked, key: str, differences: Seque
         panel,
         frame,
         f"power-{measure.key}",
-        f"What it takes to tell {plain(first.name)} from {plain(second.name)}: {plain(measure.label)}",
+        f"Data needed to detect a difference of {plain(first.name)} and {plain(second.name)}: {plain(measure.label)}",
         {"protocol": protocol.name, **options, "alpha": alpha},
         ("true difference", headings, _rows(needs_by_difference, column_of(measure))),
         [
@@ -197,30 +199,35 @@ def _notes(
     depends = f"at the ends of that interval, power now is {' and '.join(at_ends)}; " if at_ends else ""
     sizes = sorted({size for power in powers for size in power.simulated})
     errors = [f"± {200 * power.error:.0f} %" if power.effect else UNDEFINED for power in powers]
-    never = any(need.groups is None for row_needs in needs_by_difference for need in row_needs)
+    beyond = any(need.extrapolated for row_needs in needs_by_difference for need in row_needs)
     return [
         Note(
-            "found here",
+            "observed",
             f"{pilot_cell.number} ({100 * config.interval.level:g} %: {pilot_cell.interval}) over {', '.join(size)}",
         ),
         Note(
             "the pilot",
-            f"{depends}below the groups stand those for the standard errors of 95 % of pilots whose groups are drawn "
-            "from this one's",
+            f"{depends}the range below the groups covers the standard errors of 95 % of pilots resampled from this one",
         ),
         Note(
             "simulation",
             f"{SAMPLES} samples for each of {', '.join(f'{n:,}' for n in sizes)} groups, whose scores are drawn as "
-            f"for 'metaeval plan --certify', with the tables' test at alpha {config.comparison.alpha:g}; in between "
-            "and beyond, the effect is taken to grow with the root of the number; Monte Carlo error of the groups: "
-            f"{', '.join(errors)}",
+            f"for 'metaeval plan --certify', with the tables' test at alpha {config.comparison.alpha:g}; for other "
+            "numbers, the power is that of a normal test whose standard error falls with the root of the number of "
+            f"groups; Monte Carlo error of the groups: {', '.join(errors)}",
         ),
         Note(
             "planning",
             "groups are what must be added: more rows in the same groups buy less; the new groups are drawn from "
             "these, with replacement",
         ),
-        Note("not found", f"with up to {sizes[-1]:,} groups more often than by chance" if never else ""),
+        Note(
+            "extrapolated",
+            f"no more than {sizes[-1]:,} groups were simulated; larger numbers follow from the standard error of the "
+            "pilot and the simulated power, and are rounded to two digits"
+            if beyond
+            else "",
+        ),
     ]
 
 
@@ -229,15 +236,16 @@ SAMPLES = 200
 
 
 def _simulated(
-    task: Task, rows: tuple[Judgements, Judgements], frame: Frame, alpha: float, observed: float, difference: float
+    task: Task, rows: tuple[Judgements, Judgements], frame: Frame, alpha: float, spread: Spread, difference: float
 ) -> Power:
     """Simulate the power for a true difference, placed symmetrically around the mean of the two metrics."""
-    middle, half = sum(map(task.value, rows)) / 2, math.copysign(difference / 2, observed)
+    middle, half = sum(map(task.value, rows)) / 2, math.copysign(difference / 2, spread.observed)
     try:
         pair = paired(task, *rows, (middle + half, middle - half))
     except ValueError as error:
         raise UserError(f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}.") from error
-    return simulated_power(task, pair, alpha, POWERS, SAMPLES)
+    effect = difference / (spread.standard_error * math.sqrt(spread.groups)) if spread.standard_error else None
+    return simulated_power(task, pair, alpha, POWERS, SAMPLES, effect)
 
 
 def _at(simulation: Power, difference: float, other: float, groups: int) -> str:
@@ -284,15 +292,20 @@ def _rows(every: Sequence[Sequence[Need]], column: Column) -> Iterator[TableRow]
         now = row_needs[0]
         cells: list[Cell | str] = [f"{100 * now.power_now:.0f} % (± {100 * now.power_now_error:.0f})"]
         for need in row_needs:
-            low, high = _whole(need.groups_low), _whole(need.groups_high)
-            between = Cell(_whole(need.groups), f"{low}–{high}", (low, high))
-            groups = between if need.groups_low else _whole(need.groups)
-            cells += [groups, _whole(need.rows if need.citations is None else need.citations)]
+            low, high = (_number(number, need.extrapolated) for number in (need.groups_low, need.groups_high))
+            groups = _number(need.groups, need.extrapolated)
+            if need.extrapolated:
+                groups = f"about {groups}, extrapolated"
+            cells.append(Cell(groups, f"{low}–{high}", (low, high)) if need.groups_low else groups)
+            cells.append(_number(need.rows if need.citations is None else need.citations, need.extrapolated))
         yield "", numeral(now.difference, column), cells
 
 
-def _whole(number: int | None) -> str:
-    return UNDEFINED if number is None else f"{number:,}"
+def _number(number: int | None, extrapolated: bool) -> str:
+    """Return a number with commas; an extrapolated one has two digits."""
+    if number is None:
+        return UNDEFINED
+    return f"{float(f'{number:.1e}'):,.0f}" if extrapolated else f"{number:,}"
 
 
 PLANNED = (0.05, 0.1, 0.2, 0.5)
