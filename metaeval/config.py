@@ -133,6 +133,8 @@ class IntervalConfig(Strict):
     percentile (quantiles of the resampled value)."""
     fewest: float = Field(default=6, ge=2)
     """Effective groups that an interval of t needs."""
+    cluster: Literal["group", "group,system"] = "group"
+    """What is sampled: groups, for these very systems; or group,system: systems too, which cross the groups."""
     certify: bool = Field(default=False, exclude=True)
     """Simulate under each table, on data built like its own, how often the leading metric's intervals hold the true
     value (seconds to minutes; no other number depends on it)."""
@@ -143,6 +145,12 @@ class IntervalConfig(Strict):
         if isinstance(value, str) and value in EARLIER_INTERVALS:
             raise ValueError(f"{value} is no longer computed; use t, or percentile to repeat earlier tables")
         return value
+
+    @model_validator(mode="after")
+    def _clusters(self) -> IntervalConfig:
+        if self.cluster != "group" and self.method != "t":
+            raise ValueError("interval.cluster=group,system needs interval.method=t: resamples draw groups alone")
+        return self
 
     def drawn(self) -> dict[str, int | float]:
         """The resampling as settings of a sheet."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metaeval.stats.arrays import Bools, Floats, Ints, distinct, scaled
+from metaeval.stats.crossed_clusters import CrossedInfluence
 from metaeval.stats.influence import Influence, less, t_test
 from metaeval.stats.intervals import ONE_GROUP, replicated_interval, studentised_interval
 from metaeval.stats.resampling import bootstrap, percentile_interval, swaps
@@ -54,7 +55,7 @@ def compare(
     differences, by the method of the tables. The test exchanges the two metrics' scores group by group: scores brought
     to one scale first, as ranks over all rows for measures that read order only, as z-scores for Pearson's r; p = (1 +
     exchanges at least as far apart as the input) / (1 + permutations), so never 0. Measures that are not tested
-    (`Measure.normal`) have no p.
+    (`Measure.normal`) have no p. Where other clusters cross the groups, the test is Student's, as of the interval.
     """
     first, other = tested
     both = both_scored(first, other)
@@ -73,7 +74,11 @@ def compare(
         mine, theirs = (outcome.replicates for outcome in outcomes)
         moved = tuple(outcome.influence for outcome in outcomes)
         drawn = [outcome.resampled for outcome in outcomes]
-    p_values = exchange_p_values(protocol, pair, permutations, resampling.seed, options, keys)
+    apart = {key: minus(moved[0].get(key), moved[1].get(key)) for key in keys}
+    # An exchange of whole groups would take systems as fixed.
+    p_values = {key: t_test(less_) for key, less_ in apart.items() if isinstance(less_, CrossedInfluence)}
+    exchanged = [key for key in keys if key not in p_values]
+    p_values |= exchange_p_values(protocol, pair, permutations, resampling.seed, options, exchanged)
     groups = distinct(first.group[both]).size
     # Rows of a measure may come from one group where those of others do not.
     lone = {key for outcome in outcomes for key, estimate in outcome.estimates.items() if estimate.note == ONE_GROUP}
@@ -86,8 +91,7 @@ def compare(
         if key in drawn[0] and key in drawn[1]:
             interval, note = replicated_interval(drawn[0][key] - drawn[1][key], n, resampling.level)
         elif resampling.studentised:
-            apart = minus(moved[0].get(key), moved[1].get(key))
-            interval, note, _ = studentised_interval(apart, n, resampling)
+            interval, note, _ = studentised_interval(apart[key], n, resampling)
         else:
             interval, note = replicated_interval(mine[key] - theirs[key], n, resampling.level)
         p = p_values.get(key, np.nan)

@@ -33,6 +33,7 @@ class Judgements:
     pool: (n,) int, code of the retrieval pool (the statement), 0 .. P-1. A pool lies within one group.
     system: (n,) int, code of the generating system, or None where it is not known.
     levels: the gold is on the three-level scale, 2 full, 1 partial, 0 none.
+    crossed: (n,) int, code of the other clusters that an interval takes as sampled too, as systems; None: groups alone.
     """
 
     gold: Floats
@@ -41,6 +42,7 @@ class Judgements:
     pool: NDArray[np.int64]
     system: NDArray[np.int64] | None = None
     levels: bool = True
+    crossed: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         shapes = {self.gold.shape, self.score.shape, self.group.shape, self.pool.shape}

@@ -283,7 +283,8 @@ def settings(tested: Significance) -> str:
     if tested.controls:
         template = sentences.CONTROLS_APART if tested.separate_controls else sentences.CONTROLS_WITH_PAIRS
         adjusted = template.format(holm=adjusted)
-    return sentences.TEST.format(tested=tested, adjusted=adjusted)
+    template = sentences.TEST if tested.permutations else sentences.TEST_BY_T
+    return template.format(tested=tested, adjusted=adjusted)
 
 
 def cluster(row: Row, column: Column) -> str:

@@ -170,7 +170,8 @@ IntervalMethod = Literal["t", "percentile", "bootstrap-t", "bca"]
 class Interval(_ResultModel):
     """The settings of the intervals: whole groups drawn `resamples` times from `seed`, ends at `level`.
 
-    fewest: effective groups that a studentised interval needs.
+    fewest: effective groups that a studentised interval needs. cluster: what is taken as sampled; then effective has
+    the lowest and the highest effective number of groups and of systems, of all `systems`, over metrics and measures.
     """
 
     resamples: int
@@ -178,6 +179,16 @@ class Interval(_ResultModel):
     level: float
     method: IntervalMethod = "percentile"
     fewest: float = 6
+    cluster: Literal["group", "group,system"] = "group"
+    systems: int = 0
+    effective: dict[Literal["group", "system"], tuple[float, float]] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _as_earlier(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Of groups alone it says what files of earlier versions do."""
+        fields: dict[str, Any] = dump(self)
+        later = () if self.cluster != "group" else ("cluster", "systems", "effective")
+        return {name: value for name, value in fields.items() if name not in later}
 
     @property
     def studentised(self) -> bool:
@@ -213,7 +224,8 @@ class Significance(_ResultModel):
     controls: every metric (`one`) less each control (`other`) that it is compared with, tested with the cluster
     standard error of the difference; `Row.not_above` follows from it, and from intervals where it is None. family: the
     pairs of metrics that p is adjusted over, at most `tests`. separate_controls: tests against controls are adjusted
-    apart, by `metaeval.stats.significance.holm_against`; in earlier files they are in that family.
+    apart, by `metaeval.stats.significance.holm_against`; in earlier files they are in that family. permutations: 0
+    where pairs are tested with the cluster standard error too, since systems cross the groups.
     """
 
     permutations: int

@@ -97,6 +97,7 @@ LEVELS_ALIKE = "below the top where two levels do not differ in what is detected
 
 # Significance tests of the pairs of metrics, and how they and the tests against controls are adjusted.
 TEST = "paired cluster permutation, {tested.permutations:,} permutations, {adjusted}, alpha {tested.alpha:g}"
+TEST_BY_T = "paired two-way cluster t, {adjusted}, alpha {tested.alpha:g}"
 HOLM = "Holm over the {tests} of a {family}"
 CONTROLS_WITH_PAIRS = "against controls paired cluster t; {holm}"
 CONTROLS_APART = "{holm}; against controls paired cluster t, Holm over the metrics"
@@ -108,6 +109,7 @@ PAIRS_NOT_TESTED = " ({missing} of {pairs} pairs not tested{reasons})"
 NO_INTERVALS = "no intervals (0 resamples)"
 INTERVALS = "{level:g} % {method} intervals"
 RESAMPLES = "{resamples} of {groups}, seed {seed}"
+NO_SYSTEMS = "clustered by group alone"
 EFFECTIVE_GROUPS = "{effective} effective of {groups}"
 OWN_INTERVALS = "{level:g} % intervals of {groups}: see the warnings"
 SOME_OWN_INTERVALS = "{intervals}; of {measures}: see the warnings"

@@ -229,6 +229,7 @@ class RatedSet:
             group=groups,
             pool=pools,
             system=rows.system.ranks[order] if not rows.system.has("") else None,
+            crossed=self.config.interval.cluster != "group",
             summary=results.Data(
                 name=self.name,
                 split=self.split,
@@ -297,7 +298,8 @@ class Frame:
     codes from 0; None where a row names no system. excluded: number of excluded rows by reason. fields: those of
     the signature about the data. as_published: whether published values are about these rows. held: (n,) share of an
     evidence set that each row holds, 0 where unknown; None where no row is part of a larger judged text. warnings:
-    about the data, shown for every metric. levels: whether the gold is on the three-level scale.
+    about the data, shown for every metric. levels: whether the gold is on the three-level scale. crossed: whether
+    intervals take systems as sampled too.
     """
 
     name: str
@@ -315,6 +317,14 @@ class Frame:
     held: NDArray[np.float64] | None = None
     warnings: tuple[str, ...] = ()
     levels: bool = True
+    crossed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.crossed and self.system is None:
+            raise UserError(
+                f"interval.cluster=group,system needs to know the system of each row, and {self.name} does not name "
+                "it: leave the setting out (a table of your own: --map system=COLUMN)."
+            )
 
     def unknown_levels(self) -> str:
         """Return a sentence that counts the chunks without a known level and names another unit; empty for none."""
@@ -323,7 +333,8 @@ class Frame:
 
     def judgements(self, score: NDArray[np.float64]) -> Judgements:
         """Return the scores (n,) with the gold of the same rows."""
-        return Judgements(self.gold, score, self.group, self.pool, self.system, levels=self.levels)
+        other = self.system if self.crossed else None
+        return Judgements(self.gold, score, self.group, self.pool, self.system, levels=self.levels, crossed=other)
 
 
 def _frame(job: Job, uses_pool: bool) -> Frame:
@@ -355,6 +366,7 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
         group=codes_of([row.group for row in rows]),
         pool=codes_of([row.statement_id for row in rows]),
         system=codes_of(systems) if all(systems) else None,
+        crossed=job.config.interval.cluster != "group",
         summary=results.Data(
             name=job.name,
             split=job.split,

@@ -19,6 +19,7 @@ from metaeval.report.result import Comparison, Result, Row, Significance, Value
 from metaeval.report.table import known
 from metaeval.report.verdicts import above
 from metaeval.stats.arrays import Floats
+from metaeval.stats.crossed_clusters import CrossedInfluence
 from metaeval.stats.significance import benjamini_hochberg, holm, holm_against, significance_clusters
 from protocols.comparison import Difference, Tested, compare, tested_against
 from protocols.contract import Protocol, Resampling
@@ -60,8 +61,10 @@ def significance(
     controls = [
         _comparison(key, pair, by_key[key]) for key in keys for pair, by_key in by_control.items() if key in by_key
     ]
+    influences = (outcome.influence.get(key) for _, outcome in tested.values() for key in normal)
+    by_t = any(isinstance(influence, CrossedInfluence) for influence in influences)
     table = Significance(
-        permutations=permutations,
+        permutations=0 if by_t else permutations,
         seed=resampling.seed,
         alpha=settings.alpha,
         comparisons=comparisons,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeGuard
 
@@ -46,6 +46,11 @@ class Influence:
     def groups(self) -> int:
         """Groups that hold a row."""
         return int(np.count_nonzero(self.rows.any(axis=0)))
+
+    @property
+    def clusterings(self) -> tuple[Influence, ...]:
+        """The influence values by each clustering of the rows: here, by groups alone."""
+        return (self,)
 
     @cached_property
     def standard_error(self) -> float:
@@ -95,7 +100,7 @@ class Influence:
 def less(influence: Influence, known: float) -> Influence:
     """Return the influence values of a measure less a value that is known."""
     ends = influence.ends and (influence.ends[0] - known, influence.ends[1] - known)
-    return Influence(influence.value - known, influence.parts, influence.rows, ends)
+    return replace(influence, value=influence.value - known, ends=ends)
 
 
 def mean_of(some: Sequence[Influence]) -> Influence:
@@ -214,8 +219,8 @@ def _around(
 
 def _unseen_in(influence: Influence) -> float:
     """Return the groups in which nothing else was seen: of the part with fewest, each worth its share of the rows."""
-    rows = influence.rows[influence.rows.any(axis=1)].astype(np.float64)
-    return float((rows.sum(axis=1) ** 2 / (rows**2).sum(axis=1)).min())
+    by_clustering = [each.rows[each.rows.any(axis=1)].astype(np.float64) for each in influence.clusterings]
+    return min(float((rows.sum(axis=1) ** 2 / (rows**2).sum(axis=1)).min()) for rows in by_clustering)
 
 
 def _sign_test(influence: Influence) -> float:
