@@ -135,6 +135,8 @@ class IntervalConfig(Strict):
     """Effective groups that an interval of t needs."""
     cluster: Literal["group", "group,system"] = "group"
     """What is sampled: groups, for these very systems; or group,system: systems too, which cross the groups."""
+    annotators: bool = False
+    """Take annotators as sampled too, from votes whose mean or median is the gold."""
     certify: bool = Field(default=False, exclude=True)
     """Simulate under each table, on data built like its own, how often the leading metric's intervals hold the true
     value (seconds to minutes; no other number depends on it)."""
@@ -148,9 +150,20 @@ class IntervalConfig(Strict):
 
     @model_validator(mode="after")
     def _clusters(self) -> IntervalConfig:
-        if self.cluster != "group" and self.method != "t":
-            raise ValueError("interval.cluster=group,system needs interval.method=t: resamples draw groups alone")
+        if self.also and self.method != "t":
+            raise ValueError(f"{self.also} needs interval.method=t: resamples draw groups alone")
+        if self.annotators and self.cluster != "group":
+            raise ValueError("interval.annotators=true takes systems as they are: leave interval.cluster out")
         return self
+
+    @property
+    def also(self) -> str:
+        """The setting by which more than groups is sampled; "" without one."""
+        return (
+            "interval.annotators=true"
+            if self.annotators
+            else f"interval.cluster={self.cluster}" * (self.cluster != "group")
+        )
 
     def drawn(self) -> dict[str, int | float]:
         """The resampling as settings of a sheet."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from metaeval.stats.influence import Influence
 from metaeval.stats.intervals import Resampling as Resampling
 from metaeval.stats.resampling import Draws
+from metaeval.stats.votes import GoldVotes
 
 Floats = NDArray[np.float64]
 
@@ -34,6 +35,7 @@ class Judgements:
     system: (n,) int, code of the generating system, or None where it is not known.
     levels: the gold is on the three-level scale, 2 full, 1 partial, 0 none.
     crossed: (n,) int, code of the other clusters that an interval takes as sampled too, as systems; None: groups alone.
+    votes: those that the gold is made of, where an interval takes annotators as sampled too.
     """
 
     gold: Floats
@@ -43,6 +45,7 @@ class Judgements:
     system: NDArray[np.int64] | None = None
     levels: bool = True
     crossed: NDArray[np.int64] | None = None
+    votes: GoldVotes | None = None
 
     def __post_init__(self) -> None:
         shapes = {self.gold.shape, self.score.shape, self.group.shape, self.pool.shape}
@@ -64,7 +67,7 @@ class Judgements:
         columns: dict[str, Any] = {
             name: column[keep] for name, column in vars(self).items() if isinstance(column, np.ndarray)
         }
-        return replace(self, **columns)
+        return replace(self, **columns, votes=self.votes and self.votes.rows(keep))
 
 
 @dataclass(frozen=True)

@@ -50,15 +50,12 @@ class AnnotatorVotes:
 
 def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
     """Return the votes of a rated set, in the order of the frame; `UserError` for fewer than two annotators."""
-    votes = source.ratings.columns.take(frame.numbers).votes
-    names = tuple(sorted(set(votes.annotators)))
+    names, values = source.ratings.columns.take(frame.numbers).votes.matrix
     if len(names) < 2:
         raise UserError(
             f"{frame.name} holds the votes of {len(names) or 'no'} annotator{'' if len(names) == 1 else 's'}, and two "
             "are needed: give them in columns that begin with 'vote', or in rows with a column 'annotator'."
         )
-    values = np.full((frame.numbers.size, len(names)), np.nan)
-    values[np.repeat(np.arange(frame.numbers.size), votes.counts), votes.annotators.ranks] = votes.values
     return AnnotatorVotes(names, values)
 
 

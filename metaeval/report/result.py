@@ -170,8 +170,9 @@ IntervalMethod = Literal["t", "percentile", "bootstrap-t", "bca"]
 class Interval(_ResultModel):
     """The settings of the intervals: whole groups drawn `resamples` times from `seed`, ends at `level`.
 
-    fewest: effective groups that a studentised interval needs. cluster: what is taken as sampled; then effective has
-    the lowest and the highest effective number of groups and of systems, of all `systems`, over metrics and measures.
+    fewest: effective groups that a studentised interval needs. cluster, annotators: what is taken as sampled beside
+    groups; then effective has the number of groups, and of systems or annotators, with the lowest and the highest
+    effective number over metrics and measures.
     """
 
     resamples: int
@@ -180,14 +181,14 @@ class Interval(_ResultModel):
     method: IntervalMethod = "percentile"
     fewest: float = 6
     cluster: Literal["group", "group,system"] = "group"
-    systems: int = 0
-    effective: dict[Literal["group", "system"], tuple[float, float]] = Field(default_factory=dict)
+    annotators: bool = False
+    effective: dict[str, tuple[int, float, float]] = Field(default_factory=dict)
 
     @model_serializer(mode="wrap")
     def _as_earlier(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Of groups alone it says what files of earlier versions do."""
         fields: dict[str, Any] = dump(self)
-        later = () if self.cluster != "group" else ("cluster", "systems", "effective")
+        later = () if self.cluster != "group" or self.annotators else ("cluster", "annotators", "effective")
         return {name: value for name, value in fields.items() if name not in later}
 
     @property

@@ -36,14 +36,13 @@ def interval_settings(interval: Interval, groups: int | None, behind: Sequence[f
     all_groups = "groups" if groups is None else count(groups, "group")
     parts = [level_and_method(interval)]
     if interval.effective:
-        of = {"group": all_groups, "system": count(interval.systems, "system")}
-        effective_of = ((whole_range(ends), of[name]) for name, ends in interval.effective.items())
-        parts += [sentences.EFFECTIVE_GROUPS.format(effective=text, groups=whole) for text, whole in effective_of]
+        of = ((whole_range(ends), count(number, name)) for name, (number, *ends) in interval.effective.items())
+        parts += [sentences.EFFECTIVE_GROUPS.format(effective=text, groups=whole) for text, whole in of]
     elif interval.studentised and behind:
         parts.append(sentences.EFFECTIVE_GROUPS.format(effective=whole_range(behind), groups=all_groups))
     elif interval.studentised and groups is not None:
         parts.append(all_groups)
-    if interval.cluster != "group" and "system" not in interval.effective:
+    if (interval.cluster != "group" or interval.annotators) and len(interval.effective) < 2:
         parts.append(sentences.NO_SYSTEMS)
     if interval.method != "t":
         resamples = count(interval.resamples, "resample")

@@ -147,7 +147,7 @@ def evaluate(
     if frame.as_published:
         published = published_for(frame.name, frame.split, frame.unit, protocol.name)
     resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method, resampling.fewest)
-    resampled["by"] = config.interval.cluster.replace(",", "+")
+    resampled["by"] = config.interval.cluster.replace(",", "+") + "+annotator" * config.interval.annotators
     compared = config.comparison.model_dump()
     signed = {"protocol": protocol.name, **options, **resampled, **compared, **versions("metaeval", "numpy", "scipy")}
     rows = {column: _row(frame, column, outcomes[column], signed, published) for column in columns}
@@ -185,15 +185,18 @@ def evaluate(
 
 
 def _interval(frame: Frame, config: RunConfig, outcomes: Sequence[Outcome], keys: Sequence[str]) -> results.Interval:
-    """Return the settings of the intervals; of sampled systems with the effective numbers over metrics and `keys`."""
+    """Return the settings of the intervals; of more than groups with the effective numbers over metrics and `keys`."""
     interval = results.Interval(**config.interval.model_dump())
-    if frame.system is None or not frame.crossed:
+    if not config.interval.also:
         return interval
     influences = [influence for outcome in outcomes for key in keys if (influence := outcome.influence.get(key))]
     numbers = [[clustering.effective_groups for clustering in influence.clusterings] for influence in influences]
-    by_clustering = dict(zip(("group", "system"), zip(*numbers, strict=True), strict=False))
-    ranges = {name: (min(each), max(each)) for name, each in by_clustering.items()}
-    return interval.model_copy(update={"systems": np.unique(frame.system).size, "effective": ranges})
+    names = ("group", "annotator" if config.interval.annotators else "system")
+    ranges = {
+        name: (influences[0].clusterings[place].groups, min(each), max(each))
+        for place, (name, each) in enumerate(zip(names, zip(*numbers, strict=True), strict=False))
+    }
+    return interval.model_copy(update={"effective": ranges})
 
 
 def footer_settings(frame: Frame) -> dict[str, str]:

@@ -9,18 +9,26 @@ fall below that of one clustering, or below 0. There the largest of the three is
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from metaeval.stats.influence import Influence
+import numpy as np
+
+from metaeval.stats.arrays import Ints
+from metaeval.stats.influence import Influence, of_left_out
 
 
 @dataclass(frozen=True, eq=False)
 class CrossedInfluence(Influence):
-    """The influence values of groups, with those of the clusters that cross them, and of the rows that share both."""
+    """The influence values of groups, with those of the clusters that cross them, and of the rows that share both.
+
+    of_votes: the other clusters are annotators of the gold, and `shared` is of one annotator's votes in one group.
+    """
 
     other: Influence = field(kw_only=True)
     shared: Influence = field(kw_only=True)
+    of_votes: bool = field(default=False, kw_only=True)
 
     @property
     def clusterings(self) -> tuple[Influence, ...]:
@@ -37,24 +45,48 @@ class CrossedInfluence(Influence):
         both = sum(separate) - self.shared.standard_error**2
         if math.isnan(both):
             return both
+        if self.of_votes:  # the variance of groups holds the errors of votes that an annotator has in one group only
+            return math.sqrt(max(both, separate[0]))
         nested = self.shared.groups in [clustering.groups for clustering in self.clusterings]
         return math.sqrt(max(both, 0.0) if nested else max(both, *separate))
 
     @cached_property
     def effective_groups(self) -> float:
-        """The effective number of groups or of other clusters, whichever is smaller."""
-        return min(clustering.effective_groups for clustering in self.clusterings)
+        """The effective number of groups or of other clusters, whichever is smaller.
+
+        Of groups and annotators, one more than Satterthwaite's degrees of freedom of the sum of both variances, and at
+        most the groups.
+        """
+        groups, others = (clustering.effective_groups for clustering in self.clusterings)
+        if not self.of_votes or not self.standard_error > 0:
+            return min(groups, others)
+        share = self.clusterings[0].standard_error ** 2 / self.standard_error**2
+        return min(groups, 1 + 1 / (share**2 / max(groups - 1, 1) + (1 - share) ** 2 / max(others - 1, 1)))
 
     def __sub__(self, other: Influence) -> Influence:
         """That of the difference of one measure of the same rows under two metrics; clusters are crossed for both."""
         whole = super().__sub__(other)
         if not isinstance(other, CrossedInfluence):
             return whole
-        return joined(whole, self.other - other.other, self.shared - other.shared) or whole
+        return joined(whole, self.other - other.other, self.shared - other.shared, self.of_votes)
 
 
-def joined(groups: Influence | None, other: Influence | None, shared: Influence | None) -> CrossedInfluence | None:
-    """Return two-way influence values, from those by each clustering; None where one of them is undefined."""
-    if groups is None or other is None or shared is None:
+def joined(groups: Influence, other: Influence, shared: Influence, of_votes: bool = False) -> CrossedInfluence:
+    """Return two-way influence values, from those by each clustering."""
+    whole = groups.value, groups.parts, groups.rows, groups.ends
+    return CrossedInfluence(*whole, other=other, shared=shared, of_votes=of_votes)
+
+
+def of_annotators(groups: Influence, without: Sequence[Influence], votes: Ints) -> CrossedInfluence | None:
+    """Return the influence values of groups and of annotators, A, whose votes are left out of the gold in turn.
+
+    without: those of groups without each annotator. votes: (A,). None where the jackknife is undefined.
+    """
+    left_out = np.array([groups.value, *(influence.value for influence in without)])
+    by_annotator = of_left_out(left_out, votes, groups.ends)
+    if by_annotator is None:
         return None
-    return CrossedInfluence(groups.value, groups.parts, groups.rows, groups.ends, other=other, shared=shared)
+    contributions = np.array([influence.parts.sum(axis=0) for influence in without])[votes > 0]
+    # As of the annotators' own jackknife, about the mean: the gold of fewer votes has another value everywhere.
+    part = math.sqrt(1 - 1 / len(contributions)) * (contributions - contributions.mean(axis=0)).reshape(1, -1)
+    return joined(groups, by_annotator, Influence(groups.value, part, np.ones(part.shape, dtype=np.int64)), True)
