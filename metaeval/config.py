@@ -150,20 +150,14 @@ class IntervalConfig(Strict):
 
     @model_validator(mode="after")
     def _clusters(self) -> IntervalConfig:
-        if self.also and self.method != "t":
-            raise ValueError(f"{self.also} needs interval.method=t: resamples draw groups alone")
-        if self.annotators and self.cluster != "group":
-            raise ValueError("interval.annotators=true takes systems as they are: leave interval.cluster out")
+        if (self.also and self.method != "t") or (self.annotators and self.cluster != "group"):
+            raise ValueError(f"{self.also} takes interval.method=t, and either annotators or systems as sampled")
         return self
 
     @property
     def also(self) -> str:
         """The setting by which more than groups is sampled; "" without one."""
-        return (
-            "interval.annotators=true"
-            if self.annotators
-            else f"interval.cluster={self.cluster}" * (self.cluster != "group")
-        )
+        return "interval.annotators" if self.annotators else "interval.cluster" if self.cluster != "group" else ""
 
     def drawn(self) -> dict[str, int | float]:
         """The resampling as settings of a sheet."""
