@@ -23,7 +23,7 @@ from protocols.contract import Judgements
 
 MEASURES = ((classification.PROTOCOL, "concordance"), (correlation.PROTOCOL, "spearman"))
 
-TRUE_SAMPLES, TRUE_GROUPS = 400, 200
+TRUE_SAMPLES, TRUE_GROUPS = 300, 200
 """Draws of annotators whose mean is taken as the true value, and groups in each."""
 
 
@@ -75,17 +75,20 @@ def coverage(groups: int, case: Voted, sampled: bool, rng: np.random.Generator) 
     return quantities
 
 
-BEFORE = {Voted(5, 5, 0.0): "", Voted(5, 5, 0.7): "", Voted(3, 3, 0.7): "", Voted(20, 3, 0.7): ""}
-"""Coverage in per cent with groups alone, 400 samples."""
+BEFORE = {Voted(5, 5, 0.0): "93", Voted(5, 5, 0.7): "87-90", Voted(20, 3, 0.7): "91", Voted(3, 3, 0.7): "79-80"}
+"""Coverage in per cent with groups alone, 100 samples."""
+
+FEW = "three annotators, two degrees of freedom, seldom show how much annotators differ"
 
 
 def _cells() -> Iterator[Cell]:
     for case, held in BEFORE.items():
-        goals = [Goal(f"{key} coverage", 0.93, before=held) for _, key in MEASURES]
-        goals += [Goal(f"{key} interval given", 0.9, before="100") for _, key in MEASURES]
+        why = FEW if case.annotators < 5 else ""
+        goals = [Goal(f"{key} coverage", 0.93, before=held, unreachable=why) for _, key in MEASURES]
+        goals += [Goal(f"{key} interval given", 0.9, before="100", unreachable=why) for _, key in MEASURES]
         name = f"60 groups, {case.votes} votes a row of {case.annotators} annotators who differ by {case.spread:g}"
         sample, true = partial(coverage, 60, case, True), partial(true_values, case)
-        yield Cell("votes", name, sample, tuple(goals), samples=400, prepare=true)
+        yield Cell("votes", name, sample, tuple(goals), samples=200, prepare=true)
 
 
 CELLS = [*_cells()]
