@@ -133,6 +133,10 @@ class IntervalConfig(Strict):
     percentile (quantiles of the resampled value)."""
     fewest: float = Field(default=6, ge=2)
     """Effective groups that an interval of t needs."""
+    cluster: Literal["group", "group,system"] = "group"
+    """What is sampled: groups, for these very systems; or group,system: systems too, which cross the groups."""
+    annotators: bool = False
+    """Take annotators as sampled too, from votes whose mean or median is the gold."""
     certify: bool = Field(default=False, exclude=True)
     """Simulate under each table, on data built like its own, how often the leading metric's intervals hold the true
     value (seconds to minutes; no other number depends on it)."""
@@ -143,6 +147,17 @@ class IntervalConfig(Strict):
         if isinstance(value, str) and value in EARLIER_INTERVALS:
             raise ValueError(f"{value} is no longer computed; use t, or percentile to repeat earlier tables")
         return value
+
+    @model_validator(mode="after")
+    def _clusters(self) -> IntervalConfig:
+        if (self.also and self.method != "t") or (self.annotators and self.cluster != "group"):
+            raise ValueError(f"{self.also} takes interval.method=t, and either annotators or systems as sampled")
+        return self
+
+    @property
+    def also(self) -> str:
+        """The setting by which more than groups is sampled; "" without one."""
+        return "interval.annotators" if self.annotators else "interval.cluster" if self.cluster != "group" else ""
 
     def drawn(self) -> dict[str, int | float]:
         """Return the settings of the resampling, as a table lists them."""

@@ -92,7 +92,7 @@ FACTS: Mapping[str, tuple[str, str]] = {
     "members": ("hash of the identities of the combined metrics", "metrics=ensemble:A+B"),
     "reads": ("what the metric read of a page: pages, or chunks where it has an input limit", "over_limit"),
     "over-sources": ("hash of the job's other sources, on which the score also depends", ""),
-    "by": ("group of rows that a resample draws whole", ""),
+    "by": ("what is sampled: groups of rows, and systems or annotators", "interval.cluster, interval.annotators"),
     "metaeval": ("version of metaeval", ""),
     "numpy": ("version of NumPy", ""),
     "scipy": ("version of SciPy", ""),

@@ -14,6 +14,7 @@ from metaeval.stats.influence import Influence
 from metaeval.stats.resampling import Draws, Prepared, replicate
 from metaeval.stats.significance import delong
 from protocols.classification import LEVELS, OTHER_LEVEL, bounds_of, chance_precision, off_the_levels
+from protocols.clusters import by_clusters
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, opened, outcome
 
@@ -56,6 +57,7 @@ def replicates(
     return {key: replicate(_of(key)(rows.score, rows.gold >= LEAST[key], rows.group, n_groups), draws) for key in keys}
 
 
+@by_clusters
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """Return the influence values of the groups on each measure, for standard errors; every row must have a score."""
     rows = rows.rows(np.isin(rows.gold, list(LEVELS)))

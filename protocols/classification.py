@@ -15,6 +15,7 @@ from metaeval.stats.influence import Influence, mean_of
 from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Draws, Prepared, replicate, value
 from metaeval.stats.significance import delong
+from protocols.clusters import by_clusters
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
@@ -52,6 +53,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     )
 
 
+@by_clusters
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """Return the influence values of the groups on each AUC, for standard errors; every row must have a score."""
     rows = rows.rows(_known(rows))

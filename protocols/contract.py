@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from metaeval.stats.influence import Influence
 from metaeval.stats.intervals import Resampling as Resampling
 from metaeval.stats.resampling import Draws
+from metaeval.stats.votes import GoldVotes
 
 Floats = NDArray[np.float64]
 
@@ -32,8 +33,10 @@ class Judgements:
     group: (n,) int, code of the resampling unit, 0 .. G-1.
     pool: (n,) int, code of the retrieval pool (the statement), 0 .. P-1. A pool lies within one group.
     system: (n,) int, code of the generating system, or None where it is not known.
-    levels: the gold is on the three-level scale, 2 full, 1 partial, 0 none. systems: the names of the systems' codes,
-    where they are known.
+    levels: the gold is on the three-level scale, 2 full, 1 partial, 0 none.
+    systems: the names of the systems' codes, where they are known.
+    crossed: (n,) int, code of the other clusters that an interval takes as sampled too, as systems; None: groups alone.
+    votes: those that the gold is made of, where an interval takes annotators as sampled too.
     """
 
     gold: Floats
@@ -43,6 +46,8 @@ class Judgements:
     system: NDArray[np.int64] | None = None
     levels: bool = True
     systems: tuple[str, ...] = ()
+    crossed: NDArray[np.int64] | None = None
+    votes: GoldVotes | None = None
 
     def __post_init__(self) -> None:
         shapes = {self.gold.shape, self.score.shape, self.group.shape, self.pool.shape}
@@ -64,7 +69,7 @@ class Judgements:
         columns: dict[str, Any] = {
             name: column[keep] for name, column in vars(self).items() if isinstance(column, np.ndarray)
         }
-        return replace(self, **columns)
+        return replace(self, **columns, votes=self.votes and self.votes.rows(keep))
 
 
 @dataclass(frozen=True)

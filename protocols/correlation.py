@@ -15,6 +15,7 @@ from metaeval.stats.rank_influence import partial_spearman_by_row, residual_spea
 from metaeval.stats.resampling import Draws, bootstrap, replicate
 from metaeval.stats.significance import steiger, williams
 from metaeval.stats.ties import midranks, tie_blocks
+from protocols.clusters import by_clusters
 from protocols.contract import Floats, Influences, Judgements, Measure, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
@@ -57,6 +58,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     )
 
 
+@by_clusters
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """Return the influence values of the groups on each coefficient; every row must have a score.
 

@@ -16,6 +16,7 @@ from metaeval.stats.arrays import Floats
 from metaeval.stats.decisions import Objective, nested_decisions, number_of
 from metaeval.stats.resampling import Draws, replicate
 from protocols.classification import LEVELS, OTHER_LEVEL, off_the_levels
+from protocols.clusters import by_clusters
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome
 
@@ -50,6 +51,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     )
 
 
+@by_clusters
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """Return the influence values of the groups on each measure of decisions (`rows.score` holds levels)."""
     run = partial(replicates, rows, n_groups, options=options, keys=keys)

@@ -12,6 +12,7 @@ from metaeval.stats import text_pairs as pairwise
 from metaeval.stats.arrays import Floats, Ints, group_ends
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, replicate, value
+from protocols.clusters import by_clusters
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
@@ -49,7 +50,9 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     result = outcome(
         *(judgements, used, missing, partial(_replicated, values, n_groups), qualities, n_groups, resampling),
         excluded={ALONE: int(alone.sum())},
-        influence=partial(_moved, values, n_groups),
+        influence=partial(_moved, values, n_groups)
+        if judgements.crossed is None
+        else partial(influence, used.with_score(used.score / tie), n_groups, options, KEYS),
     )
     known = result.estimates["pairwise"].value is not None
     return replace(result, notes=(TIES.format(f"{tie:.3g}"),)) if known else result
@@ -74,6 +77,7 @@ def replicates(
     return {key: replicated[key] for key in keys}
 
 
+@partial(by_clusters, pooled=True)
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """Return the influence values of the groups on each measure; `rows` must come from `decide`."""
     influences = _moved(_values(rows, _pairs(rows), options), n_groups)

@@ -12,6 +12,7 @@ from metaeval.stats import pools
 from metaeval.stats.arrays import Bools, Floats, Ints, distinct, group_ends, numbered
 from metaeval.stats.bounds import extreme_ranks
 from metaeval.stats.resampling import Draws, replicate
+from protocols.clusters import by_clusters
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
@@ -66,10 +67,13 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
         *(judgements, used.rows, answerable & missing, run, qualities, n_groups, resampling),
         excluded=left,
         warnings=_foregone(used),
-        influence=partial(jackknifed, run, used.pool_group, n_groups, lambda _: (0.0, 1.0)),
+        influence=partial(jackknifed, run, used.pool_group, n_groups, lambda _: (0.0, 1.0))
+        if judgements.crossed is None
+        else partial(influence, used.rows, n_groups, options, MEASURES),
     )
 
 
+@partial(by_clusters, pooled=True)
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """Return the influence values of the groups on each mean over pools; every row must have a score."""
     run = partial(replicates, rows, n_groups, options=options, keys=keys)

@@ -12,6 +12,7 @@ from metaeval.stats import classification as measures
 from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Floats
 from metaeval.stats.resampling import Draws, Prepared, replicate, value
+from protocols.clusters import by_clusters
 from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.estimation import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 
@@ -90,6 +91,7 @@ def replicates(
     return {key: replicate(averaged, draws) for key, averaged in _measures(rows, n_groups, keys).items()}
 
 
+@by_clusters
 def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys: Collection[str]) -> Influences:
     """Return the influence values of the groups on each measure; `rows` must come from `decide`."""
     run = partial(replicates, rows, n_groups, options=options, keys=keys)

@@ -50,16 +50,13 @@ class AnnotatorVotes:
 
 def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
     """Return the votes of a rated set, in the order of the frame; raises `UserError` for fewer than two annotators."""
-    votes = source.ratings.columns.take(frame.numbers).votes
-    names = tuple(sorted(set(votes.annotators)))
+    names, values = source.ratings.columns.take(frame.numbers).votes.matrix
     if len(names) < 2:
         raise UserError(
             f"{frame.name} holds the votes of {len(names) or 'no'} annotator{('' if len(names) == 1 else 's')}, but at "
             "least two are needed: give each annotator's votes in a column whose name begins with 'vote', or give one "
             "row per vote and a column 'annotator'."
         )
-    values = np.full((frame.numbers.size, len(names)), np.nan)
-    values[np.repeat(np.arange(frame.numbers.size), votes.counts), votes.annotators.ranks] = votes.values
     return AnnotatorVotes(names, values)
 
 

@@ -173,7 +173,9 @@ IntervalMethod = Literal["t", "percentile", "bootstrap-t", "bca"]
 class Interval(_ResultModel):
     """The settings of the intervals: level, method, and seed and number of resamples of whole groups.
 
-    fewest: effective groups that a studentised interval needs.
+    fewest: effective groups that a studentised interval needs. cluster, annotators: what is taken as sampled beside
+    groups; then effective has the number of groups, and of systems or annotators, with the lowest and the highest
+    effective number over metrics and measures.
     """
 
     resamples: int
@@ -181,6 +183,16 @@ class Interval(_ResultModel):
     level: float
     method: IntervalMethod = "percentile"
     fewest: float = 6
+    cluster: Literal["group", "group,system"] = "group"
+    annotators: bool = False
+    effective: dict[str, tuple[int, float, float]] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _as_earlier(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Of groups alone it says what files of earlier versions do."""
+        fields: dict[str, Any] = dump(self)
+        later = () if self.cluster != "group" or self.annotators else ("cluster", "annotators", "effective")
+        return {name: value for name, value in fields.items() if name not in later}
 
     @property
     def studentised(self) -> bool:
@@ -217,7 +229,8 @@ class Significance(_ResultModel):
     so. controls: every metric (`one`) minus each control (`other`) that it is compared with, tested with the cluster
     standard error of the difference; `Row.not_above` follows from it, and from intervals where it is None. family: the
     pairs of metrics that p is adjusted over, at most `tests`. separate_controls: tests against controls are adjusted
-    apart, by `metaeval.stats.significance.holm_against`; in earlier files they are in that family.
+    apart, by `metaeval.stats.significance.holm_against`; in earlier files they are in that family. permutations: 0
+    where pairs are tested with the cluster standard error too, since systems cross the groups.
     """
 
     permutations: int

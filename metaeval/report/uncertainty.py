@@ -35,10 +35,15 @@ def interval_settings(interval: Interval, groups: int | None, behind: Sequence[f
         return sentences.NO_INTERVALS
     all_groups = "groups" if groups is None else count(groups, "group")
     parts = [level_and_method(interval)]
-    if interval.studentised and behind:
+    if interval.effective:
+        of = ((whole_range(ends), count(number, name)) for name, (number, *ends) in interval.effective.items())
+        parts += [sentences.EFFECTIVE_GROUPS.format(effective=text, groups=whole) for text, whole in of]
+    elif interval.studentised and behind:
         parts.append(sentences.EFFECTIVE_GROUPS.format(effective=whole_range(behind), groups=all_groups))
     elif interval.studentised and groups is not None:
         parts.append(all_groups)
+    if (interval.cluster != "group" or interval.annotators) and len(interval.effective) < 2:
+        parts.append(sentences.NO_SYSTEMS)
     if interval.method != "t":
         resamples = count(interval.resamples, "resample")
         parts.append(sentences.RESAMPLES.format(resamples=resamples, groups=all_groups, seed=interval.seed))

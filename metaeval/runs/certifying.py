@@ -56,6 +56,8 @@ def check_certificate(config: RunConfig, runs: int = RUNS) -> None:
     interval = config.interval
     if interval.method != "t":
         raise UserError(f"A certificate is of intervals of method t; interval.method is {interval.method}.")
+    if interval.also:
+        raise UserError(f"A certificate simulates other groups, and nothing else: leave {interval.also} out.")
     if not interval.resamples:
         raise UserError("A certificate is of intervals, and interval.resamples is 0: there are none.")
     if not 50 <= runs <= 100_000:

@@ -152,6 +152,7 @@ def evaluate(
     if frame.as_published:
         published = published_for(frame.name, frame.split, frame.unit, protocol.name)
     resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.method, resampling.fewest)
+    resampled["by"] = config.interval.cluster.replace(",", "+") + "+annotator" * config.interval.annotators
     compared = config.comparison.model_dump()
     signed = {"protocol": protocol.name, **options, **resampled, **compared, **versions("metaeval", "numpy", "scipy")}
     rows = {column: _row(frame, column, outcomes[column], signed, published) for column in columns}
@@ -178,7 +179,7 @@ def evaluate(
         unit=frame.unit,
         settings={**footer_settings(frame), **read_in_chunks, **options},
         data=frame.summary,
-        interval=results.Interval(**config.interval.model_dump()),
+        interval=_interval(frame, config, [outcomes[column] for column in metrics], keys),
         columns=[column_of(measure) for measure in shown],
         rows=marked([_with_same(row, column, columns) for column, row in rows.items()], tests),
         ceilings={key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {},
@@ -186,6 +187,21 @@ def evaluate(
         significance=tests,
         published=published.source if any(row.metric in published.values for row in rows.values()) else "",
     )
+
+
+def _interval(frame: Frame, config: RunConfig, outcomes: Sequence[Outcome], keys: Sequence[str]) -> results.Interval:
+    """Return the settings of the intervals; of more than groups with the effective numbers over metrics and `keys`."""
+    interval = results.Interval(**config.interval.model_dump())
+    if not config.interval.also:
+        return interval
+    influences = [influence for outcome in outcomes for key in keys if (influence := outcome.influence.get(key))]
+    numbers = [[clustering.effective_groups for clustering in influence.clusterings] for influence in influences]
+    names = ("group", "annotator" if config.interval.annotators else "system")
+    ranges = {
+        name: (influences[0].clusterings[place].groups, min(each), max(each))
+        for place, (name, each) in enumerate(zip(names, zip(*numbers, strict=True), strict=False))
+    }
+    return interval.model_copy(update={"effective": ranges})
 
 
 def footer_settings(frame: Frame) -> dict[str, str]:

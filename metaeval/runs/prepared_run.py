@@ -30,6 +30,7 @@ from metaeval.own_tables import TABLES, table_of
 from metaeval.report import result as results
 from metaeval.scoring.large_tables import PairFile, read_pair_file
 from metaeval.stats.arrays import codes_of
+from metaeval.stats.votes import GoldVotes, votes_of_gold
 from metaeval.variants import DatasetVariant, dataset_variant
 from protocols.contract import Judgements, Protocol
 
@@ -229,6 +230,8 @@ class RatedSet:
             group=groups,
             pool=pools,
             system=rows.system.ranks[order] if not rows.system.has("") else None,
+            crossed=self.config.interval.cluster != "group",
+            votes=self._votes if self.config.interval.annotators else None,
             summary=results.Data(
                 name=self.name,
                 split=self.split,
@@ -246,6 +249,21 @@ class RatedSet:
             levels=ratings.levels,
             systems=tuple(np.unique(np.asarray(rows.system.names)[rows.system.counts > 0]).tolist()),
         )
+
+    @property
+    def _votes(self) -> GoldVotes:
+        """The votes that the gold is made of; `UserError` without them."""
+        rows, cut = self.ratings.columns.take(self.ratings.columns.order), self.config.dataset_options.get("cut")
+        votes = votes_of_gold(rows.votes.matrix[1], rows.gold, float(cut) if cut else None)
+        if votes is None:
+            raise UserError(_NO_VOTES.format(name=self.name))
+        return votes
+
+
+_NO_VOTES = (
+    "interval.annotators=true needs votes of two annotators or more whose mean or median is the gold, and {name} has "
+    "none: leave the setting out (a table of your own: columns that begin with 'vote', and no gold)."
+)
 
 
 def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedSet:
@@ -298,7 +316,8 @@ class Frame:
     the signature about the data. as_published: whether published values are about these rows. held: (n,) share of an
     evidence set that each row holds, 0 where unknown; None where no row is part of a larger judged text. warnings:
     about the data, shown for every metric. levels: whether the gold is on the three-level scale. systems: the names of
-    the systems' codes.
+    the systems' codes. crossed: whether intervals take systems as sampled too. votes: those that the gold is made of,
+    where annotators are sampled too.
     """
 
     name: str
@@ -317,6 +336,15 @@ class Frame:
     warnings: tuple[str, ...] = ()
     levels: bool = True
     systems: tuple[str, ...] = ()
+    crossed: bool = False
+    votes: GoldVotes | None = None
+
+    def __post_init__(self) -> None:
+        if self.crossed and self.system is None:
+            raise UserError(
+                f"interval.cluster=group,system needs to know the system of each row, and {self.name} does not name "
+                "it: leave the setting out (a table of your own: --map system=COLUMN)."
+            )
 
     def unknown_levels(self) -> str:
         """Return a sentence that counts the chunks without a known level and names another unit; empty for none."""
@@ -325,12 +353,16 @@ class Frame:
 
     def judgements(self, score: NDArray[np.float64]) -> Judgements:
         """Return the scores (n,) with the gold of the same rows."""
-        return Judgements(self.gold, score, self.group, self.pool, self.system, self.levels, self.systems)
+        other = self.system if self.crossed else None
+        columns = self.gold, score, self.group, self.pool, self.system, self.levels, self.systems
+        return Judgements(*columns, crossed=other, votes=self.votes)
 
 
 def _frame(job: Job, uses_pool: bool) -> Frame:
     seen = [number for number, row in enumerate(job.rows) if row.cited or uses_pool]
     known = [number for number in seen if job.rows[number].level is not None]
+    if job.config.interval.annotators:
+        raise UserError(_NO_VOTES.format(name=job.name))
     # In the order of ids, so that sums of floats do not depend on the order of the file.
     numbers = np.array(sorted(known, key=lambda number: job.rows[number].id), dtype=np.intp)
     rows = [job.rows[number] for number in numbers]
@@ -357,6 +389,7 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
         group=codes_of([row.group for row in rows]),
         pool=codes_of([row.statement_id for row in rows]),
         system=codes_of(systems) if all(systems) else None,
+        crossed=job.config.interval.cluster != "group",
         summary=results.Data(
             name=job.name,
             split=job.split,

@@ -20,6 +20,7 @@ from metaeval.report.result import Comparison, Result, Row, Significance, placed
 from metaeval.report.table import known
 from metaeval.report.verdicts import above
 from metaeval.stats.arrays import Floats
+from metaeval.stats.crossed_clusters import CrossedInfluence
 from metaeval.stats.significance import benjamini_hochberg, holm, holm_against
 from protocols.comparison import Difference, Tested, compare, tested_against
 from protocols.contract import Protocol, Resampling
@@ -51,15 +52,19 @@ def significance(
         for tests in (len(pairs), against_controls)
     )
     normal = [key for key in keys if protocol.measure(key).normal]
+    influences = (outcome.influence.get(key) for _, outcome in tested.values() for key in normal)
+    # An exchange of whole groups would take systems, and annotators, as fixed.
+    crossed = any(isinstance(influence, CrossedInfluence) for influence in influences)
+    by_exchange = settings.test == "exchange" and not crossed
     rivals: dict[str, dict[str, Tested | None]] = {name: {**(against or {}).get(name, {})} for name in tested}
-    for name, other in pairs if settings.test == "t" else ():
+    for name, other in () if by_exchange else pairs:
         rivals[name].setdefault(other, tested[other])
     wanted = keys if against_controls else normal
     by_t = tested_against(protocol, options, resampling, tested, rivals, wanted, resamples)
     differences = {}
     for pair in pairs:
         # Measures that the protocol resamples have exchanges of their own.
-        exchanged = set(normal) if settings.test == "exchange" else tested[pair[0]][1].resampled.keys()
+        exchanged = set(normal) if by_exchange else tested[pair[0]][1].resampled.keys()
         differences[pair] = {key: test for key, test in by_t.get(pair, {}).items() if key not in exchanged}
         if rest := [key for key in normal if key not in differences[pair]]:
             (first, first_outcome), (second, second_outcome) = (tested[name] for name in pair)
@@ -81,7 +86,7 @@ def significance(
         controls=controls,
         family=settings.family,
         separate_controls=True,
-        test=settings.test,
+        test="exchange" if by_exchange else "t",
     )
     return adjusted([table], None if settings.family == "table" else lambda test: test.measure)[0]
 

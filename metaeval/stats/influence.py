@@ -51,6 +51,11 @@ class Influence:
         """Groups that hold a row."""
         return int(np.count_nonzero(self.rows.any(axis=0)))
 
+    @property
+    def clusterings(self) -> tuple[Influence, ...]:
+        """The influence values by each clustering of the rows: here, by groups alone."""
+        return (self,)
+
     @cached_property
     def standard_error(self) -> float:
         """Cluster standard error; NaN where a part lies in fewer than two groups.
@@ -209,8 +214,8 @@ def _around(
 
 def _unseen_in(influence: Influence) -> float:
     """Return the groups in which nothing else was seen: of the part with fewest, each worth its share of the rows."""
-    rows = influence.rows[influence.rows.any(axis=1)].astype(np.float64)
-    return float((rows.sum(axis=1) ** 2 / (rows**2).sum(axis=1)).min())
+    by_clustering = [each.rows[each.rows.any(axis=1)].astype(np.float64) for each in influence.clusterings]
+    return min(float((rows.sum(axis=1) ** 2 / (rows**2).sum(axis=1)).min()) for rows in by_clustering)
 
 
 def _sign_test(influence: Influence) -> float:

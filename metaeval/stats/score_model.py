@@ -90,14 +90,14 @@ def _spreads(squares: Floats, level: Ints, group: Ints) -> Floats:
     of_level = pairs[:, 0]
     effective = np.bincount(of_level, rows) ** 2 / np.bincount(of_level, rows.astype(np.float64) ** 2)
     variance = np.bincount(level, squares) / np.bincount(level)
-    return np.sqrt((effective * variance + _PRIOR * squares.mean()) / (effective - 1 + _PRIOR))
+    return np.asarray(np.sqrt((effective * variance + _PRIOR * squares.mean()) / (effective - 1 + _PRIOR)))
 
 
 _PRIOR = 10.0
 
 
 def _freedom(rest: Floats, share: float) -> float:
-    """Return the degrees of freedom at which the row effect, with this share of the variance, has the kurtosis of `rest`.
+    """Return the degrees of freedom at which a row effect with this share of the variance has the kurtosis of `rest`.
 
     A kurtosis within two standard errors of the normal distribution's gives infinity.
     """

@@ -11,10 +11,12 @@ with the largest weights, and the best of these choices is the best of all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metaeval.stats.arrays import Floats, ratio
 from metaeval.stats.correlations import concordance, rank_correlations
@@ -25,6 +27,48 @@ Measure = Literal["area", "spearman"]
 
 CUTS = 100
 """Choices that are tried at each end where votes take more than two values."""
+
+
+@dataclass(frozen=True, eq=False)
+class GoldVotes:
+    """The votes that a gold is made of, (n, A), NaN where an annotator gave none. of: votes -> gold, (n,)."""
+
+    values: Floats
+    of: Callable[[Floats], Floats]
+
+    def is_gold(self, gold: Floats) -> bool:
+        """Return whether the gold, (n,), is made of the votes wherever there are any."""
+        voted = ~np.isnan(self.values).all(axis=1)
+        return bool(voted.any() and np.allclose(self.of(self.values[voted]), gold[voted]))
+
+    def without(self, annotator: int, gold: Floats) -> Floats:
+        """Return the gold, (n,), without the votes of one annotator; NaN where nobody else voted."""
+        changed, voted = gold.copy(), ~np.isnan(self.values[:, annotator])
+        others = np.delete(self.values[voted], annotator, axis=1)
+        known = ~np.isnan(others).all(axis=1)
+        changed[voted] = np.nan
+        changed[np.flatnonzero(voted)[known]] = self.of(others[known])
+        return changed
+
+    def rows(self, keep: NDArray[np.bool_ | np.int64]) -> GoldVotes:
+        """Return the votes on some rows."""
+        return replace(self, values=self.values[keep])
+
+
+def votes_of_gold(votes: Floats, gold: Floats, cut: float | None) -> GoldVotes | None:
+    """Return the votes, (n, A), as the mean or median that the gold is; None where it is neither.
+
+    cut: the gold is 1 where that is at least `cut`, else 0.
+    """
+    for average in (np.nanmean, np.nanmedian):
+        gold_votes = GoldVotes(votes, lambda some, of=average: _cut(of(some, axis=1), cut))  # type: ignore[misc]
+        if votes.shape[1] > 1 and gold_votes.is_gold(gold):
+            return gold_votes
+    return None
+
+
+def _cut(values: Floats, cut: float | None) -> Floats:
+    return values if cut is None else np.asarray((values >= cut).astype(np.float64))
 
 
 class Range(NamedTuple):

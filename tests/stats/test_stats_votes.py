@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from metaeval.stats.votes import drawn, identified, measured
+from metaeval.stats.votes import drawn, identified, measured, votes_of_gold
 
 RNG = np.random.default_rng(2)
 N = 14
@@ -57,3 +57,17 @@ def test_random_choices_take_one_vote_an_item(measure):
 def test_one_label_throughout_defines_nothing():
     found = identified("area", np.ones((5, 2)), np.arange(5.0))
     assert np.isnan([found.low, found.high]).all()
+
+
+def test_gold_without_an_annotator_is_the_mean_of_the_others():
+    votes = np.array([[1.0, 0.0, np.nan], [1.0, 1.0, 0.0], [np.nan, np.nan, 1.0], [np.nan, np.nan, np.nan]])
+    gold = np.array([0.5, 2 / 3, 1.0, 0.25])
+    made = votes_of_gold(votes, gold, None)
+    np.testing.assert_array_equal(made.without(0, gold), [0.0, 0.5, 1.0, 0.25])
+    np.testing.assert_array_equal(made.without(2, gold), [0.5, 1.0, np.nan, 0.25])
+    assert made.rows(np.array([0, 3])).is_gold(gold[[0, 3]])
+    assert not made.is_gold(1 - gold)
+    assert votes_of_gold(votes, (gold >= 0.6) * 1.0, 0.6).without(0, gold)[0] == 0
+    assert votes_of_gold(votes, (gold >= 0.6) * 1.0, 0.5) is None
+    assert votes_of_gold(votes[:2], np.array([0.5, 1.0]), None).without(0, np.array([0.5, 1.0])).tolist() == [0, 0.5]
+    assert votes_of_gold(votes[:2, :1], np.array([1.0, 1.0]), None) is None

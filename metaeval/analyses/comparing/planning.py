@@ -63,6 +63,8 @@ def planned(config: RunConfig, key: str, differences: Sequence[float], name: str
     """
     if config.interval.resamples < 2:
         raise UserError(f"A plan needs resamples: interval.resamples is {config.interval.resamples}, try 1000.")
+    if config.interval.also:
+        raise UserError(f"A plan is of more groups, and of nothing else: leave {config.interval.also} out.")
     protocol, options = protocol_of(config, key, name)
     measure = protocol.measure(key or protocol.headline or protocol.measures[0].key)
     for difference in differences:

@@ -1,0 +1,95 @@
+"""Runs whose intervals take systems or annotators as sampled too: `interval.cluster`, `interval.annotators`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import metaeval
+from metaeval.errors import UserError
+from metaeval.report.result import Interval
+
+CLUSTER = {"interval": {"cluster": "group,system", "fewest": 2}}
+
+
+def ratings(systems=True):
+    rng = np.random.default_rng(0)
+    shift = rng.normal(size=(8, 2))
+    rows = []
+    for article in range(20):
+        for system in range(8):
+            gold = float(rng.integers(2))
+            scores = gold + shift[system] + rng.normal(size=2)
+            named = {"system": f"s{system}"} if systems else {}
+            row = {"id": f"{article}-{system}", "group": f"a{article}", "gold": gold, **named}
+            rows.append(row | {"mine": float(scores[0]), "theirs": float(scores[1])})
+    return rows
+
+
+def evaluated(tmp_path, rows, **settings):
+    chosen = {"protocols": ("classification", "retrieval"), "results": tmp_path, **settings}
+    return metaeval.evaluate(dataset="ratings", data=rows, **chosen)
+
+
+def test_both_effective_numbers_stand_under_the_table_and_pairs_are_tested_by_t(tmp_path):
+    by_area, by_rank = evaluated(tmp_path, ratings(), **CLUSTER)
+    alone, _ = evaluated(tmp_path, ratings())
+
+    (systems, _, most), (groups, _, most_groups) = (by_area.interval.effective[name] for name in ("system", "group"))
+    assert (systems, groups) == (8, 20)
+    assert most <= 8 < most_groups <= 20
+    assert by_area.significance.permutations == 0 < alone.significance.permutations
+    for row, other in zip(by_area.rows[:2], alone.rows[:2], strict=True):
+        value, narrower = row.values["auc"], other.values["auc"]
+        assert value.value == narrower.value
+        assert value.high - value.low > narrower.high - narrower.low
+        assert "|by:group+system|" in row.signature
+    # An article's pool holds a row of each system, so that its ranking belongs to none of them.
+    assert set(by_rank.interval.effective) == {"group"}
+
+
+def test_results_of_groups_alone_are_written_as_in_earlier_versions():
+    settings = {"resamples": 1000, "seed": 0, "level": 0.95, "method": "t", "fewest": 6.0}
+    assert Interval(**settings).model_dump() == settings
+    assert Interval(**settings, cluster="group,system").model_dump()["cluster"] == "group,system"
+
+
+def test_data_without_systems_and_resamples_of_groups_are_refused(tmp_path):
+    with pytest.raises(UserError, match="needs to know the system of each row"):
+        evaluated(tmp_path, ratings(systems=False), **CLUSTER)
+    with pytest.raises(UserError, match="takes interval"):
+        evaluated(tmp_path, ratings(), interval={"cluster": "group,system", "method": "percentile"})
+
+
+def voted():
+    rng = np.random.default_rng(1)
+    rows = ratings(systems=False)
+    for row in rows:
+        row |= {
+            f"vote {name}": int(row["mine"] + rng.normal() > strict)
+            for name, strict in (("a", 0.2), ("b", 0.5), ("c", 0.8))
+        }
+    return [{name: value for name, value in row.items() if name != "gold"} for row in rows]
+
+
+def test_annotators_are_sampled_too(tmp_path):
+    settings = {"protocols": ("correlation",), "interval": {"annotators": True, "fewest": 2}}
+    (result,) = evaluated(tmp_path, voted(), **settings)
+    (alone,) = evaluated(tmp_path, voted(), protocols=("correlation",))
+
+    assert {name: number for name, (number, *_) in result.interval.effective.items()} == {"group": 20, "annotator": 3}
+    assert result.significance.permutations == 0
+    value, narrower = result.rows[0].values["spearman"], alone.rows[0].values["spearman"]
+    assert value.value == narrower.value
+    assert value.high - value.low >= narrower.high - narrower.low
+    assert "|by:group+annotator|" in result.rows[0].signature
+
+
+def test_gold_that_is_not_made_of_votes_is_refused(tmp_path):
+    for rows in (ratings(), [{**row, "gold": row["mine"]} for row in voted()]):
+        with pytest.raises(UserError, match="votes of two annotators or more whose mean or median is the gold"):
+            evaluated(tmp_path, rows, interval={"annotators": True})
+    with pytest.raises(UserError, match="votes of two annotators"):
+        metaeval.run(dataset="mini", metrics=("overlap",), results=tmp_path, interval={"annotators": True})
+    with pytest.raises(UserError, match="either annotators or systems"):
+        evaluated(tmp_path, ratings(), interval={"annotators": True, "cluster": "group,system"})

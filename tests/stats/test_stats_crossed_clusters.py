@@ -1,0 +1,115 @@
+"""Two-way cluster variances against statsmodels', nested clusterings, and the guard against negative variances."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metaeval.stats.arrays import Floats, Ints, group_totals, numbered
+from metaeval.stats.crossed_clusters import CrossedInfluence, joined, of_annotators
+from metaeval.stats.influence import Influence, less, t_interval, t_test
+from metaeval.stats.intervals import DEFAULT, studentised_interval
+
+
+def of_mean(values: Floats, code: Ints) -> Influence:
+    """The influence values of a mean: the deviations from it over the number of rows."""
+    part = group_totals((values - values.mean()) / values.size, code, int(code.max()) + 1)
+    return Influence(float(values.mean()), part[None], np.bincount(code)[None])
+
+
+def two_way(values: Floats, group: Ints, other: Ints) -> CrossedInfluence:
+    shared, _ = numbered(group * (int(other.max()) + 1) + other)
+    influence = joined(*(of_mean(values, code) for code in (group, other, shared)))
+    assert influence is not None
+    return influence
+
+
+def rows(seed: int, n: int = 200, groups: int = 17, others: int = 9) -> tuple[Floats, Ints, Ints]:
+    rng = np.random.default_rng(seed)
+    group, other = rng.integers(groups, size=n), rng.integers(others, size=n)
+    shift = rng.normal(size=groups)[group] + 0.7 * rng.normal(size=others)[other]
+    return shift + rng.normal(size=n), group, other
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_way_variance_of_a_mean_is_that_of_statsmodels(seed: int) -> None:
+    sm = pytest.importorskip("statsmodels.api")
+    values, group, other = rows(seed)
+    model = sm.OLS(values, np.ones((values.size, 1)))
+    fitted = model.fit(cov_type="cluster", cov_kwds={"groups": np.c_[group, other]})
+    assert two_way(values, group, other).standard_error ** 2 == pytest.approx(fitted.cov_params()[0, 0], rel=1e-12)
+
+
+def test_the_largest_variance_of_one_clustering_where_the_two_way_variance_is_smaller() -> None:
+    # Deviations of two rows and two columns, 1, -1 / -1, 1: every group and every other cluster sums to 0, so the
+    # two-way variance is 0 + 0 - 4/3 * 4 * (1/4)^2 < 0.
+    values = np.array([1.0, -1.0, -1.0, 1.0])
+    influence = two_way(values, np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
+    assert influence.shared.standard_error**2 == pytest.approx(4 / 3 * 4 / 16)
+    assert influence.standard_error == 0
+
+
+@pytest.mark.parametrize("outer_first", [True, False])
+def test_of_nested_clusters_the_outer_counts(outer_first: bool) -> None:
+    values, inner, _ = rows(3)
+    outer = inner % 5
+    influence = two_way(values, *((outer, inner) if outer_first else (inner, outer)))
+    alone = of_mean(values, outer)
+    assert influence.standard_error == pytest.approx(alone.standard_error, rel=1e-12)
+    assert influence.effective_groups == alone.effective_groups
+
+
+def test_degrees_of_freedom_are_those_of_the_smaller_effective_number() -> None:
+    values, group, other = rows(1)
+    influence = two_way(values, group, other)
+    numbers = [clustering.effective_groups for clustering in influence.clusterings]
+    assert influence.effective_groups == min(numbers) < max(numbers)
+    interval, note, effective = studentised_interval(influence, influence.groups, DEFAULT)
+    assert (interval, note, effective) == (t_interval(influence, 0.95), "", min(numbers))
+
+
+def test_differences_keep_both_clusterings() -> None:
+    (values, group, other), (values_of_other, _, _) = rows(1), rows(2)
+    apart = two_way(values, group, other) - two_way(values_of_other, group, other)
+    whole = two_way(values - values_of_other, group, other)
+    assert isinstance(apart, CrossedInfluence)
+    assert apart.standard_error == pytest.approx(whole.standard_error, rel=1e-12)
+    assert t_test(apart) == pytest.approx(t_test(whole), rel=1e-9)
+    assert less(apart, 0.25).standard_error == apart.standard_error
+
+
+def test_undefined_by_one_clustering_is_undefined() -> None:
+    values, group, other = rows(1)
+    assert np.isnan(two_way(values, group, np.zeros_like(other)).standard_error)
+
+
+def test_at_an_end_of_the_range_the_fewer_clusters_count() -> None:
+    codes = np.repeat(np.arange(40), 12), np.tile(np.arange(12), 40), np.arange(480)
+    by_clustering = (np.bincount(code)[None] for code in codes)
+    influence = joined(*(Influence(1.0, 0.0 * rows, rows, (0.0, 1.0)) for rows in by_clustering))
+    assert influence is not None
+    assert t_interval(influence, 0.95) == (pytest.approx(0.05 ** (1 / 12)), 1.0)
+
+
+def test_annotators_of_a_mean_have_the_variance_of_their_own_means() -> None:
+    # The gold is the mean of two annotators' votes. Without the first its mean is 3/4, without the second 1/4, so that
+    # their jackknife's variance is 1/2 ((3/4 - 1/2)^2 + (1/4 - 1/2)^2) = 1/16. Both groups have the mean 1/2.
+    votes = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
+    group, given = np.array([0, 0, 1, 1]), np.array([4, 4])
+    gold = votes.mean(axis=1)
+    without = [of_mean(votes[:, 1 - annotator], group) for annotator in range(2)]
+    influence = of_annotators(of_mean(gold, group), without, given)
+    assert influence is not None
+    assert [clustering.standard_error**2 for clustering in influence.clusterings] == pytest.approx([0.0, 1 / 16])
+    # Without the first, group 0 has 1 and group 1 has 1/2 about a mean of 3/4: they contribute 2 (1/4) / 4 = 1/8 and
+    # -1/8; without the second it is the other way round. Four squares, and 4/3 for four parts.
+    assert influence.shared.standard_error**2 == pytest.approx(1 / 2 * 4 / 64 * 4 / 3)
+    # All variance is that of two annotators, so one degree of freedom is left.
+    assert influence.effective_groups == pytest.approx(2)
+    assert not (influence - influence).standard_error
+
+
+def test_an_annotator_without_whom_nothing_is_defined_leaves_no_influence() -> None:
+    values, group, _ = rows(1)
+    alone = of_mean(values, group)
+    assert of_annotators(alone, [alone, less(alone, np.nan)], np.array([1, 1])) is None
