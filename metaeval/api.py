@@ -21,7 +21,7 @@ from metaeval.report.notebook import Results
 from metaeval.runs import prepared_run
 from metaeval.runs import run as runs
 from metaeval.runs.columns import named_apart, published_columns, score_column
-from metaeval.runs.evaluation import readings_of
+from metaeval.runs.evaluation import declarations_of
 from metaeval.runs.metrics import score_metrics
 from metaeval.runs.prepared_run import prepare_ratings
 from metaeval.scoring.contract import PairScore, Status
@@ -121,7 +121,9 @@ def told(evaluated: runs.EvaluatedRun) -> Results:
         _log.warning("Left out: %s: %s", protocol, reason)
     known = registry.names("protocol")
     names = dict.fromkeys(result.protocol for result in evaluated.results)
-    return Results(evaluated.results, readings_of(registry.find("protocol", name) for name in names if name in known))
+    return Results(
+        evaluated.results, declarations_of(registry.find("protocol", name) for name in names if name in known)
+    )
 
 
 def _answers(name: str, values: Mapping[str, float | None]) -> dict[str, PairScore]:

@@ -16,7 +16,7 @@ from metaeval.report.cells import cell
 from metaeval.report.result import Result
 from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Record, Table, TableRow, known, plain
 from metaeval.runs.columns import AlignedColumn, with_controls
-from metaeval.runs.evaluation import Asked, evaluate, find_protocols
+from metaeval.runs.evaluation import ProtocolSetup, evaluate, find_protocols
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet
 from metaeval.stats.arrays import Floats, Ints
@@ -61,7 +61,7 @@ class MetricDecisions:
     calibrations: Mapping[str, Calibration]
 
 
-def prepare_decisions(panel: Panel) -> tuple[Frame, Asked]:
+def prepare_decisions(panel: Panel) -> tuple[Frame, ProtocolSetup]:
     """Return the rows to decide, and the decision protocol with the run's options.
 
     Raises `UserError` for ratings, and for data of fewer than two levels.
@@ -88,7 +88,7 @@ def levels_of(frame: Frame) -> Ints:
     return np.unique(frame.gold).astype(np.int64)
 
 
-def decision_table(panel: Panel, frame: Frame, protocol_setup: Asked) -> Result:
+def decision_table(panel: Panel, frame: Frame, protocol_setup: ProtocolSetup) -> Result:
     """Evaluate the panel's metrics, and the run's controls, under the decision protocol."""
     columns = list(panel.columns)
     if panel.config.controls and not isinstance(panel.source, RatedSet):

@@ -35,7 +35,7 @@ from metaeval.report.result import SCHEMAS, load_result, read_versioned
 from metaeval.report.table import Cell, Table
 from metaeval.runs.columns import FILE_PREFIX
 from metaeval.runs.cutoffs import find_cutoff
-from metaeval.runs.evaluation import named_protocols, readings_of
+from metaeval.runs.evaluation import declarations_of, named_protocols
 from metaeval.runs.job_folder import NAME, PAIRS, Kept, check, completed_run, find_job, read_pairs, settings_of
 from metaeval.runs.metrics import MetricProgress, load_metric, plug_in
 from metaeval.runs.prepared_run import Job, RatedSet, prepare, prepare_ratings
@@ -234,8 +234,8 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     job = source if isinstance(source, Job) else None
     files = [path for path in sorted(folder.glob("*.json")) if path.name != NAME]
     tables = [load_result(path) for path in files if read_versioned(path)[1] in SCHEMAS]
-    readings = readings_of(named_protocols(config).values())
-    headline = [headline_grid(tables, readings)] if tables else []
+    declarations = declarations_of(named_protocols(config).values())
+    headline = [headline_grid(tables, declarations)] if tables else []
     metrics: list[dict[str, Any]] = []
     spans: dict[str, Any] = {}
     for number, name in enumerate(names):
@@ -275,7 +275,7 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
         "against": AGAINST if shown.ratings else "",
         "tables": [_table(grid) for grid in (*headline, *map(lay_out, tables))],
         "notes": _changed(source.fields, head),
-        "findings": findings(tables, readings) if tables else [],
+        "findings": findings(tables, declarations) if tables else [],
         "cautions": cautions(tables),
         **shown.columns,
     }

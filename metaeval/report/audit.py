@@ -16,7 +16,7 @@ from metaeval.report.table import (
     Table,
     blocks_of,
     count,
-    numeral,
+    format_value,
     place_of,
     plain,
     share,
@@ -178,7 +178,7 @@ def _rules(audit: Audit, where: str, brief: bool) -> Table:
     rows = []
     for rule in audit.rules:
         counts = (*(rule.levels.get(level, 0) for level in LEVELS), rule.left_out)
-        perfect = (numeral(rule.perfect.get(name, {}).get("FS-PS"), PERCENT) for name in detectors)
+        perfect = (format_value(rule.perfect.get(name, {}).get("FS-PS"), PERCENT) for name in detectors)
         rows.append(("", rule.rule, [*(f"{number:,}" for number in counts), *perfect]))
     return Table(
         key=("audit", "rules"),
@@ -247,7 +247,7 @@ def findings(audit: Audit, shown: str = "") -> Iterator[str]:
         perfect = {rule.rule: rule.perfect.get(FULL_SUPPORT, {}).get("FS-PS") for rule in audit.rules}
         yield (
             f"{at.whole:,} of {at.touched:,} chunks hold a whole set: a perfect detector of {FULL_SUPPORT} has full / "
-            f"partial ROC-AUC {numeral(perfect.get('touched'), PERCENT)} with evidence.rule=touched."
+            f"partial ROC-AUC {format_value(perfect.get('touched'), PERCENT)} with evidence.rule=touched."
         )
     for unit in dict.fromkeys(giveaway.unit for giveaway in audit.giveaways if giveaway.unit != shown):
         telling = [
@@ -270,7 +270,7 @@ def _telling(giveaway: Giveaway) -> str:
     lowest = 0.0 if giveaway.name == STATEMENT_ONLY else 0.5
     known = [(name, value, value.low, value.high) for name, value in giveaway.values.items()]
     telling = {
-        name: numeral(value.value, PERCENT)
+        name: format_value(value.value, PERCENT)
         for name, value, low, high in known
         if low is not None and high is not None and (low > 0.5 or high < lowest)
     }

@@ -13,31 +13,31 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from metaeval.report import sentences, verdicts
-from metaeval.report.measures import NAMED, Headline, Readings, headlines, listed, measures_of, metrics_of, named_in
+from metaeval.report.measures import NAMED, Declarations, Headline, headlines, listed, measures_of, metrics_of, named_in
 from metaeval.report.notes import plural
 from metaeval.report.result import Column, Result, Row
-from metaeval.report.table import count, grouped, numeral, plain, value_of
+from metaeval.report.table import count, format_value, grouped, plain, value_of
 
 _MOST_GROUPS = 3  # of columns that say the same; of more groups each metric's columns are counted
 
 
-def findings(results: Sequence[Result], readings: Readings) -> list[str]:
+def findings(results: Sequence[Result], declarations: Declarations) -> list[str]:
     """Return at most three findings: on the leading metrics, on what metrics can do, and on the controls.
 
     Of a single metric the first says how many rows have a score.
     """
-    shown = headlines(results, readings)
+    shown = headlines(results, declarations)
     if shown and not any(headline.metrics for headline in shown):
         return [_without_values(shown[0].result)]
     first = (
-        leading(shown, readings.chance)
+        leading(shown, declarations.chance)
         if any(len(metrics_of(headline.result)) > 1 for headline in shown)
         else _coverage(shown)
     )
-    abilities = _abilities(results, readings)
+    abilities = _abilities(results, declarations)
     if results and all(result.data.demo for result in results):
         abilities = results[0].data.wording(abilities)
-    return list(filter(None, (first, abilities, _controls(shown, readings.aside))))
+    return list(filter(None, (first, abilities, _controls(shown, declarations.oracles))))
 
 
 def _without_values(result: Result) -> str:
@@ -151,12 +151,12 @@ class _Ability(NamedTuple):
     open: bool
 
 
-def _abilities(results: Sequence[Result], readings: Readings) -> str:
+def _abilities(results: Sequence[Result], declarations: Declarations) -> str:
     """Say which metrics are significantly above chance, under the measures that show an ability.
 
     The protocol with most such measures is chosen: the three levels come before a correlation.
     """
-    tested = [ability for result in results for ability in _tested_abilities(result, readings)]
+    tested = [ability for result in results for ability in _tested_abilities(result, declarations)]
     by_protocol = grouped((ability.result.protocol, ability) for ability in tested)
     shown = max(by_protocol.values(), key=lambda same: len({ability.text for ability in same}), default=[])
     if len({id(ability.result) for ability in shown}) > 1:
@@ -166,18 +166,19 @@ def _abilities(results: Sequence[Result], readings: Readings) -> str:
     return " ".join(map(_ability_sentence, sorted(same_metrics.values(), key=lambda same: -len(same[0].above))))
 
 
-def _tested_abilities(result: Result, readings: Readings) -> list[_Ability]:
-    reading, abilities = readings.of(result), []
+def _tested_abilities(result: Result, declarations: Declarations) -> list[_Ability]:
+    reading, abilities = declarations.of(result), []
     below = {
         row.metric
-        for headline in headlines([result], readings)
+        for headline in headlines([result], declarations)
         for row in headline.metrics
-        if verdicts.above_chance(headline, row, readings.chance) is False
+        if verdicts.above_chance(headline, row, declarations.chance) is False
     }
     for column in result.columns:
         text, chance = reading.ability.get(column.key, ""), reading.chance.get(column.key)
         rows = [
-            (row, verdicts.above_chance(Headline(result, column), row, readings.chance)) for row in metrics_of(result)
+            (row, verdicts.above_chance(Headline(result, column), row, declarations.chance))
+            for row in metrics_of(result)
         ]
         above = [row for row, verdict in rows if verdict and row.metric not in below]
         tested = [row for row, verdict in rows if verdict is False or (verdict and row.metric not in below)]
@@ -219,8 +220,8 @@ def _claim(claim: str, names: Sequence[str], tested: Collection[str], metrics: i
 def _first_value(ability: _Ability) -> str:
     """Return the value of the first metric with its interval."""
     column, value = ability.column, value_of(ability.tested[0], ability.column)
-    ends = " to ".join(numeral(end, column) for end in (value.low, value.high) if end is not None)
-    return f"{plain(column.label)} {numeral(value.value, column)}{f', interval {ends}' if ends else ''}"
+    ends = " to ".join(format_value(end, column) for end in (value.low, value.high) if end is not None)
+    return f"{plain(column.label)} {format_value(value.value, column)}{f', interval {ends}' if ends else ''}"
 
 
 def _are(names: Collection[str]) -> str:
@@ -236,13 +237,13 @@ class _ControlTests(NamedTuple):
     better: Sequence[str]
 
 
-def _controls(shown: Sequence[Headline], aside: Collection[str]) -> str:
+def _controls(shown: Sequence[Headline], oracles: Collection[str]) -> str:
     """Say which metrics are better than every control, which control is best, and which metrics are worse than it."""
-    best_of = [(headline, best) for headline in shown if (best := verdicts.best_control(headline, aside))]
+    best_of = [(headline, best) for headline in shown if (best := verdicts.best_control(headline, oracles))]
     tables = []
     for headline, best in best_of:
         rows = headline.metrics
-        verdict_of = {plain(row.metric): verdicts.above_every_control(headline, row, aside) for row in rows}
+        verdict_of = {plain(row.metric): verdicts.above_every_control(headline, row, oracles) for row in rows}
         tested = [name for name, verdict in verdict_of.items() if verdict is not None]
         if tested:
             tables.append(_ControlTests(headline, best, tested, [name for name in tested if verdict_of[name]]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from metaeval.report.result import Column, Result, Row, Value
-from metaeval.report.table import grouped, numeral, place_of, plain, value_of
+from metaeval.report.table import format_value, grouped, place_of, plain, value_of
 
 LEVELS = ("full", "partial", "none")
 
@@ -16,7 +16,7 @@ NAMED = 4
 
 
 @dataclass(frozen=True)
-class ProtocolReading:
+class ProtocolDeclarations:
     """What a protocol declares about its measures (see `protocols.contract.Measure`), by the measures' keys.
 
     headline: key of the measure that metrics are ranked by; "": the table's first.
@@ -29,19 +29,19 @@ class ProtocolReading:
 
 
 @dataclass(frozen=True)
-class Readings:
-    """The declarations of all protocols about their measures. protocols: by name. aside: the oracle controls.
+class Declarations:
+    """The declarations of all protocols about their measures. protocols: by name. oracles: the oracle controls.
 
     chance: controls whose scores carry no information; a metric has an ability if it is significantly better.
     """
 
-    protocols: Mapping[str, ProtocolReading] = field(default_factory=dict)
-    aside: Collection[str] = ()
+    protocols: Mapping[str, ProtocolDeclarations] = field(default_factory=dict)
+    oracles: Collection[str] = ()
     chance: Collection[str] = ()
 
-    def of(self, result: Result) -> ProtocolReading:
+    def of(self, result: Result) -> ProtocolDeclarations:
         """Return the declarations of the result's protocol; empty ones for an unknown protocol."""
-        return self.protocols.get(result.protocol, ProtocolReading())
+        return self.protocols.get(result.protocol, ProtocolDeclarations())
 
 
 class Headline(NamedTuple):
@@ -61,7 +61,7 @@ class Headline(NamedTuple):
 
     def number(self, row: Row) -> str:
         """Return the row's value as printed."""
-        return numeral(self.value(row).value, self.column)
+        return format_value(self.value(row).value, self.column)
 
 
 def metrics_of(result: Result) -> list[Row]:
@@ -69,11 +69,11 @@ def metrics_of(result: Result) -> list[Row]:
     return [row for row in result.rows if row.kind == "metric"]
 
 
-def headlines(results: Sequence[Result], readings: Readings) -> list[Headline]:
+def headlines(results: Sequence[Result], declarations: Declarations) -> list[Headline]:
     """Return each result's headline measure; if no metric has a value there, the first measure with a value."""
     ranked_by = []
     for result in results:
-        declared = [column for column in result.columns if column.key == readings.of(result).headline]
+        declared = [column for column in result.columns if column.key == declarations.of(result).headline]
         order = [*declared, *(column for column in result.columns if column not in declared)]
         defined = (column for column in order if Headline(result, column).metrics)
         if order:

@@ -12,7 +12,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from metaeval.report import sentences
 from metaeval.report.measures import LEVELS, metrics_of
 from metaeval.report.result import Column, Comparison, Data, Result, Row, Significance, Unit, Value
-from metaeval.report.table import Note, chance, count, grouped, numeral, place_of, plain, share, short, span, value_of
+from metaeval.report.table import (
+    Note,
+    count,
+    format_p,
+    format_value,
+    grouped,
+    place_of,
+    plain,
+    share,
+    short,
+    span,
+    value_of,
+)
 from metaeval.report.uncertainty import few_groups, simulation_summary, uncertainty
 from metaeval.report.verdicts import differs
 from metaeval.stats.ranking import LETTERS
@@ -74,7 +86,7 @@ def _controls_of(row: Row, column: Column) -> list[str]:
 
 def _is_visible(ends: tuple[float, float] | None, value: Value, column: Column) -> bool:
     """Return whether the ends of a span are printed differently from the value."""
-    return ends is not None and any(numeral(end, column) != numeral(value.value, column) for end in ends)
+    return ends is not None and any(format_value(end, column) != format_value(value.value, column) for end in ends)
 
 
 def _items(rows: Sequence[Row], texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -117,12 +129,12 @@ def _ceiling(row: Row, column: Column) -> str:
     value = value_of(row, column)
     if row.kind == "control" or value.value is None or value.ceiling is None:
         return ""
-    ceiling = numeral(value.ceiling, column)
-    if value.ceiling <= 0 or ceiling == numeral(1.0, column):
+    ceiling = format_value(value.ceiling, column)
+    if value.ceiling <= 0 or ceiling == format_value(1.0, column):
         return ""
     percent = round(100 * value.value / value.ceiling)
     # The share is 100 only where the two numbers print alike.
-    if percent >= 100 and numeral(value.value, column) != ceiling:
+    if percent >= 100 and format_value(value.value, column) != ceiling:
         percent = 99 if value.value < value.ceiling else 101
     return sentences.CEILING.format(percent=percent, ceiling=short(ceiling))
 
@@ -131,7 +143,7 @@ def _published(row: Row, column: Column) -> str:
     value = value_of(row, column)
     if row.kind == "control" or value.published is None:
         return ""
-    return sentences.PUBLISHED.format(value=short(numeral(value.published, column)))
+    return sentences.PUBLISHED.format(value=short(format_value(value.published, column)))
 
 
 _NAMED = 3  # of more metrics with the same row counts, "all others" stands in place of the names
@@ -193,7 +205,7 @@ def values_by_kind(
         for kind in kinds
     }
     return tuple(
-        (plain(kind), ", ".join(f"{plain(column.label)} {numeral(value, column)}" for column, value in of))
+        (plain(kind), ", ".join(f"{plain(column.label)} {format_value(value, column)}" for column, value in of))
         for kind, of in values.items()
     )
 
@@ -322,7 +334,7 @@ def significance_note(result: Result) -> Note:
         if not pairs:
             continue
         if len(metrics) == 2:
-            outcome = f"p {chance(pairs[0].p)}" if pairs[0].p is not None else ""
+            outcome = f"p {format_p(pairs[0].p)}" if pairs[0].p is not None else ""
         elif len(metrics) <= _PAIRWISE:
             outcome = _pairs_that_differ(pairs, tested.alpha)
         else:

@@ -30,7 +30,7 @@ from metaeval.report.table import (
     Rank,
     Table,
     blocks_of,
-    numeral,
+    format_value,
     place_of,
     plain,
     value_of,
@@ -161,10 +161,10 @@ class _Measured(NamedTuple):
         if row is None:
             return [Cell("") for _ in self.headings]
         value = value_of(row, column)
-        number = numeral(value.value, column)
+        number = format_value(value.value, column)
         held = self.ranks.get(number, "") if kind == "metric" else ""
         mine = Cell(number, rank=held, marks=notes.marks(row, column, reasons, but=(notes.TIED, notes.UNSCORED)))
-        paper = Cell("" if value.published is None else numeral(value.published, column))
+        paper = Cell("" if value.published is None else format_value(value.published, column))
         return [mine, paper][: len(self.headings)]
 
     def padded(self, first: Cell) -> list[Cell]:

@@ -173,7 +173,7 @@ def value_of(row: Row, column: Column) -> Value:
     return row.values.get(column.key, _MISSING)
 
 
-def numeral(value: float | None, column: Column) -> str:
+def format_value(value: float | None, column: Column) -> str:
     """Format a value times the column's scale with its digits; a dash when undefined; never a negative zero."""
     if value is None:
         return UNDEFINED
@@ -186,7 +186,7 @@ def short(number: str) -> str:
     return re.sub(r"^(-?)0\.", r"\1.", number)
 
 
-def chance(p: float | None) -> str:
+def format_p(p: float | None) -> str:
     """Format a p-value with four decimals: 1,000 permutations can give 0.0010, and 0.0504 must not look like 0.05."""
     if p is None:
         return UNDEFINED
@@ -196,7 +196,7 @@ def chance(p: float | None) -> str:
 def span(ends: tuple[float, float], column: Column) -> str:
     """Format a worst and a best value as [worst..best]."""
     worst, best = ends
-    return f"[{numeral(worst, column)}..{numeral(best, column)}]"
+    return f"[{format_value(worst, column)}..{format_value(best, column)}]"
 
 
 def place_of(data: Data, *more: str) -> str:

@@ -64,18 +64,18 @@ def above_chance(headline: Headline, row: Row, chance: Collection[str]) -> bool 
     return all(above(test, alpha_of(headline.result)) for test in tests) if tests else None
 
 
-def above_every_control(headline: Headline, row: Row, aside: Collection[str]) -> bool | None:
-    """Return whether a metric is significantly better than every control except the oracle controls `aside`.
+def above_every_control(headline: Headline, row: Row, oracles: Collection[str]) -> bool | None:
+    """Return whether a metric is significantly better than every control except the oracle controls `oracles`.
 
     Return None where no test says so: a metric that was not compared with each control may be a control itself.
     """
     if row.control:
         return None
     alpha, tests = alpha_of(headline.result), control_tests(headline.result, headline.column, row)
-    tests = {name: test for name, test in tests.items() if name not in aside}
+    tests = {name: test for name, test in tests.items() if name not in oracles}
     if not all(above(test, alpha) for test in tests.values()):
         return False
-    return True if tests and {control.metric for control in controls_of(headline, aside)} <= tests.keys() else None
+    return True if tests and {control.metric for control in controls_of(headline, oracles)} <= tests.keys() else None
 
 
 def below_control(headline: Headline, row: Row, control: Row) -> bool:
@@ -84,12 +84,12 @@ def below_control(headline: Headline, row: Row, control: Row) -> bool:
     return test is not None and differs(test, alpha_of(headline.result)) and (test.difference or 0.0) < 0
 
 
-def best_control(headline: Headline, aside: Collection[str]) -> Row | None:
-    """Return the control with the highest value, except the oracle controls `aside`; None without any."""
-    return max(controls_of(headline, aside), key=lambda row: headline.value(row).value or 0.0, default=None)
+def best_control(headline: Headline, oracles: Collection[str]) -> Row | None:
+    """Return the control with the highest value, except the oracle controls `oracles`; None without any."""
+    return max(controls_of(headline, oracles), key=lambda row: headline.value(row).value or 0.0, default=None)
 
 
-def controls_of(headline: Headline, aside: Collection[str]) -> list[Row]:
-    """Return the controls with a value, including metrics that are controls, except the oracle controls `aside`."""
-    rows = (row for row in headline.result.rows if (row.kind == "control" or row.control) and row.metric not in aside)
+def controls_of(headline: Headline, oracles: Collection[str]) -> list[Row]:
+    """Return the controls with a value, including metrics that are controls, except the oracle controls `oracles`."""
+    rows = (row for row in headline.result.rows if (row.kind == "control" or row.control) and row.metric not in oracles)
     return [row for row in rows if headline.value(row).value is not None]

@@ -16,10 +16,10 @@ from metaeval.errors import UserError
 from metaeval.report import result as results
 from metaeval.report.measures import listed
 from metaeval.report.result import Certificate, Result
-from metaeval.report.table import UNDEFINED, Note, Table, TableRow, known, numeral, plain
+from metaeval.report.table import UNDEFINED, Note, Table, TableRow, format_value, known, plain
 from metaeval.report.uncertainty import effective_class, share_with_error
 from metaeval.runs.columns import AlignedColumn
-from metaeval.runs.evaluation import Asked, column_of, resampling_of
+from metaeval.runs.evaluation import ProtocolSetup, column_of, resampling_of
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.scoring.contract import Status
@@ -146,7 +146,7 @@ def _written(
 
 
 def certified(
-    result: Result, choice: Asked, frame: Frame, columns: Sequence[AlignedColumn], config: RunConfig
+    result: Result, choice: ProtocolSetup, frame: Frame, columns: Sequence[AlignedColumn], config: RunConfig
 ) -> Result:
     """Add the certificate of the leading metric under the headline measure to a result, where there is one."""
     protocol, options = choice
@@ -203,7 +203,12 @@ def _listed(numbers: Sequence[float]) -> str:
 
 
 def planned_panel(
-    config: RunConfig, rows: RatedSet | None, task: Asked, key: str, values: Sequence[float], icc: Sequence[float]
+    config: RunConfig,
+    rows: RatedSet | None,
+    task: ProtocolSetup,
+    key: str,
+    values: Sequence[float],
+    icc: Sequence[float],
 ) -> Panel:
     """Make columns of planned metrics, without scores, on designed rows or on the rows of the run's data.
 
@@ -225,7 +230,7 @@ def planned_panel(
         raw_value(value, measure)
         if not 0 <= share < 1:
             raise UserError(f"--icc is {share:g}; a correlation inside a group lies from 0 to below 1.")
-        name = f"{measure.label} {numeral(value / measure.scale, column_of(measure))}, ICC {share:g}"
+        name = f"{measure.label} {format_value(value / measure.scale, column_of(measure))}, ICC {share:g}"
         scores, absent = np.full(len(numbers), np.nan), [Status.ABSENT] * len(numbers)
         columns.append(AlignedColumn(name, "metric", scores, absent, {PLANNED: f"{value:.15g},{share:.15g}"}))
     return panel
@@ -248,7 +253,7 @@ def raw_value(value: float, measure: Measure) -> float:
     return raw
 
 
-def certificate_sheet(panel: Panel, choice: Asked, key: str, runs: int) -> Table:
+def certificate_sheet(panel: Panel, choice: ProtocolSetup, key: str, runs: int) -> Table:
     """Make the table of certificates of a panel's metrics, scored or planned, under one measure.
 
     key: the measure, or "" for the protocol's headline. Raises `UserError` where no metric has a certificate.
@@ -324,7 +329,7 @@ def _rows(
         behind = certificate.usual if certificate.effective is None else certificate.effective
         some = certificate.given_likewise if certificate.effective is not None else 0
         cells = (
-            numeral(values[name], column),
+            format_value(values[name], column),
             f"{certificate.alike:.2f}",
             UNDEFINED if behind is None else f"{behind:,.0f} of {certificate.groups:,}",
             share_with_error(certificate.held, certificate.given),
@@ -342,7 +347,7 @@ def _worst(certificate: Certificate, column: results.Column) -> str:
     if certificate.worst is None:
         return UNDEFINED
     share = share_with_error(certificate.held_worst, certificate.given_worst)
-    return f"{share} at {numeral(certificate.worst, column)}"
+    return f"{share} at {format_value(certificate.worst, column)}"
 
 
 def _notes(certificates: Mapping[str, Certificate], lacking: Mapping[str, str], config: RunConfig) -> list[Note]:

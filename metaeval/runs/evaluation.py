@@ -21,7 +21,7 @@ from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
 from metaeval.reading import read_yaml
 from metaeval.report import result as results
-from metaeval.report.measures import ProtocolReading, Readings
+from metaeval.report.measures import Declarations, ProtocolDeclarations
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
 from metaeval.runs.columns import AlignedColumn
 from metaeval.runs.prepared_run import Frame, Job, RatedSet
@@ -32,7 +32,7 @@ from metaeval.stats.arrays import Floats
 from protocols.comparison import CHANCE_DRAWS, Tested, chance
 from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
 
-Asked = tuple[Protocol, Mapping[str, str]]
+ProtocolSetup = tuple[Protocol, Mapping[str, str]]
 """A protocol and its options."""
 
 
@@ -58,20 +58,20 @@ def named_protocols(config: RunConfig) -> dict[str, Protocol]:
     return protocols
 
 
-def readings_of(protocols: Iterable[Protocol]) -> Readings:
+def declarations_of(protocols: Iterable[Protocol]) -> Declarations:
     """Return the protocols' declarations about their measures, which the findings use."""
-    readings = {}
+    declarations = {}
     for protocol in protocols:
         abouts = {measure.key: measure.about for measure in protocol.measures}
         chances = {measure.key: measure.chance for measure in protocol.measures if measure.chance is not None}
         abilities = {measure.key: measure.ability for measure in protocol.measures if measure.ability}
-        readings[protocol.name] = ProtocolReading(protocol.headline, abouts, chances, abilities)
-    return Readings(readings, GOLD_CONTROLS, CHANCE_CONTROLS)
+        declarations[protocol.name] = ProtocolDeclarations(protocol.headline, abouts, chances, abilities)
+    return Declarations(declarations, GOLD_CONTROLS, CHANCE_CONTROLS)
 
 
-def find_protocols(config: RunConfig) -> list[Asked]:
+def find_protocols(config: RunConfig) -> list[ProtocolSetup]:
     """Return the run's protocols with their options; raises `UserError` for a wrong name, option or value."""
-    choices: list[Asked] = []
+    choices: list[ProtocolSetup] = []
     for protocol in named_protocols(config).values():
         options = config.protocol_options.get(protocol.name, {})
         for key, value in options.items():
@@ -89,19 +89,19 @@ def find_protocols(config: RunConfig) -> list[Asked]:
 class Readable(NamedTuple):
     """The protocols of a run that can distinguish metrics on its data, each with its rows; and why others cannot."""
 
-    framed: list[tuple[Asked, Frame]]
+    framed: list[tuple[ProtocolSetup, Frame]]
     left_out: dict[str, str]
 
     @property
-    def protocols(self) -> list[Asked]:
+    def protocols(self) -> list[ProtocolSetup]:
         """Return the protocols without their rows."""
         return [protocol for protocol, _ in self.framed]
 
 
-def readable_protocols(protocols: Iterable[Asked], source: Job | RatedSet) -> Readable:
+def readable_protocols(protocols: Iterable[ProtocolSetup], source: Job | RatedSet) -> Readable:
     """Find the protocols that can distinguish metrics on the data; raises `UserError` if none can."""
     config = source.config
-    framed: list[tuple[Asked, Frame]] = []
+    framed: list[tuple[ProtocolSetup, Frame]] = []
     left_out: dict[str, str] = {}
     for protocol, options in protocols:
         frame = source.frame(protocol)

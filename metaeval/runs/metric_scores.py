@@ -17,7 +17,14 @@ from metaeval.report.result import Data, Interval, IntervalMethod
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, TableRow, blocks_of, place_of
 from metaeval.report.uncertainty import few_groups_of_sheet, interval_settings
 from metaeval.runs.columns import FILE_PREFIX, AlignedColumn, named_metrics, rated_columns, scored_columns
-from metaeval.runs.evaluation import Asked, Readable, find_protocols, footer_settings, readable_protocols, resampling_of
+from metaeval.runs.evaluation import (
+    ProtocolSetup,
+    Readable,
+    find_protocols,
+    footer_settings,
+    readable_protocols,
+    resampling_of,
+)
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress
 from metaeval.runs.prepared_run import Frame, Job, RatedSet, find_dataset, prepare, prepare_ratings
 from metaeval.scoring.scorefile import SUFFIXES
@@ -32,7 +39,7 @@ class Panel:
     config: RunConfig
     source: Job | RatedSet
     columns: list[AlignedColumn]
-    protocols: Sequence[Asked]
+    protocols: Sequence[ProtocolSetup]
 
     @property
     def resampling(self) -> Resampling:

@@ -34,7 +34,7 @@ from metaeval.runs.columns import (
     unscored_metrics,
     with_controls,
 )
-from metaeval.runs.evaluation import Asked, evaluate, find_protocols, readable_protocols, readings_of
+from metaeval.runs.evaluation import ProtocolSetup, declarations_of, evaluate, find_protocols, readable_protocols
 from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
 from metaeval.runs.metrics import LoadedMetrics, MetricProgress, score_in, worker_pool
 from metaeval.runs.prepared_run import Job, RatedSet, find_dataset, pair_file, prepare, prepare_ratings
@@ -74,7 +74,7 @@ def write_report(
     link = EXPLORER if (folder / EXPLORER).is_file() else ""
     shown = explorer_line(f"metaeval view {code}", link) if pairs else ""
     path = folder / PAGE
-    write_text(path, page(results, pictures, title, readings_of(protocols.values()), shown))
+    write_text(path, page(results, pictures, title, declarations_of(protocols.values()), shown))
     return path
 
 
@@ -150,7 +150,7 @@ def run_scores(
     return evaluate_columns(rated, rated_columns(rated, names), protocols)
 
 
-def _checked_protocols(config: RunConfig) -> list[Asked]:
+def _checked_protocols(config: RunConfig) -> list[ProtocolSetup]:
     """Return the run's protocols; raises `UserError` for wrong ones and for an impossible certificate."""
     protocols = find_protocols(config)
     if config.interval.certify:
@@ -163,7 +163,7 @@ def _checked_protocols(config: RunConfig) -> list[Asked]:
 def evaluate_columns(
     source: Job | RatedSet,
     columns: Sequence[AlignedColumn],
-    protocols: Sequence[Asked] = (),
+    protocols: Sequence[ProtocolSetup] = (),
     tested: Collection[str] | None = None,
 ) -> EvaluatedRun:
     """Evaluate columns, and the run's controls, under every protocol that distinguishes metrics.

@@ -16,9 +16,21 @@ from metaeval.report.measures import Headline
 from metaeval.report.notes import letters, rank_interval
 from metaeval.report.result import Column, Result, Significance
 from metaeval.report.sentences import TESTS
-from metaeval.report.table import UNDEFINED, Block, Cell, Note, Record, Table, TableLine, chance, count, numeral, plain
+from metaeval.report.table import (
+    UNDEFINED,
+    Block,
+    Cell,
+    Note,
+    Record,
+    Table,
+    TableLine,
+    count,
+    format_p,
+    format_value,
+    plain,
+)
 from metaeval.report.verdicts import alpha_of
-from metaeval.runs.evaluation import Asked, evaluate
+from metaeval.runs.evaluation import ProtocolSetup, evaluate
 from metaeval.runs.metric_scores import Panel, headline, judged
 from protocols.contrasts import Contrast, contrasts
 
@@ -53,7 +65,7 @@ def check_comparison(config: RunConfig, margin: float) -> None:
         raise UserError(f"comparison.alpha is {config.comparison.alpha:g}; equivalence needs one below 0.5.")
 
 
-def compare_pairs(panel: Panel, protocol_setup: Asked, margin: float) -> PairTables:
+def compare_pairs(panel: Panel, protocol_setup: ProtocolSetup, margin: float) -> PairTables:
     """Compare every two metrics under one protocol and each measure of its table.
 
     margin: largest raw difference at which two metrics count as equally good. The run's settings must have passed
@@ -98,7 +110,7 @@ def ranking(result: Result, keys: Sequence[str]) -> Note:
         texts = []
         for row in order:
             place = ", ".join(filter(None, (rank_interval(row, column), letters(row, column))))
-            number = numeral(row.values[column.key].value, column)
+            number = format_value(row.values[column.key].value, column)
             texts.append(f"{plain(row.metric)} {number}{f' ({place})' if place else ''}")
         if texts:
             entries.append((plain(column.label), "; ".join(texts)))
@@ -130,7 +142,7 @@ def _grid(
         blocks.append(Block(block.title, tuple(lines)))
     reading, *others = plain_grid.footer
     one_difference = len({(column.scale, column.digits) for column in columns}) == 1
-    margin_text = f"±{numeral(margin, columns[0])}" if one_difference else f"±{margin:g} (unscaled)"
+    margin_text = f"±{format_value(margin, columns[0])}" if one_difference else f"±{margin:g} (unscaled)"
     return replace(
         plain_grid,
         headings=(*plain_grid.headings, *tests.values(), f"equal within {margin_text}", "groups needed"),
@@ -154,10 +166,10 @@ def _neighbours(grid: Table, result: Result, tested: Significance, key: str) -> 
 
 
 def _cells(contrast: Contrast, column: Column, tests: Mapping[str, str]) -> tuple[Cell, ...]:
-    closed = [Cell(chance(getattr(contrast, key))) for key in tests]
+    closed = [Cell(format_p(getattr(contrast, key))) for key in tests]
     equal = UNDEFINED
     if contrast.equal_within is not None:
-        equal = f"{'yes' if contrast.equivalent else 'no'}, ±{numeral(contrast.equal_within, column)}"
+        equal = f"{'yes' if contrast.equivalent else 'no'}, ±{format_value(contrast.equal_within, column)}"
     return (*closed, Cell(equal), Cell(UNDEFINED if contrast.needed is None else f"{contrast.needed:,}"))
 
 
@@ -255,7 +267,7 @@ def _apart(pairs: Sequence[PairTables], headlines: Sequence[Headline]) -> str:
             ends = [end for end in (difference, low, high, p) if isinstance(end, float)]
             if column is None or len(ends) < 4:
                 continue
-            value, *interval = (numeral(end, column) for end in ends[:3])
+            value, *interval = (format_value(end, column) for end in ends[:3])
             level = f"{100 * tables.result.interval.level:g} %"
             differences.append(
                 f"{plain(column.label)} {value} ({level} interval {' to '.join(interval)}; p = {ends[3]:.2g})"
@@ -276,9 +288,9 @@ def _alike(records: Sequence[Record]) -> str:
         return ""
     (low, least), (high, most) = known[0], known[-1]
     if len(known) == 1:
-        return f"The rankings of {most} correlate with {numeral(high, _CORRELATION)} (Spearman of the rows)."
-    text = f"The rankings of {most} are most alike (Spearman of the rows {numeral(high, _CORRELATION)})"
-    return f"{text}, those of {least} least ({numeral(low, _CORRELATION)})."
+        return f"The rankings of {most} correlate with {format_value(high, _CORRELATION)} (Spearman of the rows)."
+    text = f"The rankings of {most} are most alike (Spearman of the rows {format_value(high, _CORRELATION)})"
+    return f"{text}, those of {least} least ({format_value(low, _CORRELATION)})."
 
 
 def _gains(records: Sequence[Record]) -> str:

@@ -15,7 +15,7 @@ from metaeval.analyses.comparing.subgroups import by_part, check_division, state
 from metaeval.errors import UserError
 from metaeval.report.cells import cell
 from metaeval.report.table import Note, Table, TableRow, count, known, plain
-from metaeval.runs.evaluation import Asked
+from metaeval.runs.evaluation import ProtocolSetup
 from metaeval.runs.metric_scores import Panel, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet
 from metaeval.stats.agreement import rank_correlation_matrix
@@ -101,7 +101,7 @@ def score_biases(
     ]
 
 
-def bias_sheet(panel: Panel, protocol_setup: Asked) -> Table:
+def bias_sheet(panel: Panel, protocol_setup: ProtocolSetup) -> Table:
     """Return the dependence of each metric's scores on length and position, given the label, with cluster intervals.
 
     Raises `UserError` where the rated texts are not in the data.
@@ -168,7 +168,7 @@ def _notes(properties: Sequence[str], names: Sequence[str]) -> list[Note]:
     ]
 
 
-def agreement_sheet(panel: Panel, protocol_setup: Asked) -> Table:
+def agreement_sheet(panel: Panel, protocol_setup: ProtocolSetup) -> Table:
     """Return the Spearman correlations of the metrics' scores, on the rows of a protocol that both metrics scored."""
     frame = panel.source.frame(protocol_setup[0])
     scores = np.array([column.score[frame.numbers] for column in panel.columns])
@@ -237,7 +237,7 @@ class Gain:
     best_stack_share: float
 
 
-def complementarity_sheet(panel: Panel, protocol_setup: Asked) -> Table:
+def complementarity_sheet(panel: Panel, protocol_setup: ProtocolSetup) -> Table:
     """Return the gains of the best pair and of all metrics over the best single one, on the rows that all scored.
 
     Raises `UserError` with fewer groups than folds.

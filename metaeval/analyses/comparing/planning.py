@@ -15,8 +15,8 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.report.cells import cell, units
 from metaeval.report.result import Column
-from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Table, TableRow, count, known, numeral, plain
-from metaeval.runs.evaluation import Asked, column_of, find_protocols, named_protocols
+from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Table, TableRow, count, format_value, known, plain
+from metaeval.runs.evaluation import ProtocolSetup, column_of, find_protocols, named_protocols
 from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.runs.prepared_run import Frame
 from metaeval.stats.influence import Influence, resampled
@@ -54,7 +54,7 @@ class Need:
     extrapolated: bool = False
 
 
-def planned(config: RunConfig, key: str, differences: Sequence[float], name: str = "") -> Asked:
+def planned(config: RunConfig, key: str, differences: Sequence[float], name: str = "") -> ProtocolSetup:
     """Return the protocol to plan for, with the run's options; checked before anything is scored.
 
     key: a measure; "": the protocol's headline. differences: in the units of the measure's table. name: as for
@@ -72,7 +72,7 @@ def planned(config: RunConfig, key: str, differences: Sequence[float], name: str
     return protocol, options
 
 
-def protocol_of(config: RunConfig, key: str, name: str = "") -> Asked:
+def protocol_of(config: RunConfig, key: str, name: str = "") -> ProtocolSetup:
     """Return the protocol that has the measure `key`, or this name, with the run's options.
 
     key: "" for the protocol's headline. name: "" for the protocol that has the measure, or `DEFAULT_PROTOCOL`. Raises
@@ -128,7 +128,7 @@ def needs(
     return needed
 
 
-def plan_sheet(panel: Panel, protocol_setup: Asked, key: str, differences: Sequence[float]) -> Table:
+def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, differences: Sequence[float]) -> Table:
     """Return the plan for the panel's two metrics under one measure.
 
     key: the measure, or "" for the protocol's headline. differences: in the units of the measure's table (points where
@@ -267,7 +267,7 @@ def _pilots(panel: Panel, influence: Influence | None) -> tuple[float, float] | 
 
 
 def _spread(
-    panel: Panel, protocol_setup: Asked, frame: Frame, measure: Measure
+    panel: Panel, protocol_setup: ProtocolSetup, frame: Frame, measure: Measure
 ) -> tuple[Spread, Influence | None, tuple[Judgements, Judgements]]:
     """Return the observed difference with its spread, its influence values, and the rows that both metrics scored."""
     protocol, options = protocol_setup
@@ -300,7 +300,7 @@ def _rows(every: Sequence[Sequence[Need]], column: Column) -> Iterator[TableRow]
                 groups = f"about {groups}, extrapolated"
             cells.append(Cell(groups, f"{low}–{high}", (low, high)) if need.groups_low else groups)
             cells.append(_number(need.rows if need.citations is None else need.citations, need.extrapolated))
-        yield "", numeral(now.difference, column), cells
+        yield "", format_value(now.difference, column), cells
 
 
 def _number(number: int | None, extrapolated: bool) -> str:

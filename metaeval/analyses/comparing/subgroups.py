@@ -22,9 +22,9 @@ from metaeval.files import safe_name
 from metaeval.report.cells import cell
 from metaeval.report.notes import numbers
 from metaeval.report.result import Column, Data, Interval, Value
-from metaeval.report.table import Cell, Note, Record, Scalar, Table, TableRow, chance, count, numeral, plain
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, TableRow, count, format_p, format_value, plain
 from metaeval.report.uncertainty import level_and_method
-from metaeval.runs.evaluation import Asked, column_of
+from metaeval.runs.evaluation import ProtocolSetup, column_of
 from metaeval.runs.metric_scores import Panel, headline, judged, make_sheet
 from metaeval.runs.prepared_run import Frame, RatedSet, find_dataset
 from metaeval.stats.arrays import Bools
@@ -190,7 +190,7 @@ def by_part(panels: Sequence[Panel], by: str) -> list[Table]:
     return telling or sheets
 
 
-def readable_by(panels: Sequence[Panel], by: str) -> list[Asked]:
+def readable_by(panels: Sequence[Panel], by: str) -> list[ProtocolSetup]:
     """Return the protocols that read every data set, without protocols of pools where the division splits pools."""
     shared_setups = panels[0].readable.protocols
     for panel in panels[1:]:
@@ -204,7 +204,7 @@ def readable_by(panels: Sequence[Panel], by: str) -> list[Asked]:
     return shared_setups
 
 
-def _sheet(panels: Sequence[Panel], protocol_setup: Asked, by: str, parts: Sequence[Subgroup]) -> Table:
+def _sheet(panels: Sequence[Panel], protocol_setup: ProtocolSetup, by: str, parts: Sequence[Subgroup]) -> Table:
     protocol, options = protocol_setup
     measure = headline(protocol, parts[0].frame, parts[0].panel.columns[0])
     column = column_of(measure)
@@ -249,7 +249,7 @@ def _own(note: Note, panel: Panel) -> Note:
     return Note(note.label, f"{intervals}, {resampled}")
 
 
-def _records(part: Subgroup, protocol_setup: Asked, by: str, key: str) -> list[Record]:
+def _records(part: Subgroup, protocol_setup: ProtocolSetup, by: str, key: str) -> list[Record]:
     protocol, options = protocol_setup
     records: list[Record] = []
     for column in part.panel.columns:
@@ -309,7 +309,7 @@ class PairMetaAnalysis:
         return f"{plain(self.first)} less {plain(self.second)}"
 
 
-def across(parts: Sequence[Subgroup], protocol_setup: Asked) -> tuple[list[PairMetaAnalysis], dict[str, str]]:
+def across(parts: Sequence[Subgroup], protocol_setup: ProtocolSetup) -> tuple[list[PairMetaAnalysis], dict[str, str]]:
     """Return the meta-analysis of every two metrics, one part a data set; and why some pairs have none, by their title.
 
     A data set on which the difference has no standard error is left out.
@@ -339,7 +339,9 @@ def across_sheets(panels: Sequence[Panel]) -> list[tuple[Table, list[PairMetaAna
     return [sheet for sheet in sheets if sheet]
 
 
-def across_sheet(parts: Sequence[Subgroup], protocol_setup: Asked) -> tuple[Table, list[PairMetaAnalysis]] | None:
+def across_sheet(
+    parts: Sequence[Subgroup], protocol_setup: ProtocolSetup
+) -> tuple[Table, list[PairMetaAnalysis]] | None:
     """Return the table of a protocol's meta-analyses, and the meta-analyses for forest plots; None without any."""
     protocol, options = protocol_setup
     pooled_pairs, lacking = across(parts, protocol_setup)
@@ -407,12 +409,12 @@ def _rows(pair: PairMetaAnalysis) -> Iterator[TableRow]:
         value = cell(study.difference, study.low, study.high, pair.column, signed=True, spelt=True)
         yield pair.title, study.name, [value, "", f"{study.groups:,}", f"{100 * weight:.0f} %"]
     summary = pair.pooled
-    p = {_NAMES[0]: chance(summary.p), _NAMES[1]: chance(summary.p_hartung_knapp)}
+    p = {_NAMES[0]: format_p(summary.p), _NAMES[1]: format_p(summary.p_hartung_knapp)}
     for name, ends in _summary(summary).items():
         value = cell(summary.mean, *ends, pair.column, signed=True, spelt=True)
         yield pair.title, name, [value, p.get(name, ""), "", ""]
-    between = f"{numeral(summary.tau, pair.column)}, I² {100 * summary.between:.0f} %"
-    yield pair.title, "between", [between, chance(summary.heterogeneity), "", ""]
+    between = f"{format_value(summary.tau, pair.column)}, I² {100 * summary.between:.0f} %"
+    yield pair.title, "between", [between, format_p(summary.heterogeneity), "", ""]
 
 
 def _pooled_records(pair: PairMetaAnalysis, protocol: str) -> list[Record]:

@@ -23,7 +23,7 @@ from metaeval.report.measures import LEVELS, headlines
 from metaeval.report.result import SCHEMAS, Result, load_result, read_versioned
 from metaeval.runs.columns import FILE_PREFIX
 from metaeval.runs.cutoffs import find_cutoff
-from metaeval.runs.evaluation import named_protocols, readings_of
+from metaeval.runs.evaluation import declarations_of, named_protocols
 from metaeval.runs.job_folder import NAME, PAIRS, DoneJob, completed_run, read_manifest, read_pairs, settings_of
 from metaeval.runs.metrics import load_metric
 from metaeval.runs.run import drawn, metric_looks
@@ -126,14 +126,14 @@ def figures_of(results: Sequence[Result], protocols: Mapping[str, Protocol] | No
     from metaeval.report.figures.forest import ability_forest, forest, has_abilities
 
     known = protocols or {name: registry.find("protocol", name) for name in registry.names("protocol")}
-    readings, looks = readings_of(known.values()), metric_looks(results)
+    declarations, looks = declarations_of(known.values()), metric_looks(results)
     figures: dict[str, Figure] = {}
-    if any(headline.metrics for headline in headlines(results, readings)):
-        figures["figure-forest"] = forest(results, readings, looks)
+    if any(headline.metrics for headline in headlines(results, declarations)):
+        figures["figure-forest"] = forest(results, declarations, looks)
     for result in results:
-        if has_abilities(result, readings):
+        if has_abilities(result, declarations):
             figures[f"figure-forest-{safe_name(result.protocol)}-{_name(result)}"] = ability_forest(
-                result, readings, looks
+                result, declarations, looks
             )
     for protocol, result in drawn(results, known):
         stem = protocol.figure_name or f"figure-{safe_name(protocol.name)}"

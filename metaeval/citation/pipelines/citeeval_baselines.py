@@ -41,7 +41,7 @@ from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import MakeBackends, Run
 from metaeval.citation.pipelines.provenance import Provenance, truncation, written_out
 from metaeval.report.result import Column
-from metaeval.report.table import Cell, Note, Record, Scalar, Table, count, numeral, plain
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, count, format_value, plain
 from metaeval.runs.cutoffs import judge_of
 from metaeval.runs.evaluation import resampling_of
 from metaeval.runs.metrics import LoadedMetrics, plug_in
@@ -379,7 +379,10 @@ def _sheet(
             # The bounds of the values, where a judgement is missing.
             missing = {column: (mean, *ends) for column, (mean, ends) in by_column.items() if ends[0] != ends[1]}
             if missing:
-                ranges = [f"{c.label} {numeral(low, c)} to {numeral(high, c)}" for c, (_, low, high) in missing.items()]
+                ranges = [
+                    f"{c.label} {format_value(low, c)} to {format_value(high, c)}"
+                    for c, (_, low, high) in missing.items()
+                ]
                 in_part = max(mean.undefined for mean, *_ in missing.values())
                 of = f"(judgements are missing in up to {in_part:,} of {count(len(numbers), 'answer')})"
                 open_.append((plain(f"{system}, {result.name}"), f"{', '.join(ranges)} {of}"))

@@ -29,7 +29,7 @@ from metaeval.citation.pipelines.pipeline import Pipeline, PipelineMeasure, Run
 from metaeval.citation.pipelines.provenance import Provenance, counted, data_of, judged, listed, uncertainty, warning
 from metaeval.declared import Flag
 from metaeval.errors import UserError, unknown
-from metaeval.report.table import UNDEFINED, Note, Record, Scalar, Table, numeral, plain
+from metaeval.report.table import UNDEFINED, Note, Record, Scalar, Table, format_value, plain
 from metaeval.runs.cutoffs import judge_of
 from metaeval.runs.evaluation import resampling_of
 from metaeval.runs.metrics import LoadedMetrics, load_metrics
@@ -256,7 +256,7 @@ def _scores(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note]) 
             value, (least, most), column = values[key], evaluation.bounds(results, key, scenario), measure.column
             cells.append(interval_cell((value.value, value.low, value.high), column))
             known = least is not None and most is not None
-            ends.append(f"{numeral(least, column)} to {numeral(most, column)}" if known else UNDEFINED)
+            ends.append(f"{format_value(least, column)} to {format_value(most, column)}" if known else UNDEFINED)
             record = {"system": system, "measure": key, **asdict(value), "least": least, "most": most}
             table.records.append(record)
         table.add("", system, [*cells, f"{values['auto'].answers:,} of {len(answers):,}"])

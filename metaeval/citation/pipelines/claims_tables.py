@@ -35,7 +35,7 @@ from metaeval.citation.table import CitationLine, counts, sentence_rows, unjudge
 from metaeval.config import RunConfig
 from metaeval.declared import Flag
 from metaeval.report.result import Column
-from metaeval.report.table import Note, Table, count, numeral, plain
+from metaeval.report.table import Note, Table, count, format_value, plain
 from metaeval.runs.evaluation import resampling_of
 
 _TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
@@ -245,7 +245,7 @@ def _bounds(cited: CitedAnswers, judged: PipelineJudgement) -> str:
 
     def ranges(system: int) -> list[str]:
         ends = cited.reading.bounds(judged, cited.panel, system).items()
-        return [f"{key} {numeral(worst, RECALL)} to {numeral(best, RECALL)}" for key, (worst, best) in ends]
+        return [f"{key} {format_value(worst, RECALL)} to {format_value(best, RECALL)}" for key, (worst, best) in ends]
 
     return provenance.by_system(cited.panel, ranges)
 

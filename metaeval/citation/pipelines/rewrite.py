@@ -29,7 +29,7 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report.result import Column
-from metaeval.report.table import Note, Scalar, Table, count, numeral, plain, share
+from metaeval.report.table import Note, Scalar, Table, count, format_value, plain, share
 from metaeval.stats.arrays import Floats
 from metaeval.stats.influence import SIGNED
 from metaeval.stats.resampling import Draws
@@ -150,7 +150,7 @@ def _provenance(heard: _Rewritten, rejudged: Rejudged, backend: Backend) -> Prov
     data_text += f"{count(len(claims_of(rejudged.before)), 'claim')}, {len(heard.cut):,} of them sent; "
     left = f"{count(out, 'claim')} without a new wording or without a verdict, in neither recall nor precision; "
     ends = [
-        f"{name} is from {numeral(least, _PERCENT)} to {numeral(most, _PERCENT)}"
+        f"{name} is from {format_value(least, _PERCENT)} to {format_value(most, _PERCENT)}"
         for name, (least, most) in rejudged.bounds().items()
     ]
     notes = (

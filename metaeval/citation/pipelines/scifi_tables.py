@@ -32,7 +32,7 @@ from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag
 from metaeval.errors import UserError
 from metaeval.report.result import Column
-from metaeval.report.table import ColumnGroup, Note, Scalar, Table, count, numeral, plain
+from metaeval.report.table import ColumnGroup, Note, Scalar, Table, count, format_value, plain
 from metaeval.runs.cutoffs import Cutoff, find_cutoff
 from metaeval.scoring.contract import Metric
 from metaeval.stats.influence import COUNTS, SHARES
@@ -343,7 +343,7 @@ def _bounds(assessed: Assessed, scored: ScoredFacts) -> str:
         measures = ("citation entailment", scored.entailment, lost), ("coverage", scored.coverage, lost_reference)
         for name, values, unknown in measures:
             if any(values[row].open for row in rows.tolist()):
-                worst, best = (numeral(end, _PERCENT) for end in bounds(values, average, rows))
+                worst, best = (format_value(end, _PERCENT) for end in bounds(values, average, rows))
                 texts.append(f"{name} {worst} to {best}" + (f" ({one_fact_each(unknown)})" if unknown else ""))
         return texts
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import FAINT, INK, Look, axes, literal, looks_of, panels, stack, styled, wrapped
-from metaeval.report.measures import Headline, Readings, headlines, metrics_of
+from metaeval.report.measures import Declarations, Headline, headlines, metrics_of
 from metaeval.report.result import Column, Result
 from metaeval.report.table import place_of
 from metaeval.report.verdicts import best_control
@@ -35,7 +35,7 @@ class ForestPanel(NamedTuple):
     chance: float | None
 
 
-def panel_of(headline: Headline, readings: Readings) -> ForestPanel:
+def panel_of(headline: Headline, declarations: Declarations) -> ForestPanel:
     """Return the panel of a result's measure, for any renderer."""
     scale = headline.column.scale
     lines = []
@@ -43,8 +43,8 @@ def panel_of(headline: Headline, readings: Readings) -> ForestPanel:
         value = headline.value(row)
         ends = None if value.low is None or value.high is None else (value.low * scale, value.high * scale)
         lines.append(ForestLine(row.metric, (value.value or 0.0) * scale, ends))
-    best = best_control(headline, readings.aside)
-    chance = readings.of(headline.result).chance.get(headline.column.key)
+    best = best_control(headline, declarations.oracles)
+    chance = declarations.of(headline.result).chance.get(headline.column.key)
     return ForestPanel(
         lines,
         None if best is None else (best.metric, (headline.value(best).value or 0.0) * scale),
@@ -52,30 +52,30 @@ def panel_of(headline: Headline, readings: Readings) -> ForestPanel:
     )
 
 
-def forest(results: Sequence[Result], readings: Readings, looks: Mapping[str, Look] | None = None) -> Figure:
+def forest(results: Sequence[Result], declarations: Declarations, looks: Mapping[str, Look] | None = None) -> Figure:
     """Return one panel for each result's headline measure, a line for each metric, in one order throughout.
 
     Lines are the results' intervals. The dashed line is the best control, the dotted one the value of random
     scores, where it is known. looks: how each metric looks in other figures. Raises `UserError`
     for results without a value to draw.
     """
-    return _forest(headlines(results, readings), readings, looks)
+    return _forest(headlines(results, declarations), declarations, looks)
 
 
-def ability_forest(result: Result, readings: Readings, looks: Mapping[str, Look] | None = None) -> Figure:
+def ability_forest(result: Result, declarations: Declarations, looks: Mapping[str, Look] | None = None) -> Figure:
     """Draw a forest plot with a panel for each measure of an ability, such as the ROC-AUC of two levels."""
-    able = readings.of(result).ability
-    return _forest([Headline(result, column) for column in result.columns if column.key in able], readings, looks)
+    able = declarations.of(result).ability
+    return _forest([Headline(result, column) for column in result.columns if column.key in able], declarations, looks)
 
 
-def has_abilities(result: Result, readings: Readings) -> bool:
+def has_abilities(result: Result, declarations: Declarations) -> bool:
     """Return whether `ability_forest` shows anything that the headline does not."""
-    able = readings.of(result).ability
+    able = declarations.of(result).ability
     return sum(bool(Headline(result, column).metrics) for column in result.columns if column.key in able) > 1
 
 
 @styled()
-def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, Look] | None) -> Figure:
+def _forest(every: Sequence[Headline], declarations: Declarations, looks: Mapping[str, Look] | None) -> Figure:
     shown = [headline for headline in every if headline.metrics]
     if not shown:
         raise UserError("A forest plot needs at least one metric with a value, and no metric has one.")
@@ -84,7 +84,7 @@ def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, L
     sets = {place_of(headline.result.data) for headline in shown}
     figure, plots = panels(len(shown), min(len(shown), _ACROSS), 7.0, 0.9 + 0.24 * len(names))
     for number, (plot, headline) in enumerate(zip(plots, shown, strict=True)):
-        panel = panel_of(headline, readings)
+        panel = panel_of(headline, declarations)
         if panel.chance is not None:
             plot.axvline(panel.chance, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
         if panel.control:
@@ -99,7 +99,7 @@ def _forest(every: Sequence[Headline], readings: Readings, looks: Mapping[str, L
             mark.set(markeredgecolor=INK, markeredgewidth=0.4)
         stack(plot, names, shown=number % _ACROSS == 0)
         unit = ", %" if headline.column.scale == 100 else ""
-        about = wrapped(readings.of(headline.result).about.get(headline.column.key, ""), 34)
+        about = wrapped(declarations.of(headline.result).about.get(headline.column.key, ""), 34)
         where = f" ({literal(headline.result.data.name)})" if len(sets) > 1 else ""
         plot.set_xlabel(f"{literal(headline.column.label)}{unit}{where}\n{about}", fontsize=8)
     level = {f"{100 * headline.result.interval.level:g} %" for headline in shown}

@@ -19,7 +19,7 @@ from metaeval.citation.pipelines.provenance import Provenance, data_of, in_steps
 from metaeval.files import sha256_json
 from metaeval.report.cells import THREE, cell
 from metaeval.report.result import Column, Data
-from metaeval.report.table import Cell, Note, Record, Scalar, Table, blocks_of, count, numeral, plain, share
+from metaeval.report.table import Cell, Note, Record, Scalar, Table, blocks_of, count, format_value, plain, share
 
 _JUDGED: Mapping[str, CiteEvalMeasure] = {
     "citeeval:auto": "auto",
@@ -105,10 +105,11 @@ def could_be(meta: MetaEvaluation) -> tuple[tuple[str, str], ...]:
 
     def text(level: Level, name: str) -> str:
         mean, least, most = level.mean_ends(name)
-        ends = f"with every missing verdict against it or for it {numeral(least, THREE)} to {numeral(most, THREE)}"
+        bounds = f"{format_value(least, THREE)} to {format_value(most, THREE)}"
+        ends = f"with every missing verdict against it or for it {bounds}"
         ends += f", {assumed[name]}" if assumed[name] else ""
         missing = f"({len(level.open[name]):,} of {len(level.ratings.rows):,} responses)"
-        return f"mean {numeral(mean, THREE)}; {'its range is not known' if least is None else ends} {missing}"
+        return f"mean {format_value(mean, THREE)}; {'its range is not known' if least is None else ends} {missing}"
 
     return tuple((plain(name), text(level, name)) for level in meta.levels for name in level.open)
 
