@@ -36,9 +36,9 @@ THREE = Column(key="", label="")
 
 
 def lay_out(result: Result) -> Table:
-    """Return the table of a result: metrics above controls, ranks among metrics only, every mark with its footnote.
+    """Return the printed table of a result: metrics above controls, ranks among metrics, a footnote for every mark.
 
-    It has a record for each metric and measure.
+    Its records hold each metric's value under each measure.
     """
     rows, columns, metrics = notes.in_blocks(result.rows), result.columns, metrics_of(result)
     reasons = notes.numbers(value_of(row, column) for row in rows for column in columns)
@@ -65,12 +65,15 @@ def lay_out(result: Result) -> Table:
 
 
 def units(unit: Unit) -> str:
-    """Return the name of the rows of the judged table: chunk pairs, citation pairs, ratings."""
+    """Return what a row of the results is, in the plural: chunk pairs, citation pairs, ratings."""
     return notes.plural(unit) if unit == "rating" else f"{unit} {notes.plural(unit)}"
 
 
 class _PrintedColumn(NamedTuple):
-    """A column as printed. spelt: whether "to" is between the ends of its intervals."""
+    """A measure of a table as it is printed.
+
+    spelt: whether an interval is printed as "low to high" instead of with a dash.
+    """
 
     column: Column
     ranks: Mapping[str, Rank]
@@ -78,7 +81,7 @@ class _PrintedColumn(NamedTuple):
 
 
 def _printed_column(column: Column, metrics: Iterable[Row], rows: Iterable[Row]) -> _PrintedColumn:
-    """Return the column of these rows, ranked among the metrics."""
+    """Return how a measure is printed for these rows. metrics: the rows that are ranked; controls are not."""
     # A dash beside a minus sign cannot be read.
     spelt = any(format_value(value_of(row, column).low, column).startswith("-") for row in rows)
     return _PrintedColumn(column, rank((value_of(row, column).value for row in metrics), column), spelt)
@@ -102,8 +105,8 @@ def cell(
 ) -> Cell:
     """Format a value with its interval as its column prints it.
 
-    signed: whether the value is a difference, with a sign. spelt: whether "to" is between the ends, for a table with
-    negative ends, where a dash beside a minus sign cannot be read.
+    signed: print a sign, as for a difference. marks: footnote marks behind the value. spelt: print an interval as
+    "low to high", for a table with negative ends, where a dash beside a minus sign cannot be read.
     """
     show = _signed if signed else format_value
     if value is None or low is None or high is None:
@@ -113,7 +116,7 @@ def cell(
 
 
 def rank(values: Iterable[float | None], column: Column) -> dict[str, Rank]:
-    """Return the printed numbers that are best and second best; none when only one value is defined.
+    """Return which printed values are best and second best; empty when only one value is defined.
 
     Ranks go by the printed digits: of two equal numbers in a table, neither may look better than the other.
     """
@@ -126,7 +129,7 @@ def rank(values: Iterable[float | None], column: Column) -> dict[str, Rank]:
 
 
 def legend(ranks: Iterable[Mapping[str, Rank]]) -> str:
-    """Explain bold and underlined numbers, if the table has any."""
+    """Explain bold and underlined numbers; "" if there are none. ranks: those of each column."""
     used = {rank for column in ranks for rank in column.values()}
     if "second" in used:
         return "Bold: highest value of a metric in the column; underlined: second highest."
@@ -215,9 +218,10 @@ _FEW, _EXPLAINED = 7, 5
 
 
 def headline_grid(results: Sequence[Result], declarations: Declarations, most: int = ROWS) -> Table:
-    """Return the table of one data set's results, a column for each protocol's headline (several: `suite_grid`).
+    """Return the table of one data set's results: a column for each protocol's headline measure.
 
-    A single protocol shows all measures of its table, where there are few metrics. most: number of metrics shown.
+    A single protocol shows all measures of its table, where there are few metrics. most: largest number of metrics
+    shown.
     """
     if len({(result.data.name, result.data.split, result.unit) for result in results}) > 1:
         return suite_grid(results, declarations, most)
@@ -259,7 +263,10 @@ def ability_columns(result: Result, declarations: Declarations) -> list[Column]:
 
 
 def _levels_grid(result: Result, declarations: Declarations, most: int) -> Table:
-    """Return the first table of a run: a column for each pair of levels, and whether a metric beats word overlap."""
+    """Return the first table of a run: a column for each pair of levels, and whether a metric beats word overlap.
+
+    most: largest number of metrics shown.
+    """
     shown = [Headline(result, column) for column in ability_columns(result, declarations)]
     (ranking,) = headlines([result], declarations)
     names, left = _names([ranking], most)
@@ -298,13 +305,13 @@ def _levels_grid(result: Result, declarations: Declarations, most: int) -> Table
 
 
 def _plain_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str]) -> Cell:
-    """Return a cell whose only mark is the number of its reason."""
+    """Return a cell whose only mark is the number of its footnote. reasons: the footnotes' numbers by their texts."""
     full = _headline_cell(row, head, reasons, intervals=True)
     return replace(full, marks=tuple(mark for mark in full.marks if mark in reasons.values()))
 
 
 def _verdict(headline: Headline, row: Row, overlap: Row) -> str:
-    """Return whether a metric is better than word overlap, as text."""
+    """Return, as text, whether a metric is better than word overlap. overlap: the row of that control."""
     test = control_tests(headline.result, headline.column, row).get(overlap.metric)
     if test is None:
         return UNDEFINED
@@ -319,9 +326,9 @@ def named(row: Row) -> str:
 
 
 def suite_grid(results: Sequence[Result], declarations: Declarations, most: int = ROWS) -> Table:
-    """Return several data sets' results in one table: a column group for each protocol, a column for each data set.
+    """Return one table of the results on several data sets: for each protocol, a column for each data set.
 
-    Cells have no interval. most: number of metrics shown.
+    Cells have no interval. most: largest number of metrics shown.
     """
     protocols = list(dict.fromkeys(result.protocol for result in results))
     shown = headlines(sorted(results, key=lambda result: protocols.index(result.protocol)), declarations)
@@ -365,7 +372,7 @@ def _subtitle(results: Sequence[Result]) -> str:
 
 
 def _names(shown: Sequence[Headline], most: int) -> tuple[list[str], int]:
-    """Return the metrics of the table in the results' order, and how many are left out."""
+    """Return the names of the first `most` metrics in the results' order, and how many are left out."""
     names = list(dict.fromkeys(row.metric for headline in shown for row in metrics_of(headline.result)))
     if len(names) <= most:
         return names, 0
@@ -410,7 +417,10 @@ def _with_lines(
 
 
 def _headline_cell(row: Row, head: _PrintedColumn, reasons: Mapping[str, str], intervals: bool) -> Cell:
-    """Return a cell without values in brackets and leading zeros; a control has no footnotes."""
+    """Return a cell of a headline table: no values in brackets, no leading zeros, no footnotes of controls.
+
+    reasons: the footnotes' numbers by their texts. intervals: whether intervals are printed.
+    """
     full = _cell(row, head, {})
     return replace(
         full,

@@ -86,7 +86,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _notes(notes: Sequence[Note], kind: str, raised: bool) -> str:
-    """Return footnotes with their raised marks, or footer lines with their labels, as HTML."""
+    """Return notes as HTML. kind: CSS class. raised: whether labels are raised marks of footnotes."""
     if not notes:
         return ""
     lines = []
@@ -103,7 +103,7 @@ def _folded(summary: str, content: str) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure for a page: what it shows, in words, and its SVG text."""
+    """A figure for a page, as SVG text. caption: what it shows."""
 
     caption: str
     svg: str
@@ -127,8 +127,8 @@ def page(
 ) -> str:
     """Return the HTML page of results, a section for each data set; the same arguments give the same bytes.
 
-    pictures: by data set, as `judged` names it. declarations: with them the page opens with the findings, the headline
-    table and its forest plot. explorer: HTML that says where the pairs can be viewed.
+    pictures: by data set, as `judged` names it. declarations: if given, the page opens with the findings, the
+    headline table and its forest plot. explorer: HTML that says where the pairs can be viewed.
     """
     names = ", ".join(dict.fromkeys(plain(result.data.name) for result in results))
     against = Data.together([result.data for result in results]).wording("Metrics against human labels")
@@ -142,12 +142,12 @@ def page(
 
 
 def judged(result: Result) -> str:
-    """Describe a result's rows: data set, split and unit."""
+    """Return what a result's rows are, as text: data set, split and unit."""
     return f"{place_of(result.data)}: {units(result.unit)}"
 
 
 def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str:
-    """Return a page of any tables and pictures; opening: HTML that comes first, above the rest, which is collapsed."""
+    """Return an HTML page of tables and pictures. opening: HTML shown first; the rest of the page is collapsed then."""
     drawn, contents, tables, figures = [], [], 0, 0
     if opening:
         contents.append('<li><a href="#findings">Findings</a></li>')
@@ -193,7 +193,7 @@ def explorer_line(command: str, link: str = "") -> str:
 
 
 def _opening(results: Sequence[Result], declarations: Declarations) -> str:
-    """Return the opening of a page: findings in sentences, their limits, and the headline values."""
+    """Return the opening of a page: the findings, the cautions and the headline values."""
     grid, shown = headline_grid(results, declarations, sys.maxsize), in_headline(results, declarations)
     sentences = "".join(f"<li>{escape(plain(text))}</li>" for text in findings(shown, declarations))
     careful = "".join(f"<li>{escape(plain(text))}</li>" for text in cautions(results))
@@ -224,12 +224,10 @@ _ASKED = 5  # ticks of an axis, about
 
 
 def page_forest(results: Sequence[Result], declarations: Declarations) -> str:
-    """Return a forest plot for the page: panels side by side, a line for each metric; "" without a value.
+    """Return a forest plot as HTML: panels side by side, a line for each metric; "" without a value.
 
-    There is one for each measure of an ability of a single result, else for each result's headline measure.
-
-    Lines are the results' intervals, the dashed line is the best control, the dotted one the value of random scores,
-    where it is known.
+    The panels are the measures of an ability of a single result, or each result's headline measure. Lines and
+    vertical lines are as in `metaeval.report.figures.forest.forest`.
     """
     able = ability_columns(results[0], declarations) if len(results) == 1 else []
     shown = [Headline(results[0], column) for column in able] if len(able) > 1 else headlines(results, declarations)

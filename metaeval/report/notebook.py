@@ -30,7 +30,7 @@ _HEADINGS = {"first": "one", "second": "other", "text": "what it says"}  # of th
 
 
 class Fields(Table):
-    """Fields, each with its value, meaning and setting; a terminal shows the meaning below the value."""
+    """A table of fields, each with its value, meaning and setting; a terminal prints the meaning below the value."""
 
 
 class Card(list[tuple[str, str]]):
@@ -56,7 +56,7 @@ class NotebookText(str):
 
 
 class Changes(dict[str, list[Change]], Recorded):
-    """Differences between the rows of two sides, by name: with a short `repr`, a notebook table and a data frame."""
+    """Differences between two sides by the name of the row, with a short `repr`, a notebook table and a data frame."""
 
     @property
     def records(self) -> list[dict[str, Any]]:

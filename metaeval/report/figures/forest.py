@@ -20,7 +20,7 @@ _ACROSS = 3
 
 
 class ForestLine(NamedTuple):
-    """A line of a forest plot: a metric's value and the ends of its interval, in the axis's scale."""
+    """A line of a forest plot: a metric's value and the ends of its interval, as the axis shows them (per cent or raw)."""
 
     metric: str
     value: float
@@ -28,7 +28,10 @@ class ForestLine(NamedTuple):
 
 
 class ForestPanel(NamedTuple):
-    """A panel of a forest plot. control: the best one, its value; chance: expected by chance, None if unknown."""
+    """A panel of a forest plot.
+
+    control: name and value of the best control. chance: expected value of random scores, if known.
+    """
 
     lines: list[ForestLine]
     control: tuple[str, float] | None
@@ -36,7 +39,7 @@ class ForestPanel(NamedTuple):
 
 
 def panel_of(headline: Headline, declarations: Declarations) -> ForestPanel:
-    """Return the panel of a result's measure, for any renderer."""
+    """Return the content of a panel for a result's headline measure, for any renderer."""
     scale = headline.column.scale
     lines = []
     for row in headline.metrics:
@@ -53,17 +56,18 @@ def panel_of(headline: Headline, declarations: Declarations) -> ForestPanel:
 
 
 def forest(results: Sequence[Result], declarations: Declarations, looks: Mapping[str, Look] | None = None) -> Figure:
-    """Return one panel for each result's headline measure, a line for each metric, in one order throughout.
+    """Return a forest plot: a panel for each result's headline measure, a line for each metric, in the same order.
 
-    Lines are the results' intervals. The dashed line is the best control, the dotted one the value of random
-    scores, where it is known. looks: how each metric looks in other figures. Raises `UserError`
-    for results without a value to draw.
+    A horizontal line is the confidence interval of a metric's value. The dashed vertical line is the best control
+    (a baseline such as word overlap), the dotted one the expected value of random scores, where it is known. looks:
+    colour and marker of each metric (default: by its position). Raises `UserError` for results without a value to
+    draw.
     """
     return _forest(headlines(results, declarations), declarations, looks)
 
 
 def ability_forest(result: Result, declarations: Declarations, looks: Mapping[str, Look] | None = None) -> Figure:
-    """Draw a forest plot with a panel for each measure of an ability, such as the ROC-AUC of two levels."""
+    """Return a forest plot with a panel for each measure of an ability, such as the ROC-AUC of two levels."""
     able = declarations.of(result).ability
     return _forest([Headline(result, column) for column in result.columns if column.key in able], declarations, looks)
 
@@ -116,7 +120,7 @@ def differences_forest(
 ) -> Figure:
     """Draw the difference of two metrics on each data set, and below them the summaries over data sets.
 
-    studies, summary: name, raw difference and its interval.
+    studies, summary: (name, raw difference, ends of its interval). column: the measure.
     """
     every = [*studies, *summary]
     figure, plot = axes(4.6, 0.9 + 0.26 * len(every))
@@ -139,9 +143,9 @@ def has_intervals(records: Sequence[Mapping[str, object]]) -> bool:
 
 @styled()
 def records_forest(records: Sequence[Mapping[str, Any]], title: str) -> Figure:
-    """Draw the raw values of an analysis with their intervals, a panel for each measure.
+    """Draw the raw values in the records of a table with their intervals, a panel for each measure.
 
-    records: those of a table. The value is the field before `low`; a line is named by the texts in which lines differ.
+    The value is the field before `low`; a line is named by the text fields in which lines differ.
     """
     shown = [record for record in records if _is_interval(record)]
     fields = list(shown[0])
