@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.cells import Cells, Coded, text_array
+from metaeval.column_arrays import Cells, Coded, text_array
 from metaeval.errors import UserError, did_you_mean, shown
 
 _log = logging.getLogger("metaeval")

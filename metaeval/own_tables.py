@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.cells import BLOCK, Cells
+from metaeval.column_arrays import BLOCK, Cells
 from metaeval.data_tables import RATING_ROLES, SCORE_ROLES, TEXT_ROLES, TypedTable, Wrong
 from metaeval.errors import UserError, did_you_mean, install_extra, shown
 from metaeval.files import atomic_write, csv_text, read_bytes, write_text
@@ -104,7 +104,10 @@ def table_of(name: str, records: Any, places: Sequence[str] = ()) -> TypedTable:
 
 def _not_empty(table: TypedTable) -> TypedTable:
     if not table.size:
-        raise UserError(f"{table.name} holds no rows: give a file, a data frame, or mappings with one field a column.")
+        raise UserError(
+            f"{table.name} holds no rows: give a file, a data frame, or a list of mappings (one per row) with at "
+            "least one row."
+        )
     return table
 
 

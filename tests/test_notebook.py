@@ -75,7 +75,7 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
     audit, verified = metaeval.data.audit("mini", [100]), metaeval.metrics.verify("overlap")
     assert audit.data.name == corpus.name
     assert is_html(audit._repr_html_())
-    assert (verified.agrees, repr(verified)) == (True, "<CanaryReport: overlap agrees, 13 pairs>")
+    assert (verified.agrees, repr(verified)) == (True, "<VerificationReport: overlap agrees, 13 pairs>")
     assert len(repr(audit)) < 4000
     assert len(repr(metaeval.metrics.doctor())) < 200
 

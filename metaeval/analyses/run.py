@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class JobOptions(BatchSettings, ScoredOptions):
-    """Options of an analysis that scores metrics by name on data, or estimates the effort."""
+    """Options of an analysis that scores named metrics on data, or only estimates the cost."""
 
     untyped = frozenset({"rehash"})
 
@@ -192,7 +192,7 @@ def _comparison(
 ) -> tuple[list[str], str]:
     """Return the next command for the leading metrics, as words, and its purpose; empty where there is none.
 
-    metrics: all metrics, as they are typed.
+    metrics: all metrics, as they are typed. rated: whether the data are ratings.
     """
     if len(metrics) == 1:
         other = "bm25" if list(metrics) == ["overlap"] else "overlap"

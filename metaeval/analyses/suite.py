@@ -52,7 +52,7 @@ class SuiteResults(Results):
 
 
 def read_suite(options: RunOptions) -> Suite:
-    """Return the suite that options describe; raises `UserError` for an option that is only for a single data set."""
+    """Return the suite that options describe; raises `UserError` for an option that is for one data set only."""
     options.refuse([name for name in _OF_ONE_RUN if getattr(options, name)], "for one data set: leave --suite out")
     if options.rehash:
         forget_hashes()
@@ -62,7 +62,7 @@ def read_suite(options: RunOptions) -> Suite:
 
 
 def run_parts(options: RunOptions, progress: Progress) -> Parts:
-    """Run each data set, leaving out metrics that cannot be run; the final output holds the tables of a paper."""
+    """Yield the output of each data set, without metrics that cannot be run; the last one holds the paper's tables."""
     suite = read_suite(options)
     parts = []
     for part in run_suite(suite, progress):

@@ -79,7 +79,7 @@ def write_report(
 
 
 def pictures_of(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> dict[str, list[Picture]]:
-    """Draw the bars that protocols declare, by the page's names of the data sets."""
+    """Return the bars that protocols declare as pictures, by the page's names of the data sets. protocols: by name."""
     from metaeval.report.figures.bars import measure_bars
     from metaeval.report.figures.drawing import image
 
@@ -93,14 +93,14 @@ def pictures_of(results: Sequence[Result], protocols: Mapping[str, Protocol]) ->
 
 
 def metric_looks(results: Sequence[Result]) -> dict[str, Look]:
-    """Return how each metric of the results looks in all figures."""
+    """Return how each metric of the results is drawn in all figures."""
     from metaeval.report.figures.drawing import looks_of
 
     return looks_of(row.metric for result in results for row in metrics_of(result))
 
 
 def drawn(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> Iterator[tuple[Protocol, Result]]:
-    """Yield the results for which their protocols declare a figure."""
+    """Yield the results whose protocols declare a figure, each with its protocol. protocols: by name."""
     for result in results:
         protocol = protocols.get(result.protocol)
         if protocol and protocol.figure and metrics_of(result):
@@ -189,7 +189,7 @@ def evaluate_columns(
 
 
 def are_decided(evaluation: EvaluatedRun) -> bool:
-    """Return whether all scores of every metric are the levels 0, 1 and 2."""
+    """Return whether all scores of every metric are levels (0, 1 or 2), so that they are decisions already."""
     scores = [column.score[~np.isnan(column.score)] for column in evaluation.columns if column.kind == "metric"]
     return all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)
 
@@ -225,7 +225,7 @@ def run_folder(config: RunConfig, results: Sequence[Result]) -> Path:
 
 
 def _check_batch(metrics: LoadedMetrics) -> None:
-    """Raise `UserError` for a batch's replies if no metric of the run asks a chat model."""
+    """Raise `UserError` for a file of a batch's replies if no metric of the run asks a chat model."""
     if metrics.config.batch is not None:
         metrics.check_asking("--replies")
 

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.cells import Coded, values_of
+from metaeval.column_arrays import Coded, values_of
 from metaeval.corpus.ratings import RatingColumns
 from metaeval.corpus.units import UnitRow
 

@@ -192,7 +192,9 @@ def _download(checkpoint: Checkpoint) -> ModelFolder:
             "metric's option 'folder'."
         ) from error
     except (ValueError, TypeError, KeyError) as error:
-        raise UserError(f"The hub's answer about {name} cannot be used ({shown(str(error), 120)}).") from error
+        raise UserError(
+            f"The hub's answer about {name} cannot be used ({shown(str(error), 120)}): try again later."
+        ) from error
     return _complete(checkpoint, Path(folder))
 
 

@@ -152,7 +152,10 @@ class RayPool(Pool):
         super().__init__(workers or gpus or len(nodes))
         if gpus and not most and self.size > gpus:
             self.close()
-            raise UserError(f"executor.workers is {self.size}, and the cluster has {gpus} GPUs: each worker takes one.")
+            raise UserError(
+                f"executor.workers is {self.size}, and the cluster has {gpus} GPUs, of which each worker takes one: "
+                "give fewer workers."
+            )
         self._most = most or self.size
         self._gpus = int(bool(gpus))
         self._cores = share(nodes, self.size) or int(bool(most))
