@@ -104,7 +104,10 @@ class SupportModel:
                 counted, idf = file["idf_words"].tobytes().decode().split("\n"), file["idf"].astype(float)
                 self._heads = file["heads"]
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
-            raise UserError(f"These are not parameters of support-mini ({type(error).__name__}): {error}.") from error
+            raise UserError(
+                f"The file of support-mini's fitted parameters cannot be read ({type(error).__name__}: {error}): "
+                "install metaeval again."
+            ) from error
         fits = (
             self._table.ndim == 2
             and self._table.dtype == np.int8
@@ -116,8 +119,9 @@ class SupportModel:
         )
         if not fits:
             raise UserError(
-                f"These are not parameters of support-mini: a table of {self._table.shape} for {len(pieces):,} word "
-                f"pieces, {idf.size:,} idf values for {len(counted):,} words, heads of {self._heads.shape}."
+                f"The file of support-mini's fitted parameters does not fit together (a table of {self._table.shape} "
+                f"for {len(pieces):,} word pieces, {idf.size:,} idf values for {len(counted):,} words, heads of "
+                f"{self._heads.shape}): install metaeval again."
             )
         # Rows of bytes are scaled to unit vectors.
         squares = np.square(self._table, dtype=np.int64).sum(axis=1)

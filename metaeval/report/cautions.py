@@ -55,7 +55,7 @@ def _left_out(results: Sequence[Result]) -> Iterable[str]:
 
 
 def _parts_of_evidence(results: Sequence[Result]) -> Iterable[str]:
-    """Yield a sentence with the number of rows at level full that hold no complete evidence, under the first protocol."""
+    """Yield a sentence with the number of rows at level full without complete evidence, under the first protocol."""
     result, perfect = results[0], results[0].perfect
     if perfect is not None and perfect.incomplete:
         values = dict(values_by_kind(perfect.values, result.columns)).get(FULL_SUPPORT, "")

@@ -23,7 +23,7 @@ _SUPERSCRIPTS = str.maketrans(
 
 @dataclass(frozen=True)
 class Shape:
-    """The widths, in characters, of the parts of a column: number, marks, interval, longest value in brackets, heading."""
+    """The widths, in characters, of a column's parts: number, marks, interval, longest value in brackets, heading."""
 
     number: int
     marks: int
@@ -53,7 +53,7 @@ class Fit:
 
 
 def superscript(marks: Sequence[str]) -> str:
-    """Return footnote marks as printed after a number; letters and digits are raised, other marks are raised already."""
+    """Return footnote marks as printed after a number: letters and digits raised, other marks unchanged."""
     return "".join(mark.translate(_SUPERSCRIPTS) for mark in marks)
 
 

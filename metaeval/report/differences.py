@@ -32,7 +32,7 @@ class Change:
 
 
 def missing(name: str, in_first: bool, other: bool) -> list[Change]:
-    """Return the change for a row that only one side has; empty if both have it. in_first, other: which sides have it."""
+    """Return the change for a row that only one side has; empty if both have it. other: whether the second has it."""
     if in_first and other:
         return []
     return [Change("row", name, "there" if in_first else None, "there" if other else None)]

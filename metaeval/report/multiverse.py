@@ -299,7 +299,7 @@ def ranks_of(values: Mapping[str, float | None]) -> dict[str, int | None]:
 
 
 def value_under(estimate: Value | None, policy: str) -> float | None:
-    """Return a value under a policy for tied scores: expected ("" too), worst or best; the value itself without ties."""
+    """Return a value under a policy for tied scores: "expected" or "", "worst", "best"."""
     if estimate is None or policy in ("", "expected") or estimate.ties is None:
         return None if estimate is None else estimate.value
     return estimate.ties[0] if policy == "worst" else estimate.ties[1]

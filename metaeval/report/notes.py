@@ -249,7 +249,7 @@ def _level_order(name: str) -> tuple[float, str]:
 
 
 def _row_counts(rows: Sequence[Row], units: str) -> Note:
-    """Return the note on the number of rows, one count for all metrics or one for each group of metrics that share it."""
+    """Return the note on the number of rows: one count for all metrics, or one for each group that shares it."""
     names_by_counts = _names_by_text((_counts_of(row), row) for row in rows)
     if len(names_by_counts) == 1:
         return Note(units, next(iter(names_by_counts)))
@@ -333,7 +333,7 @@ def rank_interval(row: Row, column: Column) -> str:
 
 
 def significance_note(result: Result) -> Note:
-    """Return the note on the tests: p for two metrics, the pairs that differ for a few, the ranks for many, by measure."""
+    """Return the note on the tests: p for two metrics, the different pairs for a few, the ranks for many."""
     tested, metrics = result.significance, metrics_of(result)
     if tested is None or not tested.comparisons:
         return Note("significance", "")
@@ -365,7 +365,7 @@ def in_ranks(result: Result, column: Column) -> dict[str, list[str]]:
 
 
 def _pairs_that_differ(pairs: Sequence[Comparison], alpha: float) -> str:
-    """Return, as text, the better metric of each significantly different pair with all that it beats: a > b, c; b > c."""
+    """Return as text, for each better metric, all that are significantly worse: a > b, c; b > c."""
     led = grouped(
         (plain(pair.one), plain(pair.other)) if pair.difference > 0 else (plain(pair.other), plain(pair.one))
         for pair in pairs

@@ -126,7 +126,7 @@ def _notes(notes: Iterable[tuple[str, Note]]) -> RichTable:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), indent: str = "") -> list[str]:
-    """Return lines of equally wide columns. right: indices of the right-aligned columns. indent: text before each line."""
+    """Return lines of equally wide columns. right: indices of right-aligned columns. indent: text before each line."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

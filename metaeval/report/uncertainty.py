@@ -78,7 +78,7 @@ def effective(result: Result, columns: Sequence[Column]) -> list[float]:
 
 
 def whole_range(numbers: Sequence[float]) -> str:
-    """Return the range of these numbers as text, both ends rounded down, so that too few groups never look like enough."""
+    """Return the range of these numbers as text, both ends rounded down, to never make few groups look like enough."""
     low, high = int(min(numbers)), int(max(numbers))
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 

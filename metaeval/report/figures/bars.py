@@ -32,7 +32,9 @@ def measure_bars(result: Result, looks: Mapping[str, Look] | None = None) -> Fig
 
     metrics = [row for row in result.rows if row.kind == "metric"]
     if not metrics:
-        raise UserError(f"The {result.protocol} result of {result.data.name!r} has no metric to draw.")
+        raise UserError(
+            f"The {result.protocol} result of {result.data.name!r} has no metric to draw: choose a result that has one."
+        )
     looks = looks or looks_of(row.metric for row in metrics)
     columns = result.columns[:_MEASURES]
     controls = [name for name in _SHOWN if any(row.kind == "control" and row.metric == name for row in result.rows)]

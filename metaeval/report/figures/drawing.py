@@ -54,7 +54,10 @@ _STYLE = {
 
 
 class Look(NamedTuple):
-    """How a metric is drawn in all figures; of the first 35 looks no two share colour and marker, or colour and dashes."""
+    """How a metric is drawn in all figures.
+
+    The first 35 looks differ in colour and marker, and in colour and dashes.
+    """
 
     colour: str
     marker: str

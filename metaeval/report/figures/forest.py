@@ -20,7 +20,7 @@ _ACROSS = 3
 
 
 class ForestLine(NamedTuple):
-    """A line of a forest plot: a metric's value and the ends of its interval, as the axis shows them (per cent or raw)."""
+    """A line of a forest plot: a metric's value and the ends of its interval, on the axis's scale (per cent or raw)."""
 
     metric: str
     value: float
