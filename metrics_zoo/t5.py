@@ -19,7 +19,10 @@ Reply = TypeVar("Reply")
 
 
 class T5Metric(LoadedModelMetric):
-    """Base of metrics on a T5 that answers a prompt. cut: which end of a prompt is cut beyond the limit."""
+    """Base of metrics on a T5 that answers a prompt.
+
+    cut: what loses its end beyond the limit, the source or the prompt.
+    """
 
     cut: ClassVar[PromptCut] = "source"
 

@@ -84,7 +84,7 @@ class PairFile:
         yield window
 
     def shifted(self, progress: _Progress | None, number: int) -> _Progress | None:
-        """Return a callback that turns the progress of one block's unique pairs into that of the whole table."""
+        """Return a callback that reports the progress of block `number` as that of the whole table."""
         if progress is None or len(self.starts) == 1:
             return progress
         start, end = (*self.starts, self.rows)[number : number + 2]

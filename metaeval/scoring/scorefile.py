@@ -97,7 +97,10 @@ AddRows = Callable[[Sequence[str], Sequence[PairScore]], None]
 
 @contextmanager
 def score_writer(path: Path) -> Iterator[AddRows]:
-    """Write a score file some rows at a time; it appears when the block ends. The suffix chooses the format."""
+    """Yield a function that adds rows to a score file, which appears when the block ends.
+
+    The suffix chooses the format.
+    """
     _check_suffix(path)
     pyarrow = parquet_library() if path.suffix == ".parquet" else None
     with atomic_write(path) as file:

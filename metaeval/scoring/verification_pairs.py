@@ -11,7 +11,7 @@ from metaeval.scoring.engine import score_pairs
 
 
 class FixedPair(NamedTuple):
-    """A pair of texts that tests one case of every metric, with its name."""
+    """A pair of texts that tests one case of every metric, such as negation. name: of the case."""
 
     name: str
     source: str
@@ -87,7 +87,10 @@ OFFICIAL_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class OfficialComparison:
-    """The official package's answers for the test pairs; `pairs`: number of pairs with a score here too."""
+    """The official package's answers for the test pairs. pairs: number of those that have a score here too.
+
+    largest: largest difference of scores.
+    """
 
     package: str
     answers: list[PairScore]
@@ -170,7 +173,7 @@ def difference(ours: PairScore, theirs: PairScore) -> float:
 
 
 def _company(pairs: Sequence[TextPair]) -> list[TextPair]:
-    """Return further pairs of the same lengths, with words reversed or rotated, to fill batches of test pairs."""
+    """Return further pairs of the same lengths, with words reversed or rotated, to fill the batches of test pairs."""
     words = [(source.split(), statement.split()) for source, statement in pairs]
     backwards = [(" ".join(source[::-1]), " ".join(statement[::-1])) for source, statement in words]
     turned = [(" ".join(source[1:] + source[:1]), " ".join(claim[1:] + claim[:1])) for source, claim in words]
