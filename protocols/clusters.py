@@ -47,9 +47,9 @@ def by_clusters(of_groups: OfProtocol, pooled: bool = False) -> OfProtocol:
 
 
 def _with_annotators(of: Callable[[Judgements], Influences], rows: Judgements, votes: GoldVotes) -> Influences:
-    """Return influence values with those of annotators added, by leaving out the votes of each annotator in turn.
+    """Return influence values by groups and by annotators; each annotator's votes are left out in turn (jackknife).
 
-    of: influence values of rows by group.
+    of: returns the influence values of rows by groups.
     """
     without = []
     for annotator in range(votes.values.shape[1]):

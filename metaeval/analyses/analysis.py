@@ -280,7 +280,7 @@ class AnalysisFamily:
 
 GROUPS: Mapping[str, str] = {
     "cite": "Judge the citations in answers: ALCE, ALiiCE, SCiFi, CiteEval.",
-    "gate": "Fit a quality gate for answers, and check releases with it.",
+    "gate": "Fit a pass/fail gate on labels; check releases of a system.",
     "data": "Show, fetch, verify, convert, validate and audit data sets.",
     "metrics": "List, show and check metrics; serve one to another machine.",
     "shards": "Plan, show, merge and verify the shards of a job.",

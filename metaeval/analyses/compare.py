@@ -86,7 +86,7 @@ def _runs(options: CompareOptions, plain: bool) -> Sequence[RunConfig]:
 
 COMPARE = Analysis(
     name="compare",
-    summary="Compare metrics: significance, agreement, combined gain.",
+    summary="Compare metrics: significance, agreement, gain of combining.",
     about="""By default every pair is compared under every protocol, and the headline measures are printed. --by,
 --bias, --agreement and --complementarity give these analyses alone.""",
     examples=[
