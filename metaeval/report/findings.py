@@ -251,7 +251,7 @@ class _ControlTests(NamedTuple):
 def _controls(shown: Sequence[Headline], oracles: Collection[str]) -> str:
     """Return which metrics are better than every control, which control is best, and which metrics are worse than it.
 
-    oracles: controls that see the gold labels and are left out.
+    oracles: controls that know the gold labels and are left out.
     """
     best_of = [(headline, best) for headline in shown if (best := verdicts.best_control(headline, oracles))]
     tables = []

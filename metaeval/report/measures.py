@@ -33,7 +33,7 @@ class ProtocolDeclarations:
 class Declarations:
     """The declarations of protocols about their measures, and the controls that findings treat in a special way.
 
-    protocols: by name. oracles: controls that see the gold labels. chance: controls whose scores carry no
+    protocols: by name. oracles: controls that know the gold labels. chance: controls whose scores carry no
     information; a metric has an ability if it is significantly better.
     """
 

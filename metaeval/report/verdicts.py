@@ -70,7 +70,7 @@ def above_chance(headline: Headline, row: Row, chance: Collection[str]) -> bool 
 def above_every_control(headline: Headline, row: Row, oracles: Collection[str]) -> bool | None:
     """Return whether a metric is significantly better than every control; None where tests do not say.
 
-    oracles: controls that see the gold labels, which are left out. A metric that was not compared with each control
+    oracles: controls that know the gold labels, which are left out. A metric that was not compared with each control
     may be a control itself.
     """
     if row.control:
@@ -91,7 +91,7 @@ def below_control(headline: Headline, row: Row, control: Row) -> bool:
 def best_control(headline: Headline, oracles: Collection[str]) -> Row | None:
     """Return the control with the highest value, or None.
 
-    oracles: controls that see the gold labels, which are left out.
+    oracles: controls that know the gold labels, which are left out.
     """
     return max(controls_of(headline, oracles), key=lambda row: headline.value(row).value or 0.0, default=None)
 
@@ -99,7 +99,7 @@ def best_control(headline: Headline, oracles: Collection[str]) -> Row | None:
 def controls_of(headline: Headline, oracles: Collection[str]) -> list[Row]:
     """Return the controls with a value, including metrics that are controls.
 
-    oracles: controls that see the gold labels, which are left out.
+    oracles: controls that know the gold labels, which are left out.
     """
     rows = (row for row in headline.result.rows if (row.kind == "control" or row.control) and row.metric not in oracles)
     return [row for row in rows if headline.value(row).value is not None]
