@@ -486,10 +486,7 @@ def load_settings(
 def changed_settings(
     model: type[Model], values: Mapping[str, Any], typed: Mapping[str, Any], overrides: Sequence[str], where: str
 ) -> Model:
-    """Return a model of a file's values, overridden by typed settings. overrides: as in `load_settings`.
-
-    where: as in `validated`.
-    """
+    """Return a model of a file's values, overridden by typed settings and overrides. where: as in `validated`."""
     changed = {**EvidenceConfig.renamed(values), **typed}
     if isinstance(named := changed.get("executor"), str):  # by its name alone
         executor = values.get("executor", {})

@@ -159,7 +159,7 @@ def test_results_as_html_are_escaped(ran):
     assert is_html(ran._repr_html_())
     hostile = ran[0].rows[0].model_copy(update={"metric": "<script>alert(1)</script>"})
     result = ran[0].model_copy(update={"rows": [hostile, *ran[0].rows[1:]], "significance": None})
-    shown = type(ran)([result], ran._readings)._repr_html_()
+    shown = type(ran)([result], ran._declarations)._repr_html_()
     assert is_html(shown)
     assert "<script" not in shown
     assert "&lt;script&gt;" in shown
