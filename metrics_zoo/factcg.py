@@ -58,7 +58,9 @@ class FactCG(BestChunkMetric):
 
         model = self.load(AutoModelForSequenceClassification)
         if model.config.num_labels != 2:
-            raise UserError(f"{self.wanted.hub_id} has {model.config.num_labels} labels, FactCG 2: check the model id.")
+            raise UserError(
+                f"{self.wanted.hub_id} has {model.config.num_labels} labels, and FactCG has 2: check the model id."
+            )
         return PairClassifier(model, QuestionTokens(load_tokenizer(self.model_folder)), self.batch_tokens, self.device)
 
     def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:
@@ -115,7 +117,10 @@ class QuestionTokens:
 
 
 def count_words(sentence: str, splitter: SentenceSplitter) -> int:
-    """Count words as NLTK's word_tokenize does where NLTK splits the sentences; else runs of letters, and marks."""
+    """Return the number of words, as NLTK's word_tokenize counts if NLTK splits the sentences.
+
+    With other splitters, runs of letters and marks are counted.
+    """
     if not splitter.name.startswith("nltk"):
         return len(_WORD.findall(sentence))
     from nltk.tokenize import NLTKWordTokenizer

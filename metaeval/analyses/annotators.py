@@ -62,9 +62,9 @@ def votes_of(source: RatedSet, frame: Frame) -> AnnotatorVotes:
 
 
 def annotator_sheets(panel: Panel) -> list[Table]:
-    """Return a table of each metric's agreement with each annotator and, for several metrics, one of their ranking.
+    """Return a table of each metric's agreement with each annotator and, for several metrics, a table of their ranks.
 
-    Raises `UserError` for data without two annotators.
+    panel: the scored rows. Raises `UserError` for data without two annotators.
     """
     source = panel.source
     if not isinstance(source, RatedSet):
@@ -190,7 +190,7 @@ def _label(measure: Measure, binary: bool) -> results.Column:
 
 
 def _estimate_of(measure: Measure, score: Floats, label: Floats, group: Ints, resampling: Resampling) -> Found:
-    """Return a measure of scores on labels, (n,) with NaN, and its cluster interval over groups (n,)."""
+    """Return a measure of scores and labels, (n,) with NaN where missing, and its interval over groups, (n,)."""
     there = ~np.isnan(score) & ~np.isnan(label)
     if there.sum() < 2:
         return Found(None)
@@ -239,7 +239,7 @@ def _less(measure: Measure, first: Floats, second: Floats, label: Floats) -> flo
 
 
 def _spread(values: Sequence[Found]) -> list[Found]:
-    """Return the lowest, median and highest value without intervals, which would ignore how they were selected."""
+    """Return the lowest, median and highest value, without intervals: those of a selected value would be too narrow."""
     defined = [estimate.value for estimate in values if estimate.value is not None]
     if not defined:
         return [Found(None)] * 3

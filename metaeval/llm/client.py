@@ -110,7 +110,10 @@ class ChatClient:
             await server.transport.close()
 
     def _each_once(self, requests: Sequence[ChatRequest], keys: list[bytes]) -> Iterator[tuple[bytes, ChatRequest]]:
-        """Yield the distinct requests with their keys, hashed one by one when needed. `keys` collects all keys."""
+        """Yield the distinct requests with their keys, hashed one by one when needed.
+
+        keys: list to which all are appended.
+        """
         taken = set()
         for request in requests:
             key = request.key(self._endpoint.name)

@@ -213,8 +213,11 @@ def test_published_metrics_are_compared_by_name_or_all(ran, tmp_path):
         (("overlap", "none.jsonl"), "none.jsonl"),
         (("overlap", "rouge", "--by", "lenght"), "Did you mean 'length'"),
         (("overlap", "rouge", "--by", "system"), "mini does not say which system"),
-        (("overlap", "rouge", "--by", "position", "-u", "citation"), "needs unit=chunk"),
-        (("overlap", "rouge", "--by", "position", "-p", "retrieval"), "No protocol of the run can be read by position"),
+        (("overlap", "rouge", "--by", "position", "-u", "citation"), "set unit=chunk"),
+        (
+            ("overlap", "rouge", "--by", "position", "-p", "retrieval"),
+            "No protocol of this run can be evaluated on parts by position",
+        ),
         (("overlap", "rouge", "--by", "dataset"), "--by dataset needs two data sets or more"),
         (("overlap", "rouge", "-d", "mini,wice"), "need --by dataset"),
         (("overlap", "rouge", "-p", "corelation"), "Did you mean 'correlation'"),

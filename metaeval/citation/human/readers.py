@@ -190,7 +190,10 @@ def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, Answ
         answer_id, value = row.identifier("answer"), _value(row)
         if answer_id not in answers:
             example = next(iter(answers), "none")
-            raise UserError(f"{row.where}: no rated answer has the id {answer_id!r} (a known id: {example!r}).")
+            raise UserError(
+                f"{row.where}: no rated answer has the id {answer_id!r}: use the ids of the rated answers, such as "
+                f"{example!r}."
+            )
         measure = row.optional_text("measure") or path.name.split(".")[0]
         measure_spans, measure_wholes = spans.setdefault(measure, {}), wholes.setdefault(measure, {})
         if "start" not in row.fields and "end" not in row.fields:
