@@ -2,11 +2,13 @@
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
 from metaeval.analyses.explaining.explain import explain, meaning, option_words, owners, read_signature, read_source
-from metaeval.analyses.explaining.job_files import compare
+from metaeval.analyses.explaining.job_files import compare, sources_of
 from metaeval.citation.pipelines.pipeline import fields_of
 from metaeval.config import EARLIER_INTERVALS, RunConfig, load_run
 from metaeval.declared import option_docs
@@ -211,3 +213,13 @@ def test_the_numbers_of_a_record_stand_under_its_words():
     assert found["m, f1, round 1"].intervals == {"": (None, 1.0)}
     assert list(numbers_of([{"of": "a", "x": 1.0}, {"of": "a", "x": None}])) == ["a", "a #2"]
     assert numbers_of([]) == {}
+
+
+def test_a_table_stands_for_its_numbers_only_where_they_are_beside_it(results, tmp_path):
+    numbers = Path(shutil.copy(results["one", "retrieval"], tmp_path))
+    numbers.with_suffix(".csv").write_text("the same numbers")
+    assert sources_of(str(numbers.with_suffix(".csv")), tmp_path) == [str(numbers)]
+    for name in ("lonely.csv", "other.csv", "other.json"):
+        (tmp_path / name).write_text("{}")
+    for name in ("lonely.csv", "other.csv", "other.json"):
+        assert sources_of(str(tmp_path / name), tmp_path) == [str(tmp_path / name)]

@@ -82,6 +82,10 @@ def test_each_window_is_planned_and_scored_as_a_job(cli, monkeypatch):
     score(cli, "--store", "whole.sqlite", out="whole")
     whole = score_pairs(Company(Company.Options()), pairs).answers
     assert list(answers(Path("whole/toys.Company.jsonl")).values()) == whole != expected
+    # The manifest says in how many windows the rows were scored, where that can change a score.
+    written = [json.loads(Path(f"{name}/overlap.jsonl.manifest.json").read_text()) for name in ("out", "whole")]
+    assert [manifest["job"].get("windows") for manifest in written] == ["3", None]
+    assert [manifest["pairs"] for manifest in written] == [ROWS, ROWS]
     assert Path("whole/overlap.jsonl").read_bytes() == Path("out/overlap.jsonl").read_bytes()
 
 

@@ -228,6 +228,11 @@ def test_annotators_in_columns_and_in_rows_are_one(cli, tmp_path):
     (ranked,) = load_table(folder / "annotators-ranking.json").records
     assert (ranked["metric"], ranked["annotators"], ranked["exact"]) == ("mine", 3, True)
     assert ranked["survives"] == (ranked["lowest"] > 0)
+    names = ("gold", *(f"vote {one}" for one in people))
+    less = {name: found["auc", "mine", name] - found["auc", "noise", name] for name in names}
+    assert ranked["difference"] == pytest.approx(less.pop("gold"), abs=1e-12)
+    assert ranked["annotators that agree"] == np.mean([value > 0 for value in less.values()])
+    assert ranked["lowest"] <= ranked["difference"] <= ranked["highest"]
 
 
 def test_one_metric_beside_annotators_has_no_ranking(cli, tmp_path):

@@ -111,6 +111,40 @@ class Pathed(SharedWords):
         return {**super().identity(), "made": id(self)}
 
 
+class OpenRange(SharedWords):
+    card = dataclasses.replace(CARD, low=1.0, high=1.0)
+
+
+class OneLimit(SharedWords):
+    card = dataclasses.replace(CARD, input_limit=512)
+
+
+class SameForAll(SharedWords):
+    def one(self, source, statement):
+        return super().one(source, statement)._replace(score=0.5 if statement else None)
+
+
+class Doubtful(SharedWords):
+    def one(self, source, statement):
+        answer = super().one(source, statement)
+        return answer._replace(status=Status.EMPTY) if len(source) > 100 else answer
+
+
+class CutMore(SharedWords):
+    def one(self, source, statement):
+        answer = super().one(source, statement)
+        return answer._replace(cut=answer.tokens + 1)
+
+
+class CutUnseen(SharedWords):
+    card = dataclasses.replace(CARD, input_limit=512, truncation="source")
+
+
+class Heavy(SharedWords):
+    def explain(self, source, statement):
+        return [Span("source", 0, 1, 1.5)] if source and statement.strip() else []
+
+
 class Beyond(SharedWords):
     def explain(self, source, statement):
         return [Span("source", 0, len(source) + 1, 1.0)] if source and statement.strip() else []
@@ -172,6 +206,14 @@ TWO_WAYS = dataclasses.replace(GAP, replicate=_other)
 MUTE = dataclasses.replace(GAP, about="")
 OLD_OPTIONS = dataclasses.replace(GAP, options={"form": ("plain", "halved")})
 HEADLESS = dataclasses.replace(GAP, headline="gapp")
+NO_MEASURES = dataclasses.replace(GAP, measures=())
+TWICE = dataclasses.replace(GAP, measures=GAP.measures * 2)
+WORDLESS = dataclasses.replace(GAP, measures=(dataclasses.replace(GAP.measures[0], about=""),))
+FLAT = dataclasses.replace(GAP, measures=(dataclasses.replace(GAP.measures[0], scale=0.0),))
+SPANLESS = dataclasses.replace(GAP, measures=(dataclasses.replace(GAP.measures[0], span=0.0),))
+SHOWS_NONE = dataclasses.replace(GAP, shown=lambda judgements: ())
+TABLED = dataclasses.replace(GAP, table_measures=("gapp",))
+SIGNED = dataclasses.replace(GAP, options={**GAP.options, "seed": GAP.options["form"]})
 EMPTY_TIES = dataclasses.replace(GAP, tie_orders=True)
 LISTS = dataclasses.replace(GAP, evaluate=lambda judgements, resampling, options: [Outcome({}, 0, 0, ())])
 
@@ -251,6 +293,12 @@ def _writing(options, progress):
     return run(options, progress)
 
 
+def _storing(options, progress):
+    for name in ("scores.sqlite", "replies.sqlite-wal"):
+        Path(name).write_text("stored")
+    return run(options, progress)
+
+
 def _changing(options, progress):
     return dataclasses.replace(run(options, progress), verdict=[str(next(Cumulative.calls))])
 
@@ -275,4 +323,5 @@ ELSEWHERE = dataclasses.replace(LEVELS, examples=["levels -d wice --data nowhere
 NONE = dataclasses.replace(LEVELS, run=lambda options, progress: None)
 PRINTING = dataclasses.replace(LEVELS, run=_printing)
 WRITING = dataclasses.replace(LEVELS, run=_writing)
+STORING = dataclasses.replace(LEVELS, run=_storing)
 CHANGING_RUN = dataclasses.replace(LEVELS, run=_changing)

@@ -274,3 +274,33 @@ def test_a_table_without_statements_or_sources_says_so():
     for row, role in (({"id": "a", "passage": "x"}, "statement"), ({"id": "a", "claim": "x"}, "source")):
         with pytest.raises(UserError, match=f"no column for the {role}"):
             items_of([row])
+
+
+@pytest.mark.parametrize(("labelled", "unit"), [(("c0", "c1"), "item"), (("c0", "c2", "c3"), "answer")])
+def test_answers_are_the_unit_where_one_of_several_items_is_labelled_whole(labelled, unit):
+    # Answers a0 and a1 of one item each, a2 of two: labels of single items alone are a sample of items.
+    rows = [{**row, "answer_id": f"a{number}"} for row, number in zip(citations(4), (0, 1, 2, 2), strict=True)]
+    items = items_of(rows)
+    assert judged(items, labels_of(dict.fromkeys(labelled, "full"), items)).unit == unit
+
+
+def pair_file(path, *rows, columns=("overlap", "rouge")):
+    head = {"schema": "metaeval-pairs/1", "columns": columns}
+    path.write_text("".join(json.dumps(row) + "\n" for row in (head, *rows)))
+    return path
+
+
+def test_the_pairs_of_a_run_are_items_with_their_scores(tmp_path):
+    pair = {"id": "s/1", "statement": "s", "group": "g", "system": "old", "level": 2, "scores": [0.5, None]}
+    items = items_of(pair_file(tmp_path / "pairs.jsonl", pair, {"id": "t/1", "statement": "t", "scores": [0.1, 0.2]}))
+    first, second = items.rows
+    assert (first.id, first.statement_id, first.group, first.system, first.level) == ("s/1", "s", "g", "old", 2)
+    assert (second.id, second.group, second.system, second.level) == ("t/1", "t", "", None)
+    assert items.scores == {"overlap": [0.5, 0.1], "rouge": [None, 0.2]}
+
+
+@pytest.mark.parametrize("changed", [{"scores": [0.5]}, {"scores": None}, {"scores": [1, 2, 3]}, {"statement": None}])
+def test_a_pair_without_its_scores_or_statement_is_refused(tmp_path, changed):
+    pair = {name: value for name, value in ({"id": "1", "statement": "s", "scores": [1, 2]} | changed).items() if value}
+    with pytest.raises(UserError, match=r"pairs\.jsonl line 2 should hold a citation with 2 scores"):
+        items_of(pair_file(tmp_path / "pairs.jsonl", pair))
