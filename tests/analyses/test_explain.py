@@ -13,7 +13,7 @@ from metaeval.citation.pipelines.pipeline import fields_of
 from metaeval.config import EARLIER_INTERVALS, RunConfig, load_run
 from metaeval.declared import option_docs
 from metaeval.errors import UserError
-from metaeval.report.differences import numbers_of
+from metaeval.report.differences import numbers_of, record_changes
 from metaeval.runs.run import run, write_run
 from metaeval.signature import metric_parts, read_choices
 
@@ -223,3 +223,10 @@ def test_a_table_stands_for_its_numbers_only_where_they_are_beside_it(results, t
         (tmp_path / name).write_text("{}")
     for name in ("lonely.csv", "other.csv", "other.json"):
         assert sources_of(str(tmp_path / name), tmp_path) == [str(tmp_path / name)]
+
+
+def test_rows_of_one_table_alone_stand_beside_the_changes_of_those_of_both():
+    first = [{"metric": name, "value": 1.0, "low": 0.0, "high": 2.0} for name in ("a", "b", "c")]
+    second = [{"metric": "b", "value": 1.5, "low": 0.0, "high": 2.5}, first[2]]
+    changes = [(change.kind, change.first, change.second) for change in record_changes(first, second)]
+    assert changes == [("row", "there", None), ("value", "1", "1.5"), ("interval", "0 to 2", "0 to 2.5")]

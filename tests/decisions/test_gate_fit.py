@@ -4,6 +4,7 @@ import pytest
 
 from metaeval.decisions.gate_fit import fit, fit_sentences, fit_sheet
 from metaeval.decisions.gate_model import Terms
+from metaeval.errors import UserError
 
 
 def citations(unsupported, supported=32, size=1):
@@ -65,3 +66,11 @@ def test_a_metric_without_a_usable_threshold_has_a_line_without_numbers():
     assert [record[name] for name in numbers] == [None] * 5
     assert record["promise"] == "no"
     assert "every threshold flags more than" in fit_sentences(fitted)[-1]
+
+
+@pytest.mark.parametrize("name", ["max_missed", "max_flagged", "alpha"])
+@pytest.mark.parametrize("value", [0.0, 1.0, 1.5])
+def test_terms_lie_between_0_and_1(name, value):
+    with pytest.raises(UserError, match=rf"--{name.replace('_', '-')} is {value:g}; allowed: above 0 and below 1"):
+        Terms(**{name: value})
+    assert getattr(Terms(**{name: 0.99}), name) == 0.99

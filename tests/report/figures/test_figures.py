@@ -158,7 +158,9 @@ def test_ranks_are_drawn_by_their_median_with_areas_by_share():
     # a: rank 1 in 3 of 4 specifications, rank 2 in 1 of 4.
     discs = plot.collections[0]
     assert discs.get_offsets().tolist() == [[1.0, 0.0], [2.0, 0.0]]
-    assert discs.get_sizes()[0] == 3 * discs.get_sizes()[1]
+    assert discs.get_sizes().tolist() == [260 * 0.75, 260 * 0.25]
+    rings = plot.collections[1]
+    assert (rings.get_offsets().tolist(), rings.get_sizes().tolist()) == ([[1.0, 0.0]], [300.0])
 
 
 @pytest.mark.parametrize("ranks", [{}, {"a": []}, {"a": [1], "b": [1, 2]}])
@@ -301,4 +303,8 @@ def test_records_of_several_measures_have_a_panel_each_and_differences_a_line_at
     assert [plot.get_xlabel() for plot in plots] == ["area", "rho"]
     for plot in plots:
         assert _drawn(plot) == [(0, 0), (0.0, 0.2), (0.1,), (0.0, 0.2), (0.1,)]
+        zero, *lines = plot.lines
+        assert zero.get_linewidth() == 1.2
+        assert {(line.get_linewidth(), line.get_markersize()) for line in lines[::2]} == {(1.6, 6)}
+        assert {line.get_markersize() for line in lines[1::2]} == {5}
     assert [label.get_text() for label in plots[0].get_yticklabels()] == ["a", "b"]
