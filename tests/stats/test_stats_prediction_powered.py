@@ -185,3 +185,19 @@ def test_labels_that_all_agree_count_by_kishs_number_where_weights_differ(estima
     drawn = 1 - probability.mean() if estimand == "set" else 1.0
     assert (agreed.value, agreed.high) == (1.0, 1.0)
     assert agreed.low == pytest.approx(wilson(1.0, 0.0, 40**2 / 240, agreed.df, 0.95, drawn)[0], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("strata", "together"), [((0, 0, 1, 2), (0, 0, 1, 1)), ((0, 0, 0, 1), (0, 0, 0, 0)), ((0, 1, 2, 3), (0, 0, 0, 0))]
+)
+def test_strata_of_one_unit_stand_together_or_with_all_others(strata, together):
+    # A single unit shows no variance of its stratum: it is that of the single ones, or of all where there is but one.
+    codes, probability = np.arange(4), np.array([0.5, 0.5, 0.2, 0.1])
+    lone, whole = (
+        share(
+            np.array([1.0, 0.0, 1.0, 0.0]), np.zeros(12), Sample(codes, probability, codes, np.array(of)), np.arange(12)
+        )
+        for of in (strata, together)
+    )
+    assert (lone.variance, lone.df, lone.low) == pytest.approx((whole.variance, whole.df, whole.low))
+    assert lone.variance > 0
