@@ -238,7 +238,11 @@ def test_annotators_in_columns_and_in_rows_are_one(cli, tmp_path):
 
 def test_one_metric_beside_annotators_has_no_ranking(cli, tmp_path):
     # One of the annotators is called as the gold is.
-    texts = {"id": np.repeat(range(20), 2), "gold": np.tile([0, 1, 1, 0], 10), "mine": np.repeat(range(20), 2)}
+    texts = {
+        "id": np.repeat(range(20), 2),
+        "gold": np.tile([0, 0, 1, 1, 0, 1, 1, 1], 5),
+        "mine": np.repeat(range(20), 2),
+    }
     write(tmp_path / "own.csv", {**texts, "annotator": ["gold", "b"] * 20})
     evaluated(cli, "own.csv", "--annotators")
     (folder,) = tmp_path.glob("results/evaluate/own-*")

@@ -5,11 +5,13 @@ import random
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.estimate import estimate, estimate_sheet
 from metaeval.decisions.items import items_of
+from metaeval.decisions.label_sheet import draw, uncertain_sizes
 from metaeval.decisions.labels import judged, labels_of
 from metaeval.errors import UserError
 
@@ -304,3 +306,17 @@ def test_a_pair_without_its_scores_or_statement_is_refused(tmp_path, changed):
     pair = {name: value for name, value in ({"id": "1", "statement": "s", "scores": [1, 2]} | changed).items() if value}
     with pytest.raises(UserError, match=r"pairs\.jsonl line 2 should hold a citation with 2 scores"):
         items_of(pair_file(tmp_path / "pairs.jsonl", pair))
+
+
+@pytest.mark.parametrize(("n", "strata"), [(9, 1), (20, 2), (49, 4), (100, 5)])
+def test_a_stratified_draw_has_up_to_five_strata_of_ten_items_each(n, strata):
+    drawing = draw(items_of(citations(200, 200)), n, "stratified", metric="metric")
+    assert sorted(set(drawing.stratum)) == [f"score {number} of {strata}" for number in range(1, strata + 1)]
+    # In proportion to the strata's sizes, which are equal: each item has the same probability.
+    assert drawing.probability == pytest.approx(np.full(n, n / 200), rel=0.2)
+
+
+def test_an_uncertain_draw_prefers_the_middle_of_the_scores():
+    sizes = uncertain_sizes(np.array([0.9, 0.1, 0.5, 0.3, 0.7]))
+    # Ranks 1, 0, 1/2, 1/4 and 3/4: .2 at the ends, 1 in the middle.
+    assert sizes == pytest.approx([0.2, 0.2, 1.0, 0.6, 0.6])
