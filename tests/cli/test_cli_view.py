@@ -1,8 +1,11 @@
 """The explorer in a real browser: what a reader does on the page, and what a hostile text cannot do there."""
 
+import base64
 import csv
+import gzip
 import io
 import json
+import re
 import shutil
 
 import pytest
@@ -588,3 +591,33 @@ def test_a_metric_of_ones_own_is_turned_and_its_marks_have_a_link_or_none(cli, w
     assert set(marks["scores"]) == {-1.23457}
     # Side, start, length, weight in percent, link.
     assert {tuple(map(tuple, row)) for row in blocks["spans-0"]} == {((0, 0, 2, 13, -1, 1, 1, 2, -100, 4),)}
+
+
+@pytest.mark.parametrize(
+    ("most", "sizes"),
+    # Ten statements of three pairs, four of them full, six none: of 15 pairs 6 are full and 9 none.
+    [(30, (4, 6)), (29, (3, 5)), (15, (2, 3)), (3, (0, 1))],
+)
+def test_whole_statements_are_drawn_each_level_in_its_share(most, sizes):
+    from metaeval.explorer import drawn
+
+    rows = [
+        (f"{number}-{place}", f"s{number}", (2 if number < 4 else 0) if place == 1 else None)
+        for number in range(10)
+        for place in range(3)
+    ]
+    names = drawn(rows, most)
+    numbers = [int(name.partition("-")[0]) for name in names[::3]]
+    assert names == [f"{number}-{place}" for number in numbers for place in range(3)]
+    assert (sum(number < 4 for number in numbers), sum(number >= 4 for number in numbers)) == sizes
+    assert drawn(rows[::-1], most)[::-1] == names, "whatever the order of the rows"
+
+
+def test_the_blocks_of_the_page_hold_the_data_as_they_are(mini):
+    from metaeval.explorer import explorer_page
+
+    value = {"text": "橋 </script> \ud800", "number": 0.1}
+    page = explorer_page("title", {"jobs": ["title"], "job-0": value})
+    (packed,) = re.findall(r'<script type="text/plain" id="job-0">\n([^<]*)\n</script>', page)
+    text = gzip.decompress(base64.b64decode(packed)).decode("utf-8")
+    assert text == '{"text":"橋 </script> ?","number":0.1}'
