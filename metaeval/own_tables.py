@@ -269,8 +269,6 @@ def _padded(where: str, headings: Sequence[str], cells: list[Any], places: Seque
 WRITTEN = (".csv", ".tsv", ".xlsx", ".jsonl")
 """Endings of the tables that are written."""
 
-_LONGEST_CELL = 32_767
-
 
 def write_table(
     path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
@@ -305,7 +303,7 @@ def _write_sheet(
             if not isinstance(value, str):
                 cell.value = value
                 continue
-            cell.value = illegal.sub(" ", visible(value, keep="\t\n"))[:_LONGEST_CELL]
+            cell.value = illegal.sub(" ", visible(value, keep="\t\n"))  # openpyxl cuts what a cell cannot hold
             cell.data_type = "s"  # whatever it begins with
             cell.alignment = styles.Alignment(wrap_text=True, vertical="top")
             cell.font = styles.Font(bold=number == 1)

@@ -95,7 +95,7 @@ def duration(seconds: float) -> str:
     return f"{seconds:.{0 if seconds >= 10 else 1}f} s"
 
 
-def requests_of(config: RunConfig, path: Path, tables: bool = False) -> str:
+def requests_of(config: RunConfig, path: Path, tables: bool) -> str:
     """Write the requests that a run's metrics would send to a batch file, without sending them; return a sentence.
 
     tables: as in `plan`. Raises `UserError` as `plan` does, and where no metric sends requests.
