@@ -258,7 +258,7 @@ PLANNED = "planned"
 
 
 def raw_value(value: float, measure: Measure) -> float:
-    """Convert a value from table units to raw; raises `UserError` at or below chance, and out of range."""
+    """Return a value, given in table units, as a raw one; raises `UserError` at or below chance, and out of range."""
     raw, chance = value / measure.scale, measure.chance or 0.0
     if not chance < raw < measure.span:
         most = f" and below {measure.span * measure.scale:g}" if math.isfinite(measure.span) else ""
