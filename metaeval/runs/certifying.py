@@ -56,7 +56,8 @@ def check_certificate(config: RunConfig, runs: int = RUNS) -> None:
     interval = config.interval
     if interval.method != "t":
         raise UserError(
-            f"A certificate simulates intervals of method t only: set interval.method=t (it is {interval.method})."
+            f"A certificate simulates intervals of method t, and interval.method is {interval.method}: set "
+            "interval.method=t."
         )
     if interval.also:
         raise UserError(f"A certificate takes groups alone as sampled: leave {interval.also} out.")
