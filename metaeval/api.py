@@ -46,7 +46,7 @@ class Answers(list[PairScore]):
     """A metric's answers, one `PairScore` per pair: a list with a short `repr` and a method that makes a data frame."""
 
     def to_frame(self) -> Any:
-        """A data frame with a row for each pair: score, status, tokens, cut."""
+        """Return a data frame with a row for each pair: score, status, tokens, cut."""
         return frame(answer._asdict() for answer in self)
 
     def __repr__(self) -> str:

@@ -28,7 +28,7 @@ OFFLINE_METRICS = ("overlap", "rouge", "bm25", "support-mini", "minilm-cosine", 
 
 
 def as_list(value: Any) -> Any:
-    """Split a string at its commas; return anything else unchanged."""
+    """Return a string split at its commas; anything else is returned unchanged."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 

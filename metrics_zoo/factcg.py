@@ -72,9 +72,10 @@ class FactCG(BestChunkMetric):
         return [[PairScore(score, Status.OK, *counts) for score, *counts in islice(answers, len(row))] for row in rows]
 
     def chunks(self, source: str) -> list[str]:
-        """Cut a source into chunks of at most 550 words, one sentence a line; a source without words has none.
+        """Return a source's chunks of at most 550 words, one sentence a line; a source without words has none.
 
-        As in the official code, a first sentence beyond the limit leaves an empty chunk before it, which is scored too.
+        As in the official code, a first sentence beyond the limit leaves an empty chunk before it, which is
+        scored too.
         """
         chunks: list[str] = []
         chunk, size = "", 0
@@ -104,7 +105,7 @@ class QuestionTokens:
             raise UserError("This tokenizer splits FactCG's template unlike DeBERTa-v3's: check the model id.")
 
     def encode(self, firsts: Sequence[str], seconds: Sequence[str]) -> list[PairIds]:
-        """Encode chunks and statements, in order; beyond the limit the end of the chunk is cut."""
+        """Return the ids of chunks and statements, in order; beyond the limit the end of the chunk is cut."""
         questions = [_QUESTION.format(statement=statement) for statement in seconds]
         known = self.texts.ids([*firsts, *questions])
         return [self._one(known[chunk], known[question]) for chunk, question in zip(firsts, questions, strict=True)]

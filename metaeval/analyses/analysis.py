@@ -250,7 +250,7 @@ class Analysis:
         return [path for path in named if isinstance(path, Path)]
 
     def options_of(self, settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> DeclaredOptions:
-        """Build checked options from settings (None: not given) and `key=value` overrides; `UserError` if wrong."""
+        """Return checked options from settings (None: not given) and `key=value` overrides; `UserError` if wrong."""
         fields = self.options.model_fields
         for name, earlier in self.earlier.items():
             if earlier not in fields and settings.get(earlier) is not None:

@@ -103,7 +103,7 @@ def cell(
     marks: tuple[str, ...] = (),
     spelt: bool = False,
 ) -> Cell:
-    """Format a value with its interval as its column prints it.
+    """Return a value with its interval as its column prints it.
 
     signed: print a sign, as for a difference. marks: footnote marks behind the value. spelt: print an interval as
     "low to high", for a table with negative ends, where a dash beside a minus sign cannot be read.
@@ -129,7 +129,7 @@ def rank(values: Iterable[float | None], column: Column) -> dict[str, Rank]:
 
 
 def legend(ranks: Iterable[Mapping[str, Rank]]) -> str:
-    """Explain bold and underlined numbers; "" if there are none. ranks: those of each column."""
+    """Return the explanation of bold and underlined numbers; "" if there are none. ranks: those of each column."""
     used = {rank for column in ranks for rank in column.values()}
     if "second" in used:
         return "Bold: highest value of a metric in the column; underlined: second highest."
@@ -191,7 +191,7 @@ def _order_sign(pair: Comparison, alpha: float) -> str:
 
 
 def _signed(value: float | None, column: Column) -> str:
-    """Format a difference with its sign, unless it is printed as zero."""
+    """Return a difference with its sign, unless it is printed as zero."""
     text = format_value(value, column)
     return text if text == UNDEFINED or text.startswith("-") or float(text) == 0 else f"+{text}"
 
@@ -359,7 +359,7 @@ def suite_grid(results: Sequence[Result], declarations: Declarations, most: int 
 
 
 def _subtitle(results: Sequence[Result]) -> str:
-    """Describe the data of the result with the fewest rows: retrieval adds its pools."""
+    """Return the description of the data of the result with the fewest rows; retrieval adds its pools."""
     result = min(results, key=lambda result: sum(result.data.levels.values()))
     data = result.data
     counts = [f"{name} {data.levels[name]:,}" for name in LEVELS if name in data.levels]

@@ -81,7 +81,7 @@ def aside_lines(cell: Cell, joined: bool) -> tuple[str, ...]:
 
 
 def broken(name: str, width: int) -> list[str]:
-    """Break a name into lines of at most `width` characters, behind its separators where it has any."""
+    """Return a name as lines of at most `width` characters, broken behind its separators where it has any."""
     lines = [""]
     for piece in re.findall(r"[^-_/:.\s]*[-_/:.\s]*", name):
         if lines[-1] and cell_len(lines[-1] + piece.rstrip()) > width:
@@ -114,10 +114,10 @@ def shapes_of(grid: Table, folded: bool = False, apart: bool = True) -> tuple[Sh
 
 
 def packed(widths: Sequence[int], groups: Sequence[int], room: int) -> tuple[tuple[int, ...], ...]:
-    """Distribute columns to tables of at most `room` characters, in order; groups of columns stay whole if possible.
+    """Return the columns of each table, by index, such that a table has at most `room` characters.
 
     widths: of the columns; a column costs its width and one GAP. groups: number of columns of each group, empty for
-    none. Returns the indices of the columns of each table; every table has at least one.
+    none; groups stay whole if possible. Columns keep their order, and every table has at least one.
     """
     parts: list[list[int]] = [[]]
     used = 0

@@ -123,7 +123,7 @@ def _name_fields(records: Sequence[Mapping[str, Scalar]]) -> list[str]:
 
 
 def _values_and_intervals(values: Mapping[str, float | None]) -> RecordValues:
-    """Separate numbers and intervals: x_low and x_high are the ends of x's interval."""
+    """Return a record's numbers and its intervals: x_low and x_high are the ends of x's interval."""
     stems = [key.removesuffix("low") for key in values if key.endswith("low")]
     intervals = {stem: (f"{stem}low", f"{stem}high") for stem in stems if f"{stem}high" in values}
     ends = {end for both in intervals.values() for end in both}

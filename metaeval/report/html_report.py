@@ -32,7 +32,7 @@ _FOREST = "Headline values with their intervals, the best control of each, and w
 
 
 def escape(text: Shown) -> str:
-    """Escape text for HTML content and quoted attributes."""
+    """Return text escaped for HTML content and quoted attributes."""
     return html.escape(text)
 
 

@@ -260,7 +260,7 @@ _ACCENTS |= {"\u0307": ".", "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c
 
 
 def escape(text: Shown) -> str:
-    """Escape text for a paragraph or a table cell; a character with no LaTeX spelling becomes its code, [U+4E2D]."""
+    """Return text escaped for a paragraph or a cell; a character with no LaTeX spelling becomes its code, [U+4E2D]."""
     # Two hyphens in a name are two hyphens; LaTeX would join them to a dash.
     return "{}".join("".join(map(_spelling, part)) for part in re.split("(?<=-)(?=-)", text))
 

@@ -222,7 +222,7 @@ def _empirical_bayes(measured: Sequence[_Measured], level: float, shrink: Shrink
 
 
 def _reading(results: Sequence[Result]) -> tuple[Note, ...]:
-    """Explain the raised letters, the second columns and the blank cells, if the table has any."""
+    """Return notes on the raised letters, the second columns and the blank cells, if the table has any."""
     tests = dict.fromkeys(notes.settings(result.significance) for result in results if result.significance is not None)
     cells = [(row, column) for result in results for row in result.rows for column in result.columns]
     values = [value_of(row, column) for row, column in cells]

@@ -187,7 +187,7 @@ def short(number: str) -> str:
 
 
 def format_p(p: float | None) -> str:
-    """Format a p-value with four decimals: 1,000 permutations can give 0.0010, and 0.0504 must not look like 0.05."""
+    """Return a p-value with four decimals: 1,000 permutations can give 0.0010, and 0.0504 must not look like 0.05."""
     if p is None:
         return UNDEFINED
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"

@@ -67,7 +67,7 @@ def _has_own_intervals(result: Result, column: Column) -> bool:
 
 
 def level_and_method(interval: Interval) -> str:
-    """Name the level and the method of the intervals."""
+    """Return the level and the method of the intervals as text."""
     return sentences.INTERVALS.format(level=100 * interval.level, method=_METHODS[interval.method])
 
 

@@ -56,7 +56,8 @@ def check_certificate(config: RunConfig, runs: int = RUNS) -> None:
     interval = config.interval
     if interval.method != "t":
         raise UserError(
-            f"A certificate simulates intervals of method t only: set interval.method=t (it is {interval.method})."
+            f"A certificate simulates intervals of method t, and interval.method is {interval.method}: set "
+            "interval.method=t."
         )
     if interval.also:
         raise UserError(f"A certificate takes groups alone as sampled: leave {interval.also} out.")
@@ -258,7 +259,7 @@ PLANNED = "planned"
 
 
 def raw_value(value: float, measure: Measure) -> float:
-    """Convert a value from table units to raw; raises `UserError` at or below chance, and out of range."""
+    """Return a value, given in table units, as a raw one; raises `UserError` at or below chance, and out of range."""
     raw, chance = value / measure.scale, measure.chance or 0.0
     if not chance < raw < measure.span:
         most = f" and below {measure.span * measure.scale:g}" if math.isfinite(measure.span) else ""

@@ -189,7 +189,10 @@ class Diagnosis:
 
 
 def examine() -> Diagnosis:
-    """Examine the machine and every registered metric; downloads nothing, and imports torch to list devices."""
+    """Return what the doctor reports of the machine and every registered metric.
+
+    Nothing is downloaded; torch is imported to list devices.
+    """
     packages = {name: installed(name) for name in _PACKAGES}
     versions = {name: installed(name) for name in (*_PACKAGES, *_TRAPPED)}
     states, machine = registered(), devices()

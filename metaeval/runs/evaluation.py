@@ -411,7 +411,7 @@ def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> Publis
 
 
 def published_files() -> list[Path]:
-    """List the YAML files of published values, the user's first; raises `UserError` for the name of a shipped file."""
+    """Return the YAML files of published values, the user's first; `UserError` for the name of a shipped file."""
     return [path for name in variants("published") if (path := config_file("published", name))]
 
 

@@ -136,7 +136,7 @@ def _by_argument(name: str) -> MetricVariant | None:
 def _check_class(name: str, kind: Any) -> None:
     """Raise `UserError` for an object that is not a metric class, and for a class without a card or a method."""
     if not (isinstance(kind, type) and issubclass(kind, Metric)):
-        raise UserError(f"{name!r} is not a metric: it should be a subclass of metaeval.scoring.contract.Metric.")
+        raise UserError(f"{name!r} is not a metric: give the name of a subclass of metaeval.scoring.contract.Metric.")
     if inspect.isabstract(kind):
         raise UserError(f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}().")
     card = getattr(kind, "card", None)

@@ -298,13 +298,13 @@ class Pooled:
 
 
 def pooled(effects: Floats, errors: Floats, level: float = 0.95) -> Pooled:
-    """Combine effects (k,) with their standard errors (k,), k at least 2, by a random-effects model.
+    """Return the mean of effects (k,), k at least 2, with standard errors (k,), by a random-effects model.
 
-    The variance between studies is Paule and Mandel's, as in statsmodels' `combine_effects(method_re="iterated")` and
-    metafor's `rma(method="PM")`; with it Hartung and Knapp's factor, modified to be at least 1, is 1. The variance of
-    their test has that of estimated weights added (Kackar and Harville, 1984), without which it rejects a mean of 0 in
-    up to 9 % where errors differ eightfold. Raises ValueError for fewer than two effects, one not finite, or an error
-    not above 0.
+    The variance between studies is Paule and Mandel's, as in statsmodels' `combine_effects(method_re="iterated")`
+    and metafor's `rma(method="PM")`; with it Hartung and Knapp's factor, modified to be at least 1, is 1. The
+    variance of their test has that of estimated weights added (Kackar and Harville, 1984), without which it rejects
+    a mean of 0 in up to 9 % where errors differ eightfold. Raises ValueError for fewer than two effects, one not
+    finite, or an error not above 0.
     """
     check_lengths(effects=effects, errors=errors)
     check_finite("effects", effects)

@@ -92,7 +92,10 @@ def protocol_of(config: RunConfig, key: str, name: str = "") -> ProtocolSetup:
 
 
 def raw_difference(difference: float, measure: Measure) -> float:
-    """Convert a difference from the units of the measure's table; `UserError` where it is off the measure's scale."""
+    """Return a difference, given in the units of the measure's table, as a raw one.
+
+    Raises `UserError` where it is off the measure's scale.
+    """
     raw, most = difference / measure.scale, measure.span * measure.scale
     if not 0 < raw < measure.span:
         unit = f"points of {most:g}" if most != 1 else "parts of 1"

@@ -99,7 +99,7 @@ def parts_of(panels: Sequence[Panel], protocol: Protocol, by: str) -> list[Subgr
 
 
 def _values(by: str, panel: Panel, frame: Frame) -> PartNames:
-    """Divide rows by the values of the field `by` of the ratings; numbers are sorted by value."""
+    """Return the division of rows by the values of the field `by` of the ratings; numbers are sorted by value."""
     source = panel.source
     columns: dict[str, Coded[Any]] = {}
     if isinstance(source, RatedSet):
@@ -143,7 +143,10 @@ def statement_words(panel: Panel, frame: Frame) -> NDArray[np.int64]:
 
 
 def _lengths(panel: Panel, frame: Frame) -> PartNames:
-    """Divide rows into quarters by the number of words of their statement or rated text; each text counts once."""
+    """Return the division of rows into quarters by the length in words of their statement or rated text.
+
+    A text counts once in the quarters.
+    """
     words = distinct = statement_words(panel, frame)
     source = panel.source
     if not isinstance(source, RatedSet):
@@ -157,7 +160,7 @@ def _lengths(panel: Panel, frame: Frame) -> PartNames:
 
 
 def _places(panel: Panel, frame: Frame) -> PartNames:
-    """Divide rows by the third of the document in which the middle of their chunk lies."""
+    """Return the division of rows by the third of the document in which the middle of their chunk lies."""
     source = panel.source
     if isinstance(source, RatedSet):
         raise UserError(

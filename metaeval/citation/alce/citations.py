@@ -167,7 +167,7 @@ def _cited(unit: LocatedText, answer: Answer, options: AlceOptions) -> Iterator[
 
 
 def clean(unit: LocatedText, answer: Answer, options: AlceOptions) -> LocatedText:
-    """Remove the citation marks from a unit (sentence or list item), as `options.cleaning` says."""
+    """Return a unit (sentence or list item) without its citation marks, removed as `options.cleaning` says."""
     if options.cleaning == "pattern":
         # The released code makes four replacements in this order: each can create matches of the next.
         for pattern in (r" \[\d+", r"\[\d+", r" \|", r"\]"):

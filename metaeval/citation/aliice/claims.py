@@ -263,7 +263,10 @@ def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace:
 
 
 def _text(parse: Parse, places: Sequence[int], glued: frozenset[int]) -> str:
-    """Join the tokens at these indices by spaces, except before a glued token that follows its neighbour."""
+    """Return the tokens at these indices joined by spaces, except before a glued token that follows its neighbour.
+
+    glued: indices from `_glued`.
+    """
     written = ""
     for at, place in enumerate(places):
         follows = places[at - 1] == place - 1 or parse.tokens[place] == ","

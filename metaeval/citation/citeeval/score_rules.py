@@ -155,7 +155,7 @@ UNDECIDED = StatementValue(None, "missing", 0.0, None)  # uncited, and whether i
 
 
 def unit_rating(stars: int) -> float:
-    """Scale a rating from 1 to 5 to [0, 1]. Raises ValueError for any other number."""
+    """Return a rating from 1 to 5 on the scale [0, 1]. Raises ValueError for any other number."""
     if stars not in STARS:
         raise ValueError(f"rating is {stars}; allowed: {', '.join(map(str, STARS))}")
     return (stars - 1) / 4

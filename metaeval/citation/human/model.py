@@ -306,7 +306,7 @@ class Level:
         return mean, _mean([*settled, *(least for least, _ in known)]), _mean([*settled, *(most for _, most in known)])
 
     def lines(self) -> str:
-        """The ratings and scores as JSON lines, in the format of `metaeval.corpus.loaders.ratings`."""
+        """Return the ratings and scores as JSON lines, in the format of `metaeval.corpus.loaders.ratings`."""
         lines = []
         for row in self.ratings.rows:
             fields: dict[str, object] = {"id": row.id, "group": row.group, "gold": row.gold}
@@ -327,7 +327,7 @@ def score_of(value: Valued) -> PairScore:
 
 
 def alignment(human: HumanSet, measures: Mapping[str, AnswerValues]) -> Alignment:
-    """Align each measure that scores sentences with the rated statements."""
+    """Return the values of each measure that scores sentences, aligned with the rated statements."""
     return {
         name: {rated.answer.id: align(rated.statements, spans.get(rated.answer.id, ())) for rated in human.answers}
         for name, spans in ((name, measure.spans) for name, measure in measures.items())

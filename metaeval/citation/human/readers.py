@@ -104,7 +104,10 @@ def _expertqa(rows: Sequence[DataRow]) -> HumanSet:
 
 
 def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanStatement]]) -> HumanSet:
-    """Join the published statements and their citations to a response's text; their offsets are not published."""
+    """Return responses with their published statements and citations; the statements' offsets are not published.
+
+    files: of the responses. people: the judgements, by response.
+    """
     answers: dict[str, HumanAnswer] = {}
     judged: dict[str, Sequence[HumanStatement]] = {}
     splits: dict[str, Split] = {}
@@ -275,10 +278,10 @@ def read_human(path: Path) -> dict[str, list[HumanStatement]]:
 def judged_as(
     sample: str, statements: Sequence[ResponseStatement], people: Sequence[HumanStatement], where: str = "here"
 ) -> list[HumanStatement]:
-    """Match the annotators' judgements with the statements of a response by id, and return them in that order.
+    """Return the annotators' judgements of a response's statements, matched by id, in the statements' order.
 
-    Statements that we split have no ids; their numbers, from 1, are used instead. where: names the statements' source
-    in errors. Raises `UserError` where annotators judged other statements, or the same with other citations.
+    Statements that we split have no ids; their numbers, from 1, are used instead. where: names the statements'
+    source in errors. Raises `UserError` where annotators judged other statements, or the same with other citations.
     """
     if len(statements) != len(people):
         raise UserError(

@@ -199,7 +199,7 @@ def taken(spent: Spent, chat: ChatOptions) -> _Counts:
 
 
 def amount(name: str, value: float | None) -> str:
-    """Format a count, a mean or money."""
+    """Return a count, a mean or money as text. name: of the amount, which says what it is."""
     if value is None:
         return UNDEFINED
     return f"{value:.4f}" if name == MONEY else f"{value:,.{1 if isinstance(value, float) else 0}f}"

@@ -112,7 +112,10 @@ def _written(text: str, words: Sequence[int], spans: Sequence[_Span | None]) -> 
 
 
 def _closed(text: str, start: int, end: int) -> _Span:
-    """Extend a stretch of text by the adjacent bracket or quotation mark that matches one inside it."""
+    """Return a stretch of text with the adjacent bracket or quotation mark that matches one inside it.
+
+    start, end: offsets of the stretch.
+    """
     inside = text[start:end]
     for opening, closing in _PAIRS:
         missing = inside.count(opening) - inside.count(closing)

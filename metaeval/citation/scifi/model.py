@@ -410,11 +410,11 @@ def _shared(counts: Ints, wanted: Mapping[str, int]) -> Ints:
 
 
 def find_segment(sentence: str, wording: str, options: ScifiOptions = DEFAULTS) -> Segment | None:
-    """Find a wording in a sentence: verbatim, or ignoring case, or else the most similar words (`most_similar_run`).
+    """Return where a wording is in a sentence: verbatim, ignoring case, or the most similar words (`most_similar_run`).
 
-    Of several places the option `twice` takes the first or the last, among those at the borders of words if there are
-    any ("art" in "started by art"). If the wording is not found, the segment is the whole sentence, or None, as the
-    option `unmapped` says.
+    Of several places the option `twice` takes the first or the last, among those at the borders of words if there
+    are any ("art" in "started by art"). If the wording is not found, the segment is the whole sentence, or None, as
+    the option `unmapped` says.
     """
     last = options.twice == "last"
     wording = wording.strip()

@@ -151,7 +151,7 @@ def styled() -> Iterator[None]:
 
 
 def wrapped(name: str, width: int = 24) -> str:
-    """Break a name into lines of at most `width` characters, escaped so that matplotlib reads no mathematics in it."""
+    """Return a name broken into lines of at most `width` characters, with dollar signs escaped for matplotlib."""
     return "\n".join(literal(line) for line in broken(plain(name), width))
 
 

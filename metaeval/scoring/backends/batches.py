@@ -59,10 +59,10 @@ def run_batches(
     device: str,
     waste: float | None = None,
 ) -> list[Answer]:
-    """Pass all items through `forward` in batches, in parallel on the CPU's cores, and return the answers in order.
+    """Return the answers of `forward` to all items, in order; it gets batches, in parallel on the CPU's cores.
 
-    Within a batch items come longest first; items of one length keep their order. waste: as in `length_batches`; by
-    default the device's.
+    length: of an item, in tokens. budget: tokens of a batch. Within a batch items come longest first; items of one
+    length keep their order. waste: as in `length_batches`; by default the device's.
     """
     lengths = [length(item) for item in items]
     batches = list(length_batches(lengths, budget, least_waste(device) if waste is None else waste))
