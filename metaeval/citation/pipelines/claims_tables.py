@@ -200,7 +200,7 @@ def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
         provenance.truncation(cited.backends),
         provenance.by_backend("not judged", missing),
         provenance.by_backend("could be", ((backend, _bounds(cited, judged)) for backend, judged in unread)),
-        Note("marks", _marks(lines)),
+        Note("marks", marks_text(lines)),
         provenance.uncertainty(cited.config.interval, data.groups),
     )
     return Provenance(
@@ -250,7 +250,7 @@ def _bounds(cited: CitedAnswers, judged: PipelineJudgement) -> str:
     return provenance.by_system(cited.panel, ranges)
 
 
-def _marks(lines: Sequence[CitationLine]) -> str:
+def marks_text(lines: Sequence[CitationLine]) -> str:
     """Count uncited claims, and the marks that are not judged as they are, by state and by problem."""
     totals = counts(lines)
     states, problems = (

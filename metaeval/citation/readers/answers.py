@@ -11,6 +11,7 @@ from typing import Any
 from metaeval.citation.model import Answer, Passage, check_ids, writable
 from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.jsonl import FIELDS, read_own
+from metaeval.citation.readers.judgements import read_fact, read_longcite_scored, read_trec_judgements
 from metaeval.citation.readers.scifi import read_scifi
 from metaeval.corpus.loaders.rows import DataRow, read_rows
 from metaeval.errors import UserError, shown, unknown
@@ -115,6 +116,9 @@ READERS: Mapping[str, FormatReader] = {
     "expertqa": lambda rows, _: read_expertqa(rows),
     "scholarqa": lambda rows, _: read_scholarqa(rows),
     "scifi": lambda rows, _: read_scifi(rows),
+    "trec-judgements": lambda rows, _: read_trec_judgements(rows),
+    "fact": lambda rows, _: read_fact(rows),
+    "longcite-scored": lambda rows, _: read_longcite_scored(rows),
 }
 
 # A file has the first of these formats whose fields its first item has.
@@ -124,6 +128,9 @@ _TELLING: Mapping[str, tuple[str, ...]] = {
     "crag25": ("response", "topic", "text"),
     "expertqa": ("question", "annotator_id", "answers"),
     "scifi": ("query", "paragraph", "documents"),
+    "trec-judgements": ("run_id", "sentences"),
+    "fact": ("id", "citations_deduped"),
+    "longcite-scored": ("statements", "citation_recall"),
     "jsonl": ("text", "passages"),
 }
 

@@ -1,0 +1,127 @@
+"""Readers of files that hold levels of support: TREC's judgements, FACT's validated tasks, LongCite's scored answers.
+
+Each row becomes an answer whose sentences are written with marks. Its reference holds the levels as the file has them
+(`metaeval.citation.support.labels`)::
+
+    {"topic_id": "t1", "run_id": "r", "sentences": [{"text": "It opened in 1999.",
+     "citations": [{"reference": "doc-a", "support": "2"}]}]}
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from metaeval.citation.model import Answer, Passage
+from metaeval.citation.readers.expertqa import written
+from metaeval.citation.support.labels import FIELD, SCALE, support_entries
+from metaeval.corpus.loaders.rows import DataRow
+
+_log = logging.getLogger("metaeval")
+
+_TOPIC, _RUN = ("topic_id", "narrative_id", "qid", "query_id"), ("run_id", "runtag", "run")
+
+
+def read_trec_judgements(rows: Sequence[DataRow]) -> Iterator[Answer]:
+    """Yield the answers of TREC's support judgements: 2 full, 1 partial, 0 none, -1 not judged, also as text.
+
+    The files of 2024 name a topic_id, those of 2025 a narrative_id. `segments` (docid to text) gives the sources' texts
+    where somebody has resolved them; without it only people's levels can be scored. As in the official code, a citation
+    that is a text alone is left out, and a sentence that is one cites nothing; a warning counts them.
+    """
+    bare = 0
+    for row in rows:
+        topic, run = (
+            row.identifier(next((name for name in names if name in row.fields), names[0])) for names in (_TOPIC, _RUN)
+        )
+        sources: dict[str, int] = {}
+        statements = []
+        sentences, texts_alone = _rows(row, "sentences")
+        bare += texts_alone
+        for sentence in sentences:
+            citations, texts_alone = _rows(sentence, "citations")
+            bare += texts_alone
+            cited = [
+                sources.setdefault(
+                    str(citation.fields.get("reference", f"source {len(sources) + 1}")), len(sources) + 1
+                )
+                for citation in citations
+            ]
+            levels = [citation.fields.get("support") for citation in citations]
+            statements.append({"text": sentence.optional_text("text"), "cited": cited, "levels": levels})
+        texts = row.row("segments").fields if isinstance(row.fields.get("segments"), dict) else {}
+        passages = [Passage(str(texts.get(source, "")), source) for source in sources]
+        yield _answer(f"{run}/{topic}", statements, passages, "trec", question=topic, group=topic, system=run)
+    if bare:
+        _log.warning("%s sentences and citations are texts without a level, and count as uncited or not at all.", bare)
+
+
+def read_fact(rows: Sequence[DataRow]) -> Iterator[Answer]:
+    """Yield the tasks of DeepResearch Bench's validated file: one statement for each fact of each page.
+
+    A page with an error has no verdicts, as in the official count.
+    """
+    for row in rows:
+        statements, passages = [], []
+        pages = row.row("citations_deduped")
+        for number, url in enumerate(pages.fields, start=1):
+            page = pages.row(url)
+            passages.append(Passage(page.optional_text("url_content"), url))
+            facts = page.texts("facts")
+            known = page.fields.get("validate_error") is None and page.fields.get("validate_res") is not None
+            verdicts = [verdict.fields["result"] for verdict in page.rows("validate_res")] if known else []
+            if verdicts and len(verdicts) != len(facts):
+                raise page.error("validate_res", f"a list of {len(facts)}, one for each fact")
+            for fact, verdict in zip(facts, verdicts or ["unknown"] * len(facts), strict=True):
+                statements.append({"text": fact, "cited": [number], "levels": [verdict]})
+        yield _answer(row.identifier("id"), statements, passages, "fact", question=row.optional_text("prompt"))
+
+
+def read_longcite_scored(rows: Sequence[DataRow]) -> Iterator[Answer]:
+    """Yield the answers that LongCite's scorer has judged, with the judge's replies or, without them, its scores."""
+    for row in rows:
+        passages: dict[str, int] = {}
+        statements = []
+        for statement in row.rows("statements"):
+            citations = statement.rows("citation")
+            cited = [passages.setdefault(citation.text("cite"), len(passages) + 1) for citation in citations]
+            levels = [_judged(citation, "relevant") for citation in citations]
+            text, joint = statement.text("statement"), _judged(statement, "support")
+            statements.append({"text": text, "cited": cited, "levels": levels, "joint": joint})
+        name = f"{row.optional_text('dataset')}/{row.identifier('idx')}".lstrip("/")
+        more = {"dataset": row.optional_text("dataset")}
+        yield _answer(name, statements, list(map(Passage, passages)), "longcite", more, row.optional_text("query"))
+
+
+def _rows(row: DataRow, name: str) -> tuple[list[DataRow], int]:
+    """Return the objects of a list, with a text among them as an object of that text, and the number of texts.
+
+    Texts among citations are left out. A list that is null or absent is empty.
+    """
+    entries = row.fields.get(name)
+    if not isinstance(entries, list):
+        return (row.rows(name) if name in row.fields else []), 0
+    objects = [{"text": entry} if isinstance(entry, str) and name == "sentences" else entry for entry in entries]
+    kept = [entry for entry in objects if not isinstance(entry, str)]
+    return DataRow(row.where, {name: kept}).rows(name), sum(isinstance(entry, str) for entry in entries)
+
+
+def _judged(row: DataRow, name: str) -> Any:
+    """Return the judge's reply, or its score where the file holds no reply."""
+    return row.fields.get(f"{name}_output", row.fields.get(f"{name}_score"))
+
+
+def _answer(
+    name: str,
+    statements: Sequence[Mapping[str, Any]],
+    passages: Sequence[Passage],
+    scale: str,
+    more: Mapping[str, Any] | None = None,
+    question: str = "",
+    group: str = "",
+    system: str = "",
+) -> Answer:
+    text, places = written([(statement["text"], statement["cited"]) for statement in statements])
+    reference = {**(more or {}), FIELD: support_entries(statements, places), SCALE: scale}
+    return Answer(name, text, tuple(passages), question, group or name, system, reference)

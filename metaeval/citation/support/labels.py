@@ -1,0 +1,119 @@
+"""Levels that a file holds: people's support judgements, and the verdicts that official judges left in their files.
+
+The official readings are those of the published code, quirks included; `words` accepts the words of the scale alone and
+leaves any other reply without a level.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from metaeval.citation.support.measures import Level, StatementLevels
+from metaeval.errors import UserError, shown
+
+Reading = Literal["official", "words"]
+Question = Literal["trec", "fact", "support", "relevance", "need"]
+
+FIELD = "support"
+"""Field of an answer's reference: a list of statements with text, start, end, cited, levels and joint, as a file has
+them."""
+SCALE = "support_scale"
+"""Field of an answer's reference: how its levels are spelt, trec (default), fact or longcite."""
+
+_WEIGHTS: Mapping[int, Level] = {2: 1.0, 1: 0.5, 0: 0.0, -1: None}
+_RATING = re.compile(r"\[\[([A-Za-z /]+)\]\]")
+_WORDS: Mapping[Question, Mapping[str, Level]] = {
+    "support": {"fully supported": 1.0, "partially supported": 0.5, "no support": 0.0},
+    "relevance": {"relevant": 1.0, "unrelevant": 0.0, "irrelevant": 0.0, "not relevant": 0.0},
+    "need": {"yes": 0.0, "no": 1.0},
+    "fact": {"supported": 1.0, "unsupported": 0.0, "unknown": None},
+}
+
+
+def trec_level(value: Any) -> Level:
+    """Return the weight of a TREC level: 2, 1, 0, or -1 for one that is not judged; also as text.
+
+    As the official code does, numbers are cut to whole ones. Raises ValueError for anything else.
+    """
+    if not isinstance(value, str | int | float):
+        raise ValueError(f"a support level is {value!r}")
+    return _WEIGHTS[int(value)] if int(value) in _WEIGHTS else _refuse(value)
+
+
+def _refuse(value: object) -> Level:
+    raise ValueError(f"a support level is {value!r}")
+
+
+def _has(part: str, level: Level, other: Callable[[str], Level]) -> Callable[[str], Level]:
+    return lambda rating: level if part in rating else other(rating)
+
+
+_OFFICIAL: Mapping[Question, Callable[[str], Level]] = {
+    "support": _has("fully", 1.0, _has("partially", 0.5, lambda rating: 0.0)),
+    "relevance": _has("unrelevant", 0.0, lambda rating: 1.0),
+    "need": _has("yes", 0.0, lambda rating: 1.0),
+}
+
+
+def longcite_level(reply: str, question: Question, reading: Reading = "official") -> Level:
+    """Return the level of a reply of LongCite's judge by its first rating in double brackets; None if there is none.
+
+    question: support (1, .5, 0), relevance (1, 0), or need (1 where no citation is needed). The official reading looks
+    for parts of words, so that "Irrelevant" and "Not relevant" are relevant, and "Not fully supported" is full.
+    """
+    match = _RATING.search(reply)
+    if match is None:
+        return None
+    rating = match[1].lower()
+    return _OFFICIAL[question](rating) if reading == "official" else _WORDS[question].get(" ".join(rating.split()))
+
+
+def fact_level(verdict: Any, reading: Reading = "official") -> Level:
+    """Return 1 for FACT's verdict "supported", None for "unknown", and 0 for any other one.
+
+    words: verdicts in any case and spacing, and None for one that is none of supported, unsupported and unknown.
+    """
+    if reading == "official":
+        return _WORDS["fact"].get(verdict, 0.0) if isinstance(verdict, str) else 0.0
+    return _WORDS["fact"].get(" ".join(str(verdict).lower().split()))
+
+
+def labelled(entry: Mapping[str, Any], scale: str, reading: Reading) -> StatementLevels:
+    """Return the levels of a statement as its file has them; raises `UserError` for a level that is not of the scale.
+
+    entry: of the reference's field `support`. Its cited numbers are the sources. The joint level of a single citation
+    is that citation's.
+    """
+    try:
+        levels, joint, cited = entry.get("levels") or (), entry.get("joint"), tuple(entry.get("cited") or ())
+        if scale == "longcite":
+            relevant = tuple(_longcite(level, "relevance", reading) for level in levels)
+            support = _longcite(joint, "support" if cited else "need", reading)
+            needed = None if support is None else not support
+            return StatementLevels((None,) * len(cited), cited, support, relevant, needed)
+        weights = tuple(fact_level(level, reading) if scale == "fact" else trec_level(level) for level in levels)
+        together = trec_level(joint) if joint is not None else weights[0] if len(weights) == 1 else None
+        if len(weights) != len(cited):
+            raise ValueError(f"it has {len(weights)} levels for {len(cited)} citations")
+        return StatementLevels(weights, cited, together, text="" if scale == "fact" else str(entry.get("text", "")))
+    except ValueError as error:
+        raise UserError(
+            f"The statement {shown(entry.get('text', ''))} cannot be read: {error}; levels are 2 (full), 1 (partial), "
+            "0 (none) and -1 (not judged)."
+        ) from error
+
+
+def _longcite(value: Any, question: Question, reading: Reading) -> Level:
+    """Return the level of a judge's reply, or of its score where the file holds no reply."""
+    if isinstance(value, str):
+        return longcite_level(value, question, reading)
+    return None if value is None else float(value)
+
+
+def support_entries(statements: Sequence[Mapping[str, Any]], places: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+    """Return the statements of a file with their offsets in the answer's text, as `FIELD` holds them."""
+    return [
+        {**statement, "start": start, "end": end} for statement, (start, end) in zip(statements, places, strict=True)
+    ]
