@@ -60,22 +60,36 @@ def read_trec_judgements(rows: Sequence[DataRow]) -> Iterator[Answer]:
 def read_fact(rows: Sequence[DataRow]) -> Iterator[Answer]:
     """Yield the tasks of DeepResearch Bench's validated file: one statement for each fact of each page.
 
-    A page with an error has no verdicts, as in the official count.
+    As in the official count, a page with an error has no verdicts, and a task without extracted citations no pairs.
+    Where de-duplication left no page, the extracted citations count as pairs without a verdict.
     """
     for row in rows:
-        statements, passages = [], []
-        pages = row.row("citations_deduped")
+        statements: list[dict[str, Any]] = []
+        pages = row.row("citations_deduped") if _field(row, "citations") != [] else DataRow(row.where, {})
+        passages = [Passage(pages.row(url).optional_text("url_content"), url) for url in pages.fields]
         for number, url in enumerate(pages.fields, start=1):
             page = pages.row(url)
-            passages.append(Passage(page.optional_text("url_content"), url))
-            facts = page.texts("facts")
-            known = page.fields.get("validate_error") is None and page.fields.get("validate_res") is not None
-            verdicts = [verdict.fields["result"] for verdict in page.rows("validate_res")] if known else []
-            if verdicts and len(verdicts) != len(facts):
-                raise page.error("validate_res", f"a list of {len(facts)}, one for each fact")
-            for fact, verdict in zip(facts, verdicts or ["unknown"] * len(facts), strict=True):
-                statements.append({"text": fact, "cited": [number], "levels": [verdict]})
+            facts, is_read = page.texts("facts"), _field(page, "validate_error") is None
+            verdicts = [
+                (_field(each, "idx"), _field(each, "result")) for each in _rows(page, "validate_res")[0] if is_read
+            ]
+            missing = [(place, "unknown") for place in range(len(facts)) if place not in dict(verdicts)]
+            for place, verdict in verdicts + missing:
+                text = facts[place] if place in range(len(facts)) else ""
+                statements.append({"text": text, "cited": [number], "levels": [verdict]})
+        if not passages and isinstance(row.fields["citations"], list):
+            lost = [(each.text("fact"), each.text("url")) for each in row.rows("citations")]
+            passages = [Passage("", url) for url in dict.fromkeys(url for _, url in lost)]
+            places = {passage.title: number for number, passage in enumerate(passages, start=1)}
+            statements = [{"text": fact, "cited": [places[url]], "levels": ["unknown"]} for fact, url in lost]
         yield _answer(row.identifier("id"), statements, passages, "fact", question=row.optional_text("prompt"))
+
+
+def _field(row: DataRow, name: str) -> Any:
+    """Return a field of any type; raises `UserError` where it is missing."""
+    if name not in row.fields:
+        row.text(name)  # raises the error
+    return row.fields[name]
 
 
 def read_longcite_scored(rows: Sequence[DataRow]) -> Iterator[Answer]:
