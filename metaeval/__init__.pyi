@@ -276,6 +276,31 @@ class cite:
         **settings: Any,
     ) -> Any: ...
     @staticmethod
+    def support(
+        *files: Any,
+        nli: str | Sequence[str] = ...,
+        threshold: float | str | None = None,
+        calibration: str | Path | Sequence[str | Path] = ...,
+        format: str = 'auto',
+        splitter: str = 'auto',
+        partial: float | str | None = None,
+        measures: str | Sequence[str] = ...,
+        reading: str = 'official',
+        denominator: str = 'answered',
+        stray: str = 'forgiven',
+        most_statements: int = 40,
+        length_unit: str = 'words',
+        matched: bool = False,
+        results: str | Path = ...,
+        store: str | Path | None = None,
+        executor: Mapping[str, Any] = ...,
+        budget: float | None = None,
+        trust_config: bool = False,
+        batch: str | Path | None = None,
+        requests: str | Path | None = None,
+        **settings: Any,
+    ) -> Any: ...
+    @staticmethod
     def tables(
         *files: str,
         nli: str | Sequence[str] = ...,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -18,6 +18,8 @@ from metaeval.citation.alce.citations import PAPER, statements
 from metaeval.citation.model import Answer, Passage, check_ids, group_of, writable
 from metaeval.citation.readers.answers import answers_of, file_stem, read_answers
 from metaeval.citation.readers.jsonl import passages_of
+from metaeval.citation.support.judging import support_statements
+from metaeval.citation.support.labels import FIELD
 from metaeval.citation.table import premise
 from metaeval.corpus.jsonl import UNJUDGED, read_corpus
 from metaeval.corpus.loaders.rows import DataRow as Record
@@ -43,6 +45,13 @@ ROLES: Mapping[str, Sequence[str]] = {
 """The roles of a table's columns, with the usual names of each."""
 
 HINT = "answers in JSON or JSONL, a corpus (metaeval-corpus/1), pairs.jsonl of a job, or a table (.csv, .tsv, .xlsx)"
+
+
+_ANSWERS = (
+    *("passages", "docs", "ctxs", "data", "answers", "documents", "response"),
+    *("sentences", "citations_deduped", "citation_recall"),
+)
+"""Fields of which a file of answers has one; the last three hold levels of support beside the answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +198,7 @@ def _items_of(content: Any, mapping: Mapping[str, str]) -> CitationItems | tuple
         return _of_corpus(read_corpus(path, unjudged=True))
     if first.get("schema") == PAIRS_SCHEMA:
         return _of_pairs(path, name)
-    answers = {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys()
+    answers = {*_ANSWERS} & first.keys()
     if not answers or (answers == {"passages"} and "text" not in first and {*_TEXTS} & first.keys()):
         return _of_table(read_table(path), name, mapping)
     return read_answers(path), name
@@ -222,6 +231,10 @@ def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationIt
     uncited: list[str] = []
     for answer in answers:
         system = writable(answer.system)
+        if FIELD in answer.reference:
+            rows += _labelled_items(answer)
+            uncited += [group_of(answer)] * sum(not row.cited for row in support_statements(answer))
+            continue
         for statement in statements(answer, PAPER):
             statement_id = f"{answer.id}/{statement.number or statement.claim.sentence}"
             marks = [mark for mark in statement.cited if mark.state == "judged"]
@@ -234,6 +247,18 @@ def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationIt
     notes = [f"read as answers with marks: {len(answers):,} answers, {len(rows):,} citations"]
     notes += [f"{astray:,} marks point at no passage, and are not items"] if astray else []
     return CitationItems(name, tuple(rows), uncited=tuple(uncited), notes=tuple(notes))
+
+
+def _labelled_items(answer: Answer) -> Iterator[Item]:
+    """Yield the citations of an answer whose file has levels of support, with these as people's levels."""
+    group, system = group_of(answer), writable(answer.system)
+    for row in support_statements(answer):
+        statement_id = writable(f"{answer.id}/{row.claim.sentence}")
+        weights = row.labels.levels if row.labels else ()
+        for number, (cited, weight) in enumerate(zip(row.cited, weights, strict=True), start=1):
+            source = "" if cited.place is None else writable(premise([answer.passages[cited.place]]))
+            item_id, level = f"{statement_id}[{number}]", None if weight is None else int(2 * weight)
+            yield Item(item_id, statement_id, writable(row.claim.text), source, group, system, level)
 
 
 def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> CitationItems:

@@ -25,13 +25,14 @@ from metaeval.citation.pipelines.run import DEFAULT_BACKEND
 from metaeval.citation.scifi.entailment import counter
 from metaeval.citation.support.definitions import (
     AllStatements,
+    Measured,
     Values,
     citation_length,
     fact_values,
     longcite_values,
     mean_of_sets,
-    over_topics,
     rag_eval_values,
+    scaled,
     trec_values,
 )
 from metaeval.citation.support.judging import (
@@ -48,6 +49,7 @@ from metaeval.citation.support.measures import Level, Statements
 from metaeval.citation.table import CitationLine, counts, sentence_rows, unjudged
 from metaeval.declared import Flag
 from metaeval.errors import UserError, unknown
+from metaeval.report.result import Column
 from metaeval.report.table import Note, Table, count, numeral, plain
 from metaeval.runs.cutoffs import judge_of, read_thresholds
 from metaeval.runs.evaluation import resampling_of
@@ -170,6 +172,12 @@ class SupportRead:
     partial: Mapping[str, float | None]
 
     @property
+    def factor(self) -> float:
+        """The number of topics over that by which TREC's sums are divided."""
+        wanted = self.run.options.denominator
+        return self.panel.n_groups / int(wanted) if wanted.isdecimal() else 1.0
+
+    @property
     def labelled(self) -> bool:
         """Whether the file holds levels."""
         return any(FIELD in answer.reference for answer in self.run.answers)
@@ -245,7 +253,8 @@ def _judge(read: SupportRead, backends: pipeline.MakeBackends) -> tuple[SupportR
     judged = [_judgement(read, LABELS, None, labels)] if read.labelled else []
     stray = None if options.stray == "forgiven" else 0.0
     for backend in backends():
-        weigh = partial(_level, read.partial.get(backend.name), _sign(read, backend.name))
+        direction = judge_of(backend.name, read.run.metrics).card.direction
+        weigh = partial(_level, read.partial.get(backend.name), direction)
         rows = judge_levels(answers, read.stated, backend.entails, weigh, "longcite" in read.names, stray)
         if options.matched:
             rows = [list(map(matched, *each)) for each in zip(rows, labels, strict=True)]
@@ -253,15 +262,12 @@ def _judge(read: SupportRead, backends: pipeline.MakeBackends) -> tuple[SupportR
     return read, judged
 
 
-def _sign(read: SupportRead, name: str) -> int:
-    return judge_of(name, read.run.metrics).card.direction
-
-
-def _level(least: float | None, sign: int, verdict: Verdict) -> Level:
+def _level(least: float | None, direction: int, verdict: Verdict) -> Level:
     """Return the level of a verdict: 1 from the threshold on, .5 from `least` on, else 0; soft: its score."""
     if verdict.score is None or verdict.entailed is None:
         return verdict.score
-    return 1.0 if verdict.entailed else 0.5 if least is not None and sign * verdict.score >= sign * least else 0.0
+    is_partial = least is not None and direction * verdict.score >= direction * least
+    return 1.0 if verdict.entailed else 0.5 if is_partial else 0.0
 
 
 def _judgement(
@@ -272,7 +278,7 @@ def _judgement(
     return SupportJudgement(name, backend, support_lines(read.run.answers, rows), [*levels, *[None] * missing])
 
 
-def _values(read: SupportRead, judged: SupportJudgement, levels: AllStatements) -> tuple[Values, dict[str, Statistic]]:
+def _values(read: SupportRead, judged: SupportJudgement, levels: AllStatements) -> Measured:
     """Return the values of each answer, and all statistics of the run's definitions."""
     values: Values = {}
     pooled: dict[str, Statistic] = {}
@@ -289,12 +295,9 @@ def _values(read: SupportRead, judged: SupportJudgement, levels: AllStatements) 
     if "rag-eval" in read.names:
         values |= rag_eval_values(levels)
     statistics = {key: measures.means(of_answers) for key, of_answers in values.items()}
-    wanted, topics = read.run.options.denominator, len({group_of(answer) for answer in read.panel.answers})
-    if wanted.isdecimal():
+    if read.factor != 1:
         statistics |= {
-            key: over_topics(statistic, topics, int(wanted))
-            for key, statistic in statistics.items()
-            if key.startswith("trec")
+            key: scaled(statistic, read.factor) for key, statistic in statistics.items() if key.startswith("trec")
         }
     return values, {**statistics, **pooled}
 
@@ -322,46 +325,50 @@ def _lay_out(judged_run: tuple[SupportRead, list[SupportJudgement]]) -> pipeline
         for each, (_, statistics) in zip(judged, results, strict=True)
         for number, system in enumerate(read.panel.systems)
     ]
-    tables = []
-    for name in read.names:
-        definition = DEFINITIONS[name]
-        kept = {measure.key for measure in definition.measures}
-        own = [replace(e, values={k: v for k, v in e.values.items() if k in kept}) for e in entries]
-        columns = [measure.column for measure in definition.measures]
-        reading = Note("reading", definition.reading)
-        tables.append(around.scores(f"support-{name}", f"{definition.title} (%)", columns, own, [reading]))
+    tables = [_scores(name, around, entries) for name in read.names]
     compared = _rankings(read, judged, results)
     tables += [*ranking_sheets(compared, around, "rankings", "ranking-agreement"), *flip_sheets(compared, around)]
-    return pipeline.Layout(
-        tables,
-        [table for each, (values, _) in zip(judged, results, strict=True) for table in _rows(read, each, values)],
+    rows = [_rows(read, each, values) for each, (values, _) in zip(judged, results, strict=True)]
+    return pipeline.Layout(tables, [table for of_backend in rows for table in of_backend])
+
+
+def _scores(name: str, around: Provenance, entries: Sequence[Entry]) -> Table:
+    """Return the table of a definition: its measures of every system with every backend."""
+    definition = DEFINITIONS[name]
+    columns = [measure.column for measure in definition.measures]
+    keys = {column.key for column in columns}
+    kept = [
+        replace(entry, values={key: ends for key, ends in entry.values.items() if key in keys}) for entry in entries
+    ]
+    return around.scores(
+        f"support-{name}", f"{definition.title} (%)", columns, kept, [Note("reading", definition.reading)]
     )
 
 
-def _rankings(
-    read: SupportRead, judged: Sequence[SupportJudgement], results: Sequence[tuple[Values, Mapping[str, Statistic]]]
-) -> Rankings:
-    """Return the systems' headline measures under every backend."""
-    labels = {
-        key: f"{DEFINITIONS[name].title}: {measure.label}"
+def _headlines(read: SupportRead) -> dict[str, tuple[str, Column]]:
+    """Return the label and the column of each measure by which systems are ranked."""
+    return {
+        measure.key: (f"{DEFINITIONS[name].title}: {measure.label}", measure.column)
         for name in read.names
-        for key in DEFINITIONS[name].ranked
         for measure in DEFINITIONS[name].measures
-        if measure.key == key
+        if measure.key in DEFINITIONS[name].ranked
     }
+
+
+def _rankings(read: SupportRead, judged: Sequence[SupportJudgement], results: Sequence[Measured]) -> Rankings:
+    """Return the systems' headline measures under every backend."""
+
+    def shares(key: str, values: Values) -> list[AnswerShare]:
+        factor = read.factor if key.startswith("trec") else 1.0
+        return [AnswerShare(0.0, 0) if value is None else AnswerShare(value * factor, 1) for value in values[key]]
+
+    labels = {key: label for key, (label, _) in _headlines(read).items()}
     return Rankings(
         panel=read.panel,
         backends=[each.name for each in judged],
         values={key: values_of(read.panel, [statistics[key] for _, statistics in results]) for key in labels},
         labels=labels,
-        shares={
-            key: [
-                [AnswerShare(0.0, 0) if value is None else AnswerShare(value, 1) for value in values[key]]
-                for values, _ in results
-            ]
-            for key in labels
-            if all(key in values for values, _ in results)
-        },
+        shares={key: [shares(key, values) for values, _ in results] for key in labels if key in results[0][0]},
     )
 
 
@@ -416,20 +423,16 @@ def _bounds(read: SupportRead, judged: SupportJudgement) -> str:
         _values(read, judged, [each and [row.filled(level) for row in each] for each in judged.levels])[1]
         for level in (0.0, 1.0)
     ]
-    labels = {m.key: (DEFINITIONS[name].title, m) for name in read.names for m in DEFINITIONS[name].measures}
-    ranked = [key for name in read.names for key in DEFINITIONS[name].ranked]
     incomplete = {line.answer for line in unjudged(judged.lines)}
 
     def ranges(system: int) -> list[str]:
         rows = read.panel.rows(system)
         if not any(read.panel.answers[row].id in incomplete for row in rows.tolist()):
             return []
-        texts = []
-        for key in ranked:
-            title, measure = labels[key]
-            worst, best = (numeral(measures.value_of(of[key], rows), measure.column) for of in ends)
-            texts.append(f"{title} {measure.label} {worst} to {best}")
-        return texts
+        return [
+            f"{label} {' to '.join(numeral(measures.value_of(of[key], rows), column) for of in ends)}"
+            for key, (label, column) in _headlines(read).items()
+        ]
 
     return provenance.by_system(read.panel, ranges)
 
@@ -438,7 +441,7 @@ SUPPORT = Pipeline(
     name="support",
     title="Support",
     paper="TREC RAG (arXiv 2504.15205), DeepResearch Bench (2506.11763), LongCite (2409.02897), open-rag-eval",
-    help="""Measure support by levels, as TREC RAG, FACT, LongCite and open-rag-eval.
+    help="""Measure support as TREC RAG, FACT, LongCite, open-rag-eval do.
 
     Each citation is judged once, as full, partial or no support; the four
     definitions are computed from the same levels. A file with people's levels

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,6 +24,9 @@ AllStatements = Sequence[Statements | None]
 Values = dict[str, list[float | None]]
 """Values of each answer by measure, whose mean over answers is the measure; None where undefined."""
 
+Measured = tuple[Values, dict[str, Statistic]]
+"""Values of each answer, and statistics of all answers that are not their means, by measure."""
+
 _TREC: Mapping[str, tuple[bool, bool]] = {"": (False, False), "_all": (True, False), "_hard": (False, True)}
 
 
@@ -39,7 +43,7 @@ def trec_values(answers: AllStatements, soft: bool = False) -> Values:
     return values
 
 
-def fact_values(answers: AllStatements, soft: bool = False) -> tuple[Values, dict[str, Statistic]]:
+def fact_values(answers: AllStatements, soft: bool = False) -> Measured:
     """Return FACT's accuracy of each task, and the numbers of the released code, which pool all tasks.
 
     fact_paper: of tasks with a judged pair; fact_paper_all: 0 for the other tasks. fact_released: supported out of
@@ -102,12 +106,7 @@ def mean_of_sets(values: Sequence[float | None], sets: Sequence[str], known: Seq
     return Statistic(np.concatenate((filled, there), axis=1), of, there.sum(axis=1).astype(np.float64), SHARES)
 
 
-def over_topics(statistic: Statistic, topics: int, denominator: int) -> Statistic:
-    """Return a mean over all topics as the sum over them divided by another number of topics."""
-    factor = topics / denominator
-    return Statistic(
-        statistic.moments,
-        lambda sums: statistic.of(sums) * factor,
-        statistic.counts,
-        SHARES if factor <= 1 else COUNTS,
-    )
+def scaled(statistic: Statistic, factor: float) -> Statistic:
+    """Return a share times a factor: a mean over topics, divided by another number of topics."""
+    ends = SHARES if factor <= 1 else COUNTS
+    return replace(statistic, of=lambda sums: statistic.of(sums) * factor, ends=ends)

@@ -11,7 +11,8 @@ from metaeval.citation.sentences import find_marks
 from metaeval.citation.support.labels import FIELD, SCALE, Reading, labelled
 from metaeval.citation.support.measures import Level, StatementLevels
 from metaeval.citation.table import CitationLine, CitedMark, find_place, premise, verdicts_on
-from metaeval.corpus.sentences import SentenceSplitter
+from metaeval.corpus.loaders.rows import DataRow
+from metaeval.corpus.sentences import RULES, SentenceSplitter
 
 _READ = AlceOptions(repeats="keep", leading="move all")
 """Sentences as ALCE reads them; a repeated citation counts twice, and marks behind a full stop belong before it."""
@@ -28,7 +29,9 @@ class SupportStatement:
     labels: StatementLevels | None = None
 
 
-def support_statements(answer: Answer, splitter: SentenceSplitter, reading: Reading) -> list[SupportStatement]:
+def support_statements(
+    answer: Answer, splitter: SentenceSplitter = RULES, reading: Reading = "official"
+) -> list[SupportStatement]:
     """Return the statements of an answer: those that its file lists, else its sentences with words.
 
     Raises `UserError` for a level that is not of the file's scale.
@@ -39,23 +42,23 @@ def support_statements(answer: Answer, splitter: SentenceSplitter, reading: Read
             for row in statements(answer, _READ, splitter)
             if row.number is not None
         ]
-    scale, stated = answer.reference.get(SCALE, "trec"), []
-    for number, entry in enumerate(answer.reference[FIELD], start=1):
-        start, end = entry["start"], entry["end"]
-        cited = entry.get("cited") or ()
-        spans = [mark for mark in find_marks(answer.text[start:end]) if mark.number is not None][-len(cited) :]
-        if len(spans) != len(cited):  # the text holds no marks of its own
-            spans = [Mark(0, end - start, place) for place in cited]
-        marks = (
-            [Mark(start + span.start, start + span.end, place) for span, place in zip(spans, cited, strict=True)]
-            if cited
-            else []
-        )
-        claim = Claim(entry.get("text", answer.text[start:end]), tuple(marks), number, start, end)
-        stated.append(
-            SupportStatement(claim, tuple(_placed(mark, answer) for mark in marks), labelled(entry, scale, reading))
-        )
-    return stated
+    rows = DataRow(f"answer {answer.id}", answer.reference).rows(FIELD)
+    return [_stated(answer, row, number, reading) for number, row in enumerate(rows, start=1)]
+
+
+def _stated(answer: Answer, row: DataRow, number: int, reading: Reading) -> SupportStatement:
+    start, end = row.number("start"), row.number("end")
+    if not 0 <= start <= end <= len(answer.text):
+        raise row.error("end", f"offsets in the text, from 0 to {len(answer.text)}")
+    cited = row.numbers("cited") if row.fields.get("cited") else []
+    spans = [mark for mark in find_marks(answer.text[start:end]) if mark.number is not None][-len(cited or [0]) :]
+    if len(spans) != len(cited):  # marks that cannot be found stand for the whole statement
+        spans = [Mark(0, end - start, place) for place in cited]
+    marks = tuple(Mark(start + span.start, start + span.end, place) for span, place in zip(spans, cited, strict=True))
+    text = row.optional_text("text") or answer.text[start:end]
+    labels = labelled(row, answer.reference.get(SCALE, "trec"), reading)
+    placed = tuple(_placed(mark, answer) for mark in marks)
+    return SupportStatement(Claim(text, marks, number, start, end), placed, labels)
 
 
 def _placed(mark: Mark, answer: Answer) -> CitedMark:

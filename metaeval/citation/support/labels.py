@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from metaeval.citation.support.measures import Level, StatementLevels
+from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import UserError, shown
 
 Reading = Literal["official", "words"]
@@ -80,28 +81,30 @@ def fact_level(verdict: Any, reading: Reading = "official") -> Level:
     return _WORDS["fact"].get(" ".join(str(verdict).lower().split()))
 
 
-def labelled(entry: Mapping[str, Any], scale: str, reading: Reading) -> StatementLevels:
-    """Return the levels of a statement as its file has them; raises `UserError` for a level that is not of the scale.
+def labelled(row: DataRow, scale: str, reading: Reading) -> StatementLevels:
+    """Return the levels of a statement as its file has them; raises `UserError` for what is not of the scale.
 
-    entry: of the reference's field `support`. Its cited numbers are the sources. The joint level of a single citation
-    is that citation's.
+    row: an entry of the reference's field `support`. Its cited numbers are the sources. The joint level of a single
+    citation is that citation's.
     """
+    cited, joint, values = tuple(row.fields.get("cited") or ()), row.fields.get("joint"), row.fields.get("levels") or []
+    if not isinstance(values, list):
+        raise row.error("levels", "a list, with one level for each citation")
     try:
-        levels, joint, cited = entry.get("levels") or (), entry.get("joint"), tuple(entry.get("cited") or ())
+        if len(values) != len(cited):
+            raise ValueError(f"it has {len(values)} levels for {len(cited)} citations")
         if scale == "longcite":
-            relevant = tuple(_longcite(level, "relevance", reading) for level in levels)
+            relevant = tuple(_longcite(value, "relevance", reading) for value in values)
             support = _longcite(joint, "support" if cited else "need", reading)
             needed = None if support is None else not support
             return StatementLevels((None,) * len(cited), cited, support, relevant, needed)
-        weights = tuple(fact_level(level, reading) if scale == "fact" else trec_level(level) for level in levels)
+        weights = tuple(fact_level(value, reading) if scale == "fact" else trec_level(value) for value in values)
         together = trec_level(joint) if joint is not None else weights[0] if len(weights) == 1 else None
-        if len(weights) != len(cited):
-            raise ValueError(f"it has {len(weights)} levels for {len(cited)} citations")
-        return StatementLevels(weights, cited, together, text="" if scale == "fact" else str(entry.get("text", "")))
-    except ValueError as error:
+        return StatementLevels(weights, cited, together, text="" if scale == "fact" else row.optional_text("text"))
+    except (ValueError, OverflowError) as error:
         raise UserError(
-            f"The statement {shown(entry.get('text', ''))} cannot be read: {error}; levels are 2 (full), 1 (partial), "
-            "0 (none) and -1 (not judged)."
+            f"{row.where}: the statement {shown(row.fields.get('text', ''))} cannot be read: {error}; levels are 2 "
+            "(full), 1 (partial), 0 (none) and -1 (not judged)."
         ) from error
 
 
