@@ -71,12 +71,13 @@ def read_fact(rows: Sequence[DataRow]) -> Iterator[Answer]:
             page = pages.row(url)
             facts, is_read = page.texts("facts"), _field(page, "validate_error") is None
             verdicts = [
-                (_field(each, "idx"), _field(each, "result")) for each in _rows(page, "validate_res")[0] if is_read
+                (each.number("idx"), _field(each, "result")) for each in _rows(page, "validate_res")[0] if is_read
             ]
-            missing = [(place, "unknown") for place in range(len(facts)) if place not in dict(verdicts)]
-            for place, verdict in verdicts + missing:
-                text = facts[place] if place in range(len(facts)) else ""
-                statements.append({"text": text, "cited": [number], "levels": [verdict]})
+            texts = dict(enumerate(facts))
+            for place in texts.keys() - dict(verdicts).keys():
+                verdicts.append((place, "unknown"))
+            for place, verdict in sorted(verdicts, key=lambda each: each[0]):
+                statements.append({"text": texts.get(place, ""), "cited": [number], "levels": [verdict]})
         if not passages and isinstance(row.fields["citations"], list):
             lost = [(each.text("fact"), each.text("url")) for each in row.rows("citations")]
             passages = [Passage("", url) for url in dict.fromkeys(url for _, url in lost)]
