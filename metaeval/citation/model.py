@@ -30,8 +30,8 @@ class Answer:
 
     group: the unit of resampling, where the file names it; empty: the question (see `group_of`). system: the generator.
     reference: for measures of correctness, by the published field names (answer, qa_pairs, annotations, claims,
-    answers), unchanged. first: the number by which the text cites the first passage; 0 in some published sets. Numbers
-    everywhere else are from 1.
+    answers), unchanged; levels of support (`metaeval.citation.support.labels`). first: the number by which the text
+    cites the first passage; 0 in some published sets. Numbers everywhere else are from 1.
     """
 
     id: str

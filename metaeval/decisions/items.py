@@ -254,7 +254,7 @@ def _labelled_items(answer: Answer) -> Iterator[Item]:
     group, system = group_of(answer), writable(answer.system)
     for row in support_statements(answer):
         statement_id = writable(f"{answer.id}/{row.claim.sentence}")
-        weights = row.labels.levels if row.labels else ()
+        weights = row.labels.levels if row.labels else (None,) * len(row.cited)
         for number, (cited, weight) in enumerate(zip(row.cited, weights, strict=True), start=1):
             source = "" if cited.place is None else writable(premise([answer.passages[cited.place]]))
             item_id, level = f"{statement_id}[{number}]", None if weight is None else int(2 * weight)

@@ -25,7 +25,7 @@ from metaeval.citation.pipelines.run import DEFAULT_BACKEND
 from metaeval.citation.scifi.entailment import counter
 from metaeval.citation.support.definitions import (
     AllStatements,
-    Measured,
+    SupportValues,
     Values,
     citation_length,
     fact_values,
@@ -44,7 +44,6 @@ from metaeval.citation.support.judging import (
     support_lines,
     support_statements,
 )
-from metaeval.citation.support.labels import FIELD
 from metaeval.citation.support.measures import Level, Statements
 from metaeval.citation.table import CitationLine, counts, sentence_rows, unjudged
 from metaeval.declared import Flag
@@ -180,7 +179,7 @@ class SupportRead:
     @property
     def labelled(self) -> bool:
         """Whether the file holds levels."""
-        return any(FIELD in answer.reference for answer in self.run.answers)
+        return any(row.labels is not None for of_answer in self.stated for row in of_answer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +208,7 @@ def _read(run: Run) -> SupportRead:
         if name not in DEFINITIONS:
             raise unknown("definition of support", name, DEFINITIONS)
     metrics = {name: judge_of(name, run.metrics) for name in run.cutoffs}
-    partial = read_thresholds(options.partial, [*metrics])
+    partial = read_thresholds(options.partial, [*metrics], "--partial")
     for name, least in partial.items():
         full, sign = run.cutoffs[name].value, metrics[name].card.direction
         if least is None or full is None or sign * least > sign * full:
@@ -278,7 +277,7 @@ def _judgement(
     return SupportJudgement(name, backend, support_lines(read.run.answers, rows), [*levels, *[None] * missing])
 
 
-def _values(read: SupportRead, judged: SupportJudgement, levels: AllStatements) -> Measured:
+def _values(read: SupportRead, judged: SupportJudgement, levels: AllStatements) -> SupportValues:
     """Return the values of each answer, and all statistics of the run's definitions."""
     values: Values = {}
     pooled: dict[str, Statistic] = {}
@@ -355,7 +354,7 @@ def _headlines(read: SupportRead) -> dict[str, tuple[str, Column]]:
     }
 
 
-def _rankings(read: SupportRead, judged: Sequence[SupportJudgement], results: Sequence[Measured]) -> Rankings:
+def _rankings(read: SupportRead, judged: Sequence[SupportJudgement], results: Sequence[SupportValues]) -> Rankings:
     """Return the systems' headline measures under every backend."""
 
     def shares(key: str, values: Values) -> list[AnswerShare]:

@@ -8,7 +8,9 @@
 :passages: the passages that the model read, in the order of their numbers: texts, or objects with `text` (and `title`).
 :question: optional. group: optional, the unit of resampling; default: the question, or without one the id. system:
     optional, the generator.
-:reference: optional object: answer, qa_pairs, annotations, claims, answers, as in ALCE's files.
+:reference: optional object: answer, qa_pairs, annotations, claims, answers, as in ALCE's files; and support, a list of
+    statements with people's levels of each citation, 2 (full), 1 (partial), 0 (none) or -1 (not judged):
+    {"start": 0, "end": 15, "text": "A Dane did.", "cited": [1], "levels": [2]}.
 :first: optional: the number of the first passage in the text's marks, 0 or 1; default 1.
 :statements: optional: people's ratings of the text's statements, which `metaeval cite meta` reads
     (`metaeval.citation.human.readers`) and this reader ignores.

@@ -15,7 +15,7 @@ from typing import Any
 
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.readers.expertqa import written
-from metaeval.citation.support.labels import FIELD, SCALE, support_entries
+from metaeval.citation.support.labels import FIELD, SCALE
 from metaeval.corpus.loaders.rows import DataRow
 
 _log = logging.getLogger("metaeval")
@@ -138,5 +138,8 @@ def _answer(
     system: str = "",
 ) -> Answer:
     text, places = written([(statement["text"], statement["cited"]) for statement in statements])
-    reference = {**(more or {}), FIELD: support_entries(statements, places), SCALE: scale}
+    located = [
+        {**statement, "start": start, "end": end} for statement, (start, end) in zip(statements, places, strict=True)
+    ]
+    reference = {**(more or {}), FIELD: located, SCALE: scale}
     return Answer(name, text, tuple(passages), question, group or name, system, reference)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -24,7 +25,7 @@ AllStatements = Sequence[Statements | None]
 Values = dict[str, list[float | None]]
 """Values of each answer by measure, whose mean over answers is the measure; None where undefined."""
 
-Measured = tuple[Values, dict[str, Statistic]]
+SupportValues = tuple[Values, dict[str, Statistic]]
 """Values of each answer, and statistics of all answers that are not their means, by measure."""
 
 _TREC: Mapping[str, tuple[bool, bool]] = {"": (False, False), "_all": (True, False), "_hard": (False, True)}
@@ -34,16 +35,14 @@ def trec_values(answers: AllStatements, soft: bool = False) -> Values:
     """Return TREC RAG's precision and recall of each answer: of first citations, of all, and hard; 0 where missing."""
     values: Values = {}
     for name, (every, hard) in _TREC.items():
-        pairs = [None if answer is None else trec_support(answer, every, hard) for answer in answers]
-        for place, measure in enumerate(("precision", "recall")):
-            undefined = hard and soft  # a soft score decides nothing
-            values[f"trec_{measure}{name}"] = [
-                None if undefined else 0.0 if pair is None else pair[place].value for pair in pairs
-            ]
+        pairs = _pairs(answers, partial(trec_support, every=every, hard=hard))
+        for measure, of_answers in zip(("precision", "recall"), zip(*pairs, strict=True), strict=True):
+            # A soft score decides nothing, so that no support is hard.
+            values[f"trec_{measure}{name}"] = [None if hard and soft else value or 0.0 for value in of_answers]
     return values
 
 
-def fact_values(answers: AllStatements, soft: bool = False) -> Measured:
+def fact_values(answers: AllStatements, soft: bool = False) -> SupportValues:
     """Return FACT's accuracy of each task, and the numbers of the released code, which pool all tasks.
 
     fact_paper: of tasks with a judged pair; fact_paper_all: 0 for the other tasks. fact_released: supported out of
@@ -66,17 +65,25 @@ def fact_values(answers: AllStatements, soft: bool = False) -> Measured:
 
 def longcite_values(answers: AllStatements, soft: bool = False, most: int = 40) -> Values:
     """Return LongCite's recall, precision and F1 of each answer."""
-    pairs = [None if answer is None else longcite_shares(answer, most, soft) for answer in answers]
-    return _with_f1("longcite", [(None, None) if pair is None else (pair[0].value, pair[1].value) for pair in pairs])
+    return _with_f1("longcite", _pairs(answers, partial(longcite_shares, most=most, soft=soft)))
 
 
 def rag_eval_values(answers: AllStatements) -> Values:
     """Return open-rag-eval's recall, precision and F1 of each answer."""
-    pairs = [None if answer is None else rag_eval_shares(answer) for answer in answers]
-    return _with_f1("rag_eval", [(None, None) if pair is None else (pair[1].value, pair[0].value) for pair in pairs])
+    return _with_f1("rag_eval", [pair[::-1] for pair in _pairs(answers, rag_eval_shares)])
 
 
-def _with_f1(name: str, pairs: Sequence[tuple[float | None, float | None]]) -> Values:
+AnswerPair = tuple[float | None, float | None]
+"""Two values of one answer; None where undefined."""
+
+
+def _pairs(answers: AllStatements, shares: Callable[[Statements], tuple[AnswerShare, AnswerShare]]) -> list[AnswerPair]:
+    none = AnswerShare(0.0, 0)
+    both = ((none, none) if answer is None else shares(answer) for answer in answers)
+    return [(first.value, other.value) for first, other in both]
+
+
+def _with_f1(name: str, pairs: Sequence[AnswerPair]) -> Values:
     return {
         f"{name}_recall": [recall for recall, _ in pairs],
         f"{name}_precision": [precision for _, precision in pairs],

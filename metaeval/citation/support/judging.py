@@ -13,6 +13,7 @@ from metaeval.citation.support.measures import Level, StatementLevels
 from metaeval.citation.table import CitationLine, CitedMark, find_place, premise, verdicts_on
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.corpus.sentences import RULES, SentenceSplitter
+from metaeval.errors import shown
 
 _READ = AlceOptions(repeats="keep", leading="move all")
 """Sentences as ALCE reads them; a repeated citation counts twice, and marks behind a full stop belong before it."""
@@ -32,7 +33,7 @@ class SupportStatement:
 def support_statements(
     answer: Answer, splitter: SentenceSplitter = RULES, reading: Reading = "official"
 ) -> list[SupportStatement]:
-    """Return the statements of an answer: those that its file lists, else its sentences with words.
+    """Return the statements of an answer: those that its file lists, with or without levels, else its sentences.
 
     Raises `UserError` for a level that is not of the file's scale.
     """
@@ -42,7 +43,7 @@ def support_statements(
             for row in statements(answer, _READ, splitter)
             if row.number is not None
         ]
-    rows = DataRow(f"answer {answer.id}", answer.reference).rows(FIELD)
+    rows = DataRow(f"answer {shown(answer.id)}", answer.reference).rows(FIELD)
     return [_stated(answer, row, number, reading) for number, row in enumerate(rows, start=1)]
 
 
@@ -56,7 +57,8 @@ def _stated(answer: Answer, row: DataRow, number: int, reading: Reading) -> Supp
         spans = [Mark(0, end - start, place) for place in cited]
     marks = tuple(Mark(start + span.start, start + span.end, place) for span, place in zip(spans, cited, strict=True))
     text = row.optional_text("text") or answer.text[start:end]
-    labels = labelled(row, answer.reference.get(SCALE, "trec"), reading)
+    scale = answer.reference.get(SCALE, "trec")
+    labels = None if row.fields.get("levels") is None else labelled(row, scale, reading)
     placed = tuple(_placed(mark, answer) for mark in marks)
     return SupportStatement(Claim(text, marks, number, start, end), placed, labels)
 
@@ -110,7 +112,9 @@ def judge_levels(
             )
             sources = tuple(_source(mark) for mark in row.cited)
             whole = weigh(known[pair]) if pair is not None and pair in known else None
-            levels = StatementLevels(weights, sources, whole, text=row.labels.text if row.labels else row.claim.text)
+            # Which statements need a citation, and which pairs are equal, only a judge in the file says.
+            levels = row.labels or unjudged_levels(row)
+            levels = replace(levels, levels=weights, sources=sources, joint=whole, relevant=None)
             judged[-1].append(JudgedStatement(row, levels, verdicts))
     return judged
 

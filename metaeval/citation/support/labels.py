@@ -7,7 +7,7 @@ leaves any other reply without a level.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from metaeval.citation.support.measures import Level, StatementLevels
@@ -15,11 +15,12 @@ from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import UserError, shown
 
 Reading = Literal["official", "words"]
-Question = Literal["trec", "fact", "support", "relevance", "need"]
+Question = Literal["fact", "support", "relevance", "need"]
 
 FIELD = "support"
-"""Field of an answer's reference: a list of statements with text, start, end, cited, levels and joint, as a file has
-them."""
+"""Field of an answer's reference: a list of its statements, each with its offsets start and end, its text without marks,
+cited (numbers of passages), and, where they have been judged, levels (one for each citation) and joint, as the file
+has them."""
 SCALE = "support_scale"
 """Field of an answer's reference: how its levels are spelt, trec (default), fact or longcite."""
 
@@ -32,30 +33,22 @@ _WORDS: Mapping[Question, Mapping[str, Level]] = {
     "fact": {"supported": 1.0, "unsupported": 0.0, "unknown": None},
 }
 
+_PARTS: Mapping[Question, Sequence[tuple[str, float]]] = {
+    "support": (("fully", 1.0), ("partially", 0.5), ("", 0.0)),
+    "relevance": (("unrelevant", 0.0), ("", 1.0)),
+    "need": (("yes", 0.0), ("", 1.0)),
+}
+"""Parts of a rating by which the official code reads it, the first that occurs."""
+
 
 def trec_level(value: Any) -> Level:
     """Return the weight of a TREC level: 2, 1, 0, or -1 for one that is not judged; also as text.
 
     As the official code does, numbers are cut to whole ones. Raises ValueError for anything else.
     """
-    if not isinstance(value, str | int | float):
+    if not isinstance(value, str | int | float) or int(value) not in _WEIGHTS:
         raise ValueError(f"a support level is {value!r}")
-    return _WEIGHTS[int(value)] if int(value) in _WEIGHTS else _refuse(value)
-
-
-def _refuse(value: object) -> Level:
-    raise ValueError(f"a support level is {value!r}")
-
-
-def _has(part: str, level: Level, other: Callable[[str], Level]) -> Callable[[str], Level]:
-    return lambda rating: level if part in rating else other(rating)
-
-
-_OFFICIAL: Mapping[Question, Callable[[str], Level]] = {
-    "support": _has("fully", 1.0, _has("partially", 0.5, lambda rating: 0.0)),
-    "relevance": _has("unrelevant", 0.0, lambda rating: 1.0),
-    "need": _has("yes", 0.0, lambda rating: 1.0),
-}
+    return _WEIGHTS[int(value)]
 
 
 def longcite_level(reply: str, question: Question, reading: Reading = "official") -> Level:
@@ -68,7 +61,9 @@ def longcite_level(reply: str, question: Question, reading: Reading = "official"
     if match is None:
         return None
     rating = match[1].lower()
-    return _OFFICIAL[question](rating) if reading == "official" else _WORDS[question].get(" ".join(rating.split()))
+    if reading == "words":
+        return _WORDS[question].get(" ".join(rating.split()))
+    return next(level for part, level in _PARTS[question] if part in rating)
 
 
 def fact_level(verdict: Any, reading: Reading = "official") -> Level:
@@ -87,7 +82,7 @@ def labelled(row: DataRow, scale: str, reading: Reading) -> StatementLevels:
     row: an entry of the reference's field `support`. Its cited numbers are the sources. The joint level of a single
     citation is that citation's.
     """
-    cited, joint, values = tuple(row.fields.get("cited") or ()), row.fields.get("joint"), row.fields.get("levels") or []
+    cited, joint, values = tuple(row.fields.get("cited") or ()), row.fields.get("joint"), row.fields.get("levels")
     if not isinstance(values, list):
         raise row.error("levels", "a list, with one level for each citation")
     try:
@@ -113,10 +108,3 @@ def _longcite(value: Any, question: Question, reading: Reading) -> Level:
     if isinstance(value, str):
         return longcite_level(value, question, reading)
     return None if value is None else float(value)
-
-
-def support_entries(statements: Sequence[Mapping[str, Any]], places: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
-    """Return the statements of a file with their offsets in the answer's text, as `FIELD` holds them."""
-    return [
-        {**statement, "start": start, "end": end} for statement, (start, end) in zip(statements, places, strict=True)
-    ]

@@ -262,6 +262,30 @@ def test_levels_can_stand_in_the_projects_own_format(tmp_path):
     assert [text[cited.mark.start : cited.mark.end] for row in stated for cited in row.cited] == ["[1]", "[1]"]
 
 
+def test_statements_of_a_file_can_be_without_levels(cited):
+    """A run of TREC gives its sentences, which no splitter has to find again."""
+    text = "Mr. Dam. Dams store water [1]. Geese sing [1]."
+    stated = [
+        {"start": 0, "end": 30, "text": "Dams store water.", "cited": [1]},
+        {"start": 31, "end": 46, "cited": [1]},
+    ]
+    row = {"id": "1", "text": text, "passages": [SOURCES["dam"]], "reference": {"support": stated}}
+    result = cited([row], nli="overlap", measures="trec")
+    assert values_of(result) == {
+        ("judged", "overlap", key): value
+        for key, value in {
+            "trec_precision": 0.5,
+            "trec_recall": 0.5,
+            "trec_precision_all": 0.5,
+            "trec_recall_all": 0.5,
+            "trec_precision_hard": 0.5,
+            "trec_recall_hard": 0.5,
+        }.items()
+    }
+    with pytest.raises(UserError, match="holds no levels"):
+        cited([row])
+
+
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
