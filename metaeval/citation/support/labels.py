@@ -18,9 +18,9 @@ Reading = Literal["official", "words"]
 Question = Literal["fact", "support", "relevance", "need"]
 
 FIELD = "support"
-"""Field of an answer's reference: a list of its statements, each with its offsets start and end, its text without marks,
-cited (numbers of passages), and, where they have been judged, levels (one for each citation) and joint, as the file
-has them."""
+"""Field of an answer's reference: a list of its statements, each with its offsets start and end, its text without
+marks, cited (numbers of passages), and, where they have been judged, levels (one for each citation) and joint, as the
+file has them."""
 SCALE = "support_scale"
 """Field of an answer's reference: how its levels are spelt, trec (default), fact or longcite."""
 
