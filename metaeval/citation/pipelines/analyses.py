@@ -157,11 +157,11 @@ def _run(pipeline: Pipeline, options: DeclaredOptions, progress: MetricProgress 
         except RequestsWritten as told:
             return Done(config=run.config, shown=(), verdict=[str(told)], value=NotebookText(str(told)))
         name = f"cite {pipeline.name}"
-        result = replace(result, recipe={} if made_here else recipe_of(name, options, checked.sources))
+        result = replace(result, recipe={} if made_here else recipe_of(name, options, checked.read_files))
     return Done(
         config=result.config,
         job=partial(_write, result),
-        read=checked.sources,
+        read=checked.read_files,
         outputs={
             path: partial(_write_text, text=text)
             for path, text in result.files.items()

@@ -76,7 +76,7 @@ def run_pipeline(run: Run) -> PipelineResult:
         files={folder / path.relative_to(usual) if inside[path] else path: text for path, text in laid.files.items()},
         shown=laid.shown,
         results=laid.results,
-        inputs=run.options.sources,
+        inputs=run.options.read_files,
         form=getattr(run.options, "format", "auto"),
         value=laid.value,
         warnings=laid.warnings,
@@ -183,9 +183,12 @@ def prepare(
     answers: list[Answer] = []
     name = "+".join(file_stem(path) for path in options.inputs)
     if isinstance(options, ReadsAnswers):
-        answers = gather(options.files, options.format)
-        if not any(answer.passages for answer in answers):
-            raise UserError(f"No answer in {name} has passages to judge its citations by: give answers with passages.")
+        answers = gather(options.files, options.format, options.sources)
+        if not any(passage.text.strip() for answer in answers for passage in answer.passages):
+            raise UserError(
+                f"No answer in {name} has passages to judge its citations by: give answers with passages, or the texts "
+                "of their sources with --sources FILE."
+            )
     folder = config.results / "cite" / pipeline.name / safe_name(name)
     return Run(
         pipeline, name, folder, options, set_options, config, loaded, cutoffs, choice, chat, splitter, answers, progress

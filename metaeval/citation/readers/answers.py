@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
@@ -10,7 +11,10 @@ from typing import Any
 
 from metaeval.citation.model import Answer, Passage, check_ids, writable
 from metaeval.citation.readers.expertqa import read_expertqa
+from metaeval.citation.readers.formats.answer_format import lacking, unwrapped
+from metaeval.citation.readers.formats.registry import FORMATS
 from metaeval.citation.readers.jsonl import FIELDS, read_own
+from metaeval.citation.readers.normal_form import read_cited
 from metaeval.citation.readers.scifi import read_scifi
 from metaeval.corpus.loaders.rows import DataRow, read_rows
 from metaeval.errors import UserError, shown, unknown
@@ -127,25 +131,45 @@ _TELLING: Mapping[str, tuple[str, ...]] = {
     "jsonl": ("text", "passages"),
 }
 
-HINT = (
-    "name a file of answers (ALCE's JSON, JSONL, SCiFi, CRAG-25, ScholarQABench, ExpertQA; "
-    "'metaeval cite alce --help' has examples)"
-)
+HINT = "name a file of answers ('metaeval cite formats' lists the formats, each with an example)"
+
+_log = logging.getLogger("metaeval")
 
 
-def read_answers(path: Path, form: str = "auto") -> list[Answer]:
-    """Return the answers of a file, in its order; form: a name in `READERS`, or "auto".
+def read_answers(path: Path, form: str = "auto", sources: Path | None = None) -> list[Answer]:
+    """Return the answers of a file, in its order, and log what was guessed and what was left out.
+
+    form: a name in `READERS` or `FORMATS`, or "auto". sources: texts of sources that the file does not hold.
 
     Raises `UserError`, with file, item and field, if the file is empty or has another format, if passages are missing,
     and if two answers share an id.
     """
-    answers = _answers(path, form, _rows(path, form))
+    answers = _answers(path, form, _rows(path, form), sources)
     check_ids((answer.id for answer in answers), "answers", path)
     return answers
 
 
-def _answers(path: Path, form: str, rows: list[DataRow]) -> list[Answer]:
-    return list(READERS[form_of(rows[0], _TELLING, "answers", HINT) if form == "auto" else form](rows, path))
+def _answers(path: Path, form: str, rows: list[DataRow], sources: Path | None = None) -> list[Answer]:
+    form = form_of_answers(rows[0]) if form == "auto" else form
+    if form in READERS:
+        if sources is not None:
+            raise UserError(f"{path} holds the texts of its sources (format {form}): leave --sources out.")
+        return list(READERS[form](rows, path))
+    reading = read_cited(FORMATS[form], rows, sources)
+    for note in reading.notes():
+        _log.info("%s: %s.", path.name, note)
+    for loss in reading.losses():
+        _log.warning("%s: %s.", path.name, loss)
+    return reading.answers
+
+
+def form_of_answers(row: DataRow) -> str:
+    """Return the name of the format of a file by its first record.
+
+    Raises `UserError` with the closest format and the first field that does not fit.
+    """
+    telling = {**_TELLING, **{name: form.needs for name, form in FORMATS.items()}}
+    return form_of(unwrapped(row), telling, "answers", HINT)
 
 
 def answers_of(objects: Sequence[Mapping[str, Any]]) -> list[Answer]:
@@ -162,7 +186,7 @@ def answers_of(objects: Sequence[Mapping[str, Any]]) -> list[Answer]:
     return answers
 
 
-def gather(files: Sequence[Path], form: str = "auto") -> list[Answer]:
+def gather(files: Sequence[Path], form: str = "auto", sources: Path | None = None) -> list[Answer]:
     """Return the answers of one or more files.
 
     An answer without a system gets its file's name; with several files, ids begin with the file's name.
@@ -170,7 +194,7 @@ def gather(files: Sequence[Path], form: str = "auto") -> list[Answer]:
     Raises `UserError` without a file, for a file that cannot be read as answers, for two files of the same name, and
     for a system with the name of another file.
     """
-    read = {name: read_answers(path, form) for name, path in named_files(files, "answers").items()}
+    read = {name: read_answers(path, form, sources) for name, path in named_files(files, "answers").items()}
     named = {name: {answer.system for answer in file_answers} for name, file_answers in read.items()}
     for (name, systems), (other, others) in permutations(named.items(), 2):
         if "" in systems and name in others:
@@ -206,26 +230,35 @@ def file_stem(path: Path) -> str:
 def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint: str = "") -> str:
     """Return the first form whose fields a file's first item has; raises `UserError` if no form fits.
 
-    telling: the fields that are required of each form. what: the contents of the file, for errors. hint: what else the
-    user can do; if it is given, an item that lacks a single field of a form gets an error that names the field.
+    telling: the paths that are required of each form (see `AnswerFormat.needs`). what: the contents of the file, for
+    errors. hint: what else the user can do; if it is given, and the item has half of the paths of a form or more, the
+    error names the first path that the closest forms lack.
     """
-    lacking = {form: [field for field in fields if field not in row.fields] for form, fields in telling.items()}
-    if complete := next((form for form, left in lacking.items() if not left), None):
+    missing = {form: lacking(row.fields, paths) for form, paths in telling.items()}
+    if complete := next((form for form, paths in missing.items() if not paths), None):
         return complete
-    near = [f"looks like {form} and lacks the field {left[0]}" for form, left in lacking.items() if len(left) == 1]
-    fields = ", ".join(row.fields) or "none"
-    if near and hint:
+    shares = {form: len(paths) / len(telling[form]) for form, paths in missing.items()}
+    least = min(shares.values())
+    near = [f"looks like {form} and lacks the field {missing[form][0]}" for form in telling if shares[form] == least]
+    fields = shown_fields(row)
+    if least <= 0.5 and hint:
         raise UserError(
             f"{row.where}: {'; or '.join(near)} (it has {fields}): add this field, or rename another to it, or {hint}."
         )
-    known = "; ".join(f"{form}: {', '.join(fields)}" for form, fields in telling.items())
-    raise UserError(f"{row.where}: no known format of {what} has the fields {fields}. Known formats: {known}.")
+    known = hint or "Known formats: " + "; ".join(f"{form}: {', '.join(paths)}" for form, paths in telling.items())
+    raise UserError(f"{row.where}: no known format of {what} has the fields {fields}; {known}.")
+
+
+def shown_fields(row: DataRow) -> str:
+    """Return the names of a row's first fields, for messages."""
+    names = list(map(str, row.fields))
+    return ", ".join([*names[:12], *(["..."] if len(names) > 12 else [])]) or "none"
 
 
 def _rows(path: Path, form: str) -> list[DataRow]:
     """Return the items of a list, of JSON lines, or of the field `data` of one object, as ALCE writes it."""
-    if form != "auto" and form not in READERS:
-        raise unknown("format of answers", form, (*READERS, "auto"))
+    if form != "auto" and form not in READERS and form not in FORMATS:
+        raise unknown("format of answers", form, (*READERS, *FORMATS, "auto"))
     if path.suffix.lower() in (".csv", ".tsv", ".xlsx", ".parquet") and path.is_file():
         raise UserError(
             f"{path} is a table, and answers are read from JSON: {HINT}. A table with a statement and a source in each "
@@ -244,6 +277,8 @@ def _rows(path: Path, form: str) -> list[DataRow]:
             if not isinstance(value, dict):
                 raise UserError(f"{path} record {number} is {shown(value)}; allowed: an object.")
             rows.append(DataRow(f"{path} record {number}", value))
+    elif isinstance(content, dict):
+        rows = [DataRow(f"{path} line 1", content)]
     else:
         rows = list(read_rows(path, HINT, lone_surrogates=True))
     if not rows:

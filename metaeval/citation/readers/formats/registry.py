@@ -1,0 +1,20 @@
+"""The formats of answers by name, in the order in which a record is recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from metaeval.citation.readers.formats import contexts, openai, trec
+from metaeval.citation.readers.formats.answer_format import AnswerFormat
+
+FORMATS: Mapping[str, AnswerFormat] = {
+    declared.name: declared
+    for declared in (
+        contexts.RAGAS,
+        contexts.DEEPEVAL,
+        trec.TREC,
+        trec.TREC_SUPPORT,
+        openai.RESPONSES,
+        openai.CHAT,
+    )
+}

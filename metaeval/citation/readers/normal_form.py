@@ -1,0 +1,105 @@
+"""From the normal form of cited answers to `Answer`, with counts of all that was left out on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from metaeval.citation.model import Answer, Passage
+from metaeval.citation.readers.cited_text import CitedText, Reasons
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, unwrapped
+from metaeval.citation.readers.placing import NO_SOURCE, NO_SOURCES, NOT_PLACED, with_marks
+from metaeval.citation.readers.source_texts import SourceTexts, names_of
+from metaeval.corpus.loaders.rows import DataRow
+from metaeval.errors import shown
+
+BRACKETS = "brackets"
+_LOST = (NOT_PLACED, NO_SOURCE)
+
+
+@dataclass
+class CitedReading:
+    """Answers of one format, with counts of citations by what became of them, and sources without a text."""
+
+    form: AnswerFormat
+    answers: list[Answer] = field(default_factory=list)
+    reasons: Reasons = field(default_factory=Counter)
+    left_out: Reasons = field(default_factory=Counter)
+    cited_sources: int = 0
+    quoted_sources: int = 0
+    missing: list[str] = field(default_factory=list)
+    unused: int = 0
+
+    def notes(self) -> Iterator[str]:
+        """Yield how the answers were read, as clauses."""
+        placed = {name: number for name, number in self.reasons.items() if name.startswith("placed in ")}
+        total = sum(placed.values())
+        yield f"read as {self.form.name} ({self.form.title}): {len(self.answers):,} answers" + (
+            f", {total:,} citations by offsets" if total else ""
+        )
+        if total:
+            counted = "; ".join(f"{name.removeprefix('placed in ')}: {number:,}" for name, number in placed.items())
+            yield f"unit of the offsets that fits the text: {counted}"
+        if self.quoted_sources:
+            yield f"{self.quoted_sources:,} of {self.cited_sources:,} cited sources have only what answers quote of them"
+
+    def losses(self) -> Iterator[str]:
+        """Yield what was left out, with counts, as clauses."""
+        for reason in _LOST:
+            if number := self.reasons[reason]:
+                yield f"{number:,} citations {reason}"
+        if number := self.reasons[NO_SOURCES]:
+            yield f"{number:,} spans {NO_SOURCES}"
+        if number := self.reasons[BRACKETS]:
+            yield f"{number:,} brackets of the texts are not citations in this format, and are read as round brackets"
+        yield from (f"{number:,} {reason}" for reason, number in self.left_out.items())
+        if self.missing:
+            named = ", ".join(shown(name, 80) for name in self.missing[:3])
+            yield (
+                f"{len(self.missing):,} of {self.cited_sources:,} cited sources have no text and are not judged, for "
+                f"example {named}: give their texts with --sources FILE"
+            )
+
+
+def read_cited(form: AnswerFormat, rows: Sequence[DataRow], sources: Path | None = None) -> CitedReading:
+    """Return the answers of the rows of a format. sources: file or folder of the texts of sources.
+
+    Raises `UserError` for a row of another shape, and as `SourceTexts.read` does.
+    """
+    reading = CitedReading(form)
+    cited: list[tuple[str, CitedText]] = []
+    for number, row in enumerate(rows, start=1):
+        for sample, text in enumerate(form.read(unwrapped(row))):
+            cited.append((text.id or (f"{number}#{sample + 1}" if sample else str(number)), text))
+    wanted = (
+        key
+        for name, text in (cited if sources else ())
+        for place, source in enumerate(text.sources)
+        for key in names_of(source, name, place)
+    )
+    texts = SourceTexts(wanted)
+    if sources:
+        texts.read(sources)
+    reading.answers = [_answer(name, text, texts, reading) for name, text in cited]
+    return reading
+
+
+def _answer(name: str, cited: CitedText, texts: SourceTexts, reading: CitedReading) -> Answer:
+    reading.left_out.update(cited.left_out)
+    text = cited.text if cited.marks_in_text else with_marks(cited, reading.reasons)
+    used = {source for span in cited.spans for source in span.sources}
+    passages = []
+    for place, source in enumerate(cited.sources):
+        outside = None if source.text.strip() else texts.find(source, name, place)
+        passage = outside or Passage(source.text or "\n".join(source.quotes), source.title)
+        is_cited = place in used or cited.marks_in_text
+        reading.cited_sources += is_cited
+        reading.quoted_sources += is_cited and outside is None and not source.text.strip() and bool(source.quotes)
+        if not passage.text.strip():
+            passage = Passage("")  # a title alone is not the text of a source
+            reading.missing += [source.url or source.id or source.title or f"{name}, source {place}"] * is_cited
+        passages.append(passage)
+    group = cited.group or ("" if cited.question.strip() else name)
+    return Answer(name, text, tuple(passages), cited.question, group, cited.system, first=cited.first)
