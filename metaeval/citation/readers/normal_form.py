@@ -10,12 +10,11 @@ from pathlib import Path
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.readers.cited_text import CitedText, Reasons
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, unwrapped
-from metaeval.citation.readers.placing import NO_SOURCE, NO_SOURCES, NOT_PLACED, with_marks
+from metaeval.citation.readers.placing import BRACKETS, EXACT, NO_SOURCE, NO_SOURCES, NOT_PLACED, PLACED, with_marks
 from metaeval.citation.readers.source_texts import SourceTexts, names_of
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import shown
 
-BRACKETS = "brackets"
 _LOST = (NOT_PLACED, NO_SOURCE)
 
 
@@ -30,20 +29,16 @@ class CitedReading:
     cited_sources: int = 0
     quoted_sources: int = 0
     missing: list[str] = field(default_factory=list)
-    unused: int = 0
 
     def notes(self) -> Iterator[str]:
         """Yield how the answers were read, as clauses."""
-        placed = {name: number for name, number in self.reasons.items() if name.startswith("placed in ")}
-        total = sum(placed.values())
-        yield f"read as {self.form.name} ({self.form.title}): {len(self.answers):,} answers" + (
-            f", {total:,} citations by offsets" if total else ""
-        )
-        if total:
-            counted = "; ".join(f"{name.removeprefix('placed in ')}: {number:,}" for name, number in placed.items())
-            yield f"unit of the offsets that fits the text: {counted}"
-        if self.quoted_sources:
-            yield f"{self.quoted_sources:,} of {self.cited_sources:,} cited sources have only what answers quote of them"
+        units = {name: n for name, n in self.reasons.items() if name.startswith(PLACED)}
+        counted = [f"{name.removeprefix(PLACED)}: {n:,}" for name, n in units.items() if name != f"{PLACED}{EXACT}"]
+        note = f"read as {self.form.name}: {len(self.answers):,} answers"
+        note += f", {sum(units.values()):,} citations" if units else ""
+        yield f"{note} (unit of their offsets: {', '.join(counted)})" if counted else note
+        if n := self.quoted_sources:
+            yield f"{n:,} of {self.cited_sources:,} cited sources have only what answers quote of them"
 
     def losses(self) -> Iterator[str]:
         """Yield what was left out, with counts, as clauses."""

@@ -19,7 +19,10 @@ from metaeval.corpus.sentences import split_sentences
 UNITS: Mapping[str, str] = {"code points": "", "bytes": "utf-8", "UTF-16 units": "utf-16-le"}
 """Units of offsets, in the order in which they are tried, with the encoding that counts them."""
 
+EXACT = "the text"
 NOT_PLACED = "have offsets that fit the text in no unit"
+PLACED = "placed in "
+BRACKETS = "brackets"
 NO_SOURCE = "point at a source that the record does not list"
 NO_SOURCES = "name no source"
 
@@ -68,6 +71,9 @@ def _fits(cited: CitedText, unit: str) -> Iterator[PlacedSpan | None]:
 def _fit(span: CitedSpan, cited: CitedText, offsets: Mapping[int, int] | range, unit: str) -> PlacedSpan | None:
     if span.start is None or span.end is None or not 0 <= span.start <= span.end:
         return None
+    if span.exact:
+        blank = span.kind == "claim" and not cited.text[span.start : span.end].strip()
+        return None if blank else PlacedSpan(span.start, span.end, span.kind == "mark", EXACT, True)
     start, end = _at(offsets, span.start), _at(offsets, span.end)
     if span.text is not None and span.start < span.end:
         if start is None:
@@ -129,7 +135,7 @@ def with_marks(cited: CitedText, reasons: Reasons) -> str:
         if place is None:
             reasons[NOT_PLACED] += len(span.sources)
             continue
-        reasons[f"placed in {place.unit}" + ("" if place.certain else ", unverified")] += len(span.sources)
+        reasons[f"{PLACED}{place.unit}" + ("" if place.certain else ", unverified")] += len(span.sources)
         reasons[NO_SOURCE] += span.sources.count(None)
         (marks if place.is_mark else claims).append((place, span))
         if place.is_mark:
@@ -194,7 +200,7 @@ def _written(
     for start, end, _ in brackets(text, _ANY_STYLE):
         cut = bisect_right(starts, start) - 1
         if cut < 0 or cuts[cut][1] <= start:
-            reasons["brackets"] += 1
+            reasons[BRACKETS] += 1
             edits.append((start, start + 1, "("))
             if text[end - 1] in "]】":
                 edits.append((end - 1, end, ")"))

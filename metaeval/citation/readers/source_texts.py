@@ -59,14 +59,14 @@ class SourceTexts:
                     raise UserError(f"{where}: there are two different texts of {key[0]} {key[1][:80]!r}; keep one.")
 
     def find(self, source: CitedSource, answer: str, place: int) -> Passage | None:
-        """Return the text of a source: by its id, its further names, its url, or its index in the answer."""
+        """Return the text of a source: by its id, its url, or its index in the answer."""
         keys = names_of(source, answer, place)
         return next((self._texts[key] for key in keys if key in self._texts), None)
 
 
 def names_of(source: CitedSource, answer: str, place: int) -> list[tuple[str, str]]:
     """Return the keys of a source, the most particular first."""
-    ids = [name for name in (source.id, *source.places) if name]
+    ids = [source.id] if source.id else []
     urls = [plain_url(source.url)] if source.url else []
     indices = [("index", f"{answer}/{place}"), ("index", f"/{place}")]
     return [*(("id", name) for name in ids), *(("url", url) for url in urls), *(("id", url) for url in urls), *indices]

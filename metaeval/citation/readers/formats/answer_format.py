@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metaeval.citation.readers.cited_text import CitedText
+from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import UserError
 from metaeval.reading import MalformedError, parse_json
@@ -121,3 +121,24 @@ def named_by(row: DataRow, *names: str) -> str:
     """Return the first of these fields that is a string or a whole number, as a string; else an empty one."""
     values = (row.fields.get(name) for name in names)
     return next((str(value) for value in values if isinstance(value, str | int) and not isinstance(value, bool)), "")
+
+
+def finished(
+    draft: AnswerDraft,
+    row: DataRow,
+    more: str = "",
+    id: str | None = None,
+    question: str | None = None,
+    group: str = "",
+    system: str | None = None,
+) -> CitedText:
+    """Return the answer of a draft; id, question and system are by default those of the record.
+
+    more: what is added to the record's id.
+    """
+    if id is None:
+        id = named_by(row, "id", "responseId", "response_id")
+        id = f"{id}{more}" if id else ""
+    question = question_of(row) if question is None else question
+    system = named_by(row, "model", "modelVersion") if system is None else system
+    return CitedText(draft.text, draft.sources, draft.spans, id, question, group, system, left_out=draft.left_out)

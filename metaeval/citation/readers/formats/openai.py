@@ -1,52 +1,48 @@
-"""Replies of OpenAI (Responses, Chat), and of Perplexity, xAI and gateways in the same shapes.
+"""Replies of OpenAI (Responses, Chat), Perplexity and xAI, and of gateways in the same shapes.
 
 The span of an annotation is the citation itself, behind its claim, in code points of the text (recorded replies of
 pydantic/pydantic-ai @ c1d42fd8 and b7ecb470). Gateways that translate other providers give the claim's span, or 0 and 0
-for all: then marks [n] in the text count the annotations, or the search results, from 1.
+for all: then marks [n] in the text count the search results, or the annotations, from 1.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from metaeval.citation.readers.cited_text import CitedSpan, CitedText, SourceList
+from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
 from metaeval.citation.readers.formats.answer_format import (
     AnswerFormat,
+    finished,
     named_by,
     offset,
     part,
     parts,
-    question_of,
     text_in,
 )
 from metaeval.citation.sentences import find_marks
 from metaeval.corpus.loaders.rows import DataRow
 
 _TOKEN = re.compile("\ue200cite((?:\ue202[^\ue200-\ue202]*)+)\ue201")
+_NESTED = ("url_citation", "file_citation", "web_citation", "x_citation", "collections_citation")
 
 
 def _read_responses(row: DataRow) -> Iterator[CitedText]:
-    sources, spans, pieces, length = SourceList(), list[CitedSpan](), list[str](), 0
+    draft = AnswerDraft()
     results = [result for entry in parts(row, "output") for result in parts(entry, "results")]
-    for message in parts(row, "output"):
-        contents = message.fields.get("content")
-        for content in parts(message, "content") if isinstance(contents, list) else ():
-            if content.fields.get("type") not in ("output_text", "text"):
-                continue
-            text = content.text("text")
-            spans += annotated(text, parts(content, "annotations"), sources, results, length)
-            pieces.append(text)
-            length += len(text)
-    yield answer("".join(pieces), sources, spans, row)
+    for message in row.rows("output"):
+        for content in parts(message, "content") if message.fields.get("type", "message") == "message" else ():
+            if isinstance(content.fields.get("text"), str):
+                write_annotated(draft, content.text("text"), parts(content, "annotations"), results)
+    yield finished(draft, row)
 
 
-def _read_chat(row: DataRow) -> Iterator[CitedText]:
-    for number, choice in enumerate(row.rows("choices")):
-        message, sources = choice.row("message"), SourceList()
-        text = text_in(message.fields.get("content"))
-        spans = annotated(text, parts(message, "annotations"), sources, _results(row), 0)
-        yield answer(text, sources, spans, row, f"#{number + 1}" if number else "")
+def _read_choices(row: DataRow) -> Iterator[CitedText]:
+    for number, choice in enumerate(row.rows("choices" if "choices" in row.fields else "outputs")):
+        draft, message = AnswerDraft(), choice.row("message")
+        annotations = parts(message, "annotations") or parts(message, "citations")
+        write_annotated(draft, text_in(message.fields.get("content")), annotations, _results(row))
+        yield finished(draft, row, f"#{number + 1}" if number else "")
 
 
 def _results(row: DataRow) -> list[DataRow]:
@@ -56,66 +52,59 @@ def _results(row: DataRow) -> list[DataRow]:
     return [DataRow(row.where, {"url": url}) for url in row.fields.get("citations") or () if isinstance(url, str)]
 
 
-def annotated(
-    text: str, annotations: list[DataRow], sources: SourceList, results: list[DataRow], shift: int
-) -> list[CitedSpan]:
-    """Return the spans of annotations, and those of marks [n] and tokens in the text where annotations have none.
-
-    shift: offset of the text in the whole answer.
-    """
-    spans: list[CitedSpan] = []
-    listed: list[int | None] = []
-    for annotation in annotations:
-        spans.append(_span(annotation, sources, shift))
-        listed += spans[-1].sources
-    if any(span.end for span in spans) or (spans and not text):
-        return [*spans, *_tokens(text, sources, shift)]
-    numbered = [source_of(result, sources) for result in results] or listed
-    ordered = numbered if numbered else []
-    marks = []
-    for mark in find_marks(text) if ordered else ():
-        place = ordered[mark.number - 1] if mark.number and 0 < mark.number <= len(ordered) else None
-        start, end = mark.start + shift, mark.end + shift
-        marks.append(CitedSpan("mark", start, end, (place,), text[mark.start : mark.end]))
-    return [*marks, *_tokens(text, sources, shift)]
-
-
-def _span(annotation: DataRow, sources: SourceList, shift: int) -> CitedSpan:
-    inner = next(
-        (part(annotation, name) for name in ("url_citation", "file_citation") if name in annotation.fields), annotation
-    )
-    start, end = offset(inner, "start_index"), offset(inner, "end_index")
-    if start is None and end is None and inner.fields.get("type") == "file_citation":
-        start = end = offset(inner, "index")
-    start, end = (None if place is None else place + shift for place in (start, end))
-    kind = "mark" if start == end else "either"
-    return CitedSpan(kind, start, end, (source_of(inner, sources),), None)  # type: ignore[arg-type]
+def write_annotated(
+    draft: AnswerDraft, text: str, annotations: Sequence[DataRow], results: Sequence[DataRow] = ()
+) -> None:
+    """Write a text with its annotations; where these have no offsets, marks [n] count the results, or them, from 1."""
+    shift = draft.write(text)
+    for match in _TOKEN.finditer(text):  # structured output cites by tokens, whose sources have no address
+        sources = [draft.source(name, id=name) for name in match[1].split("\ue202")[1:]]
+        draft.mark(match.start() + shift, match.end() + shift, sources)
+    spans = [_span(annotation) for annotation in annotations]
+    cited = [_source(annotation, draft) for annotation in annotations]
+    if any(end for _, end in spans):
+        for (start, end), source in zip(spans, cited, strict=True):
+            ends = [None if place is None else place + shift for place in (start, end)]
+            draft.cite("either", ends[0], ends[1], (source,))
+        return
+    ordered = [_source(result, draft) for result in results] or cited
+    marks = find_marks(text) if ordered else []
+    for mark in marks:
+        source = ordered[mark.number - 1] if mark.number and 0 < mark.number <= len(ordered) else None
+        draft.mark(mark.start + shift, mark.end + shift, (source,))
+    for source in () if marks else cited:
+        draft.cite("either", None, None, (source,))
 
 
-def _tokens(text: str, sources: SourceList, shift: int) -> list[CitedSpan]:
-    """Return the tokens of private-use characters with which structured output cites; their sources have no address."""
-    spans = []
-    for match in _TOKEN.finditer(text):
-        cited = [sources.add(name, id=name) for name in match[1].split("\ue202")[1:]]
-        spans.append(CitedSpan("mark", match.start() + shift, match.end() + shift, tuple(cited), match[0]))
-    return spans
+def _span(annotation: DataRow) -> tuple[int | None, int | None]:
+    for row in (annotation, *(part(annotation, name) for name in _NESTED)):
+        start, end = offset(row, "start_index"), offset(row, "end_index")
+        if start is not None or end is not None:
+            return start, end
+        if (point := offset(row, "index")) is not None:  # of a file, where it is to be inserted
+            return point, point
+    return None, None
 
 
-def source_of(row: DataRow, sources: SourceList) -> int | None:
+def _source(annotation: DataRow, draft: AnswerDraft) -> int | None:
     """Return the index of the source that an annotation or a search result names; None where it names none."""
-    url, title = row.optional_text("url"), row.optional_text("title") or row.optional_text("filename")
-    name = url or named_by(row, "file_id", "container_id", "id")
-    if not name:
-        return None
-    text = row.optional_text("snippet") or row.optional_text("content")
-    return sources.add(name, id="" if url else name, url=url, title=title, text=text)
+    for row in (annotation, *(part(annotation, name) for name in _NESTED)):
+        url, title = row.optional_text("url"), row.optional_text("title") or row.optional_text("filename")
+        if name := url or named_by(row, "file_id", "container_id") or title:
+            text = row.optional_text("snippet") or row.optional_text("content")
+            quote = row.optional_text("cited_text")
+            return draft.source(name, quote, id="" if url else name, url=url, title=title, text=text)
+    return None
 
 
-def answer(text: str, sources: SourceList, spans: list[CitedSpan], row: DataRow, more: str = "") -> CitedText:
-    """Return the answer of a reply. more: what is added to its id."""
-    answer_id, model = named_by(row, "id", "responseId", "response_id"), named_by(row, "model", "modelVersion")
-    answer_id = f"{answer_id}{more}" if answer_id else ""
-    return CitedText(text, sources.sources, spans, answer_id, question_of(row), system=model)
+def _read_blocks(row: DataRow) -> Iterator[CitedText]:
+    draft = AnswerDraft()
+    kept = part(row, "kwargs") if "kwargs" in row.fields else row
+    names = [name for name in ("content_blocks", "content", "outputs") if isinstance(kept.fields.get(name), list)]
+    for block in parts(kept, names[0]) if names else [kept]:
+        if isinstance(block.fields.get("text"), str):
+            write_annotated(draft, block.text("text"), parts(block, "annotations"))
+    yield finished(draft, row)
 
 
 RESPONSES = AnswerFormat(
@@ -134,5 +123,27 @@ CHAT = AnswerFormat(
     needs=("choices[]", "choices[].message.content"),
     example='{"choices": [{"message": {"content": "It opened in 1999.[1]"}}], "citations": ["https://a.example"], '
     '"search_results": [{"title": "T", "url": "https://a.example", "snippet": "It opened in 1999."}]}',
-    read=_read_chat,
+    read=_read_choices,
+)
+
+XAI = AnswerFormat(
+    name="xai",
+    title="xAI: outputs with inline citations",
+    needs=("outputs[]", "outputs[].message.content"),
+    example='{"outputs": [{"message": {"content": "It opened in 1999.[[1]](https://a.example)", "citations": '
+    '[{"id": "1", "start_index": 18, "end_index": 42, "web_citation": {"url": "https://a.example"}}]}}]}',
+    read=_read_choices,
+)
+
+LANGCHAIN = AnswerFormat(
+    name="langchain",
+    title="LangChain v1 messages, and Gemini's Interactions API: text blocks with annotations",
+    needs=(
+        "content[].annotations|content_blocks[].annotations|kwargs.content[].annotations|outputs[].annotations"
+        "|annotations[]",
+        "content[].text|content_blocks[].text|kwargs.content[].text|outputs[].text|text",
+    ),
+    example='{"type": "ai", "content": [{"type": "text", "text": "It opened in 1999.", "annotations": [{"type": '
+    '"citation", "url": "https://a.example", "start_index": 0, "end_index": 18, "cited_text": "opened in 1999"}]}]}',
+    read=_read_blocks,
 )

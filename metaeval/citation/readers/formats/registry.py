@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from metaeval.citation.readers.formats import contexts, openai, trec
+from metaeval.citation.readers.formats import (
+    anthropic,
+    bedrock,
+    cohere,
+    contexts,
+    gemini,
+    longcite,
+    openai,
+    research,
+    trec,
+)
 from metaeval.citation.readers.formats.answer_format import AnswerFormat
 
 FORMATS: Mapping[str, AnswerFormat] = {
@@ -16,5 +26,16 @@ FORMATS: Mapping[str, AnswerFormat] = {
         trec.TREC_SUPPORT,
         openai.RESPONSES,
         openai.CHAT,
+        openai.XAI,
+        bedrock.CONVERSE,
+        bedrock.RETRIEVE_AND_GENERATE,
+        gemini.GEMINI,
+        anthropic.INSPECT,
+        longcite.LONGCITE,
+        cohere.V2,
+        cohere.V1,
+        openai.LANGCHAIN,
+        anthropic.ANTHROPIC,
+        research.RESEARCH,
     )
 }

@@ -9,62 +9,76 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from metaeval.citation.readers.cited_text import CitedText, SourceList
-from metaeval.citation.readers.formats.answer_format import AnswerFormat, named_by, part, parts
-from metaeval.citation.readers.formats.sentences import CitedSentence, cited_sentences
+from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished, named_by, part, parts
 from metaeval.corpus.loaders.rows import DataRow
-
-_TOPICS = ("topic_id", "narrative_id", "request_id")
+from metaeval.corpus.sentences import RULES
 
 
 def _read_run(row: DataRow) -> Iterator[CitedText]:
     head = part(row, "metadata") if row.fields.get("metadata") is not None else row
-    sources = SourceList()
+    draft, writer = AnswerDraft(), SentenceWriter()
     for reference in row.fields.get("references") or ():
         if not isinstance(reference, str):
             raise row.error("references", "a list of ids")
-        _source(row, sources, reference)
-    listed = len(sources.sources)
-    sentences = []
+        _source(row, draft, reference)
+    listed = len(draft.sources)
     for sentence in row.rows("answer" if "answer" in row.fields else "responses"):
         cited = sentence.fields.get("citations")
         if not isinstance(cited, list | Mapping | None):
             raise sentence.error("citations", "a list, or an object with the ids of documents")
-        sentences.append((sentence.text("text"), [_cited(row, sources, listed, entry) for entry in cited or ()]))
-    yield _answer(head, sentences, sources, named_by(head, "narrative", "topic", "title"))
+        writer.write(draft, sentence.text("text"), [_cited(row, draft, listed, entry) for entry in cited or ()])
+    yield _answer(head, draft)
 
 
-def _cited(row: DataRow, sources: SourceList, listed: int, entry: Any) -> int | None:
+def _cited(row: DataRow, draft: AnswerDraft, listed: int, entry: Any) -> int | None:
     """Return the index of a cited source: an index into the references, or an id, which need not be listed."""
     if isinstance(entry, int) and not isinstance(entry, bool):
         return entry if 0 <= entry < listed else None
-    return _source(row, sources, entry) if isinstance(entry, str) and entry else None
+    return _source(row, draft, entry) if isinstance(entry, str) and entry else None
 
 
-def _source(row: DataRow, sources: SourceList, name: str) -> int:
-    if (place := sources.find(name)) is not None:
+def _source(row: DataRow, draft: AnswerDraft, name: str) -> int:
+    if (place := draft.find(name)) is not None:
         return place
     document = part(row, "documents").fields.get(name)
     inner = DataRow(f"{row.where}, documents", document if isinstance(document, Mapping) else {})
     segment = part(row, "segments").fields.get(name)
     text = segment if isinstance(segment, str) else inner.optional_text("text")
-    return sources.add(name, id=name, title=inner.optional_text("title"), url=inner.optional_text("url"), text=text)
+    return draft.source(name, id=name, title=inner.optional_text("title"), url=inner.optional_text("url"), text=text)
 
 
 def _read_judged(row: DataRow) -> Iterator[CitedText]:
-    sources = SourceList()
-    sentences: list[CitedSentence] = []
+    draft, writer = AnswerDraft(), SentenceWriter()
     for sentence in row.rows("sentences"):
         names = [citation.text("reference") for citation in parts(sentence, "citations")]
-        sentences.append((sentence.text("text"), [sources.add(name, id=name) for name in names]))
-    yield _answer(row, sentences, sources, "")
+        writer.write(draft, sentence.text("text"), [draft.source(name, id=name) for name in names])
+    yield _answer(row, draft)
 
 
-def _answer(head: DataRow, sentences: list[CitedSentence], sources: SourceList, question: str) -> CitedText:
-    topic, run = named_by(head, *_TOPICS), named_by(head, "run_id")
-    text, spans = cited_sentences(sentences)
-    answer_id = "/".join(filter(None, (run, topic)))
-    return CitedText(text, sources.sources, spans, answer_id, question, group=topic, system=run)
+def _answer(head: DataRow, draft: AnswerDraft) -> CitedText:
+    topic, run = named_by(head, "topic_id", "narrative_id", "request_id"), named_by(head, "run_id")
+    question = named_by(head, "narrative", "topic", "title")
+    return finished(draft, head, id="/".join(filter(None, (run, topic))), question=question, group=topic, system=run)
+
+
+class SentenceWriter:
+    """Writes the sentences of a record to a draft, each with its citations.
+
+    They are separated by a space where a splitter sees the end of a sentence there, else by a line break.
+    """
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def write(self, draft: AnswerDraft, sentence: str, cited: list[int | None] | list[int]) -> None:
+        """Write one more sentence with the indices of its sources."""
+        sentence = sentence.strip()
+        if self._last and sentence:
+            apart = len(RULES.split(self._last)) + len(RULES.split(sentence))
+            draft.write(" " if len(RULES.split(f"{self._last} {sentence}")) == apart else "\n")
+        draft.claim(sentence, cited)
+        self._last = sentence or self._last
 
 
 TREC = AnswerFormat(
