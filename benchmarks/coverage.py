@@ -2,7 +2,7 @@
 
     python -m benchmarks.coverage run cells.jsonl            ROC-AUC, 4,000 samples a cell; goes on where it stopped
     python -m benchmarks.coverage run cells.jsonl --runs 400 --groups 30,100 --measure spearman      or ndcg
-    python -m benchmarks.coverage table cells.jsonl          the tables of docs/explanation/inference.md
+    python -m benchmarks.coverage table cells.jsonl          tables of the cells
 
 A row is positive with chance 1/2; its score is normal, with mean shift * positive, and a share of its variance (the
 intra-group correlation) is its group's. Groups have 8 rows (equal), 1 + Poisson(7), or Pareto(1.2) rows cut at 400; of

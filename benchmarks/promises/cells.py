@@ -48,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Measured:
-    """The share of a number of samples in which a goal's quantity holds, with its Monte Carlo error."""
+    """The share of a number of samples in which a goal's quantity holds, or its mean, with the Monte Carlo error."""
 
     cell: Cell
     goal: Goal
@@ -75,8 +75,8 @@ def measured(cell: Cell, samples: int, workers: int) -> Iterator[Measured]:
     for goal in cell.goals:
         values = np.array([quantities.get(goal.quantity, math.nan) for quantities in drawn], dtype=np.float64)
         known = values[~np.isnan(values)]
-        # With a hit and a miss more, as every quantity is a share: the error of 0 of n is not 0.
-        spread = float(np.append(known, (0.0, 1.0)).std())
+        # With a hit and a miss more, where the quantity is one or the other: the error of 0 of n is not 0.
+        spread = float(np.append(known, (0.0, 1.0) if np.isin(known, (0, 1)).all() else ()).std())
         error = spread / math.sqrt(known.size) if known.size else math.nan
         yield Measured(cell, goal, float(known.mean()) if known.size else math.nan, error, int(known.size))
 

@@ -73,9 +73,9 @@ def coverage(
         given = estimate.low is not None and estimate.high is not None
         claimed = given and (estimate.effective or 0.0) >= CLAIMED
         held = float(estimate.low <= truth[key] <= estimate.high) if given else np.nan  # type: ignore[operator]
-        quantities[f"{_label(key)}: coverage"] = held
-        quantities[f"{_label(key)}: claims 30 groups"] = float(claimed)
-        quantities[f"{_label(key)}: coverage where 30 groups are claimed"] = held if claimed else np.nan
+        quantities[f"{label_of(key)}: coverage"] = held
+        quantities[f"{label_of(key)}: claims 30 groups"] = float(claimed)
+        quantities[f"{label_of(key)}: coverage where 30 groups are claimed"] = held if claimed else np.nan
     return quantities
 
 
@@ -83,14 +83,15 @@ SIZES = {"equal": "8 rows each", "poisson": "Poisson sizes", "pareto": "Pareto s
 """The sizes of groups in words."""
 
 
-def _label(key: str) -> str:
+def label_of(key: str) -> str:
+    """Return the heading of a measure."""
     return next(protocol.measure(key).label for protocol, keys in MEASURES if key in keys)
 
 
 def _cell(promise: str, scores: str, groups: int, kind: Any, goals: tuple[Goal, ...], **process: Any) -> Cell:
     """Make a cell; scores: in words, what the process draws. The measures are those of the goals."""
     measured = {goal.quantity.split(": ")[0] for goal in goals}
-    keys = tuple(key for _, of_protocol in MEASURES for key in of_protocol if _label(key) in measured)
+    keys = tuple(key for _, of_protocol in MEASURES for key in of_protocol if label_of(key) in measured)
     arguments = kind, tuple(process.items()), keys
     name = f"{groups} groups, {SIZES[kind]}, {scores}"
     return Cell(promise, name, partial(coverage, groups, *arguments), goals, prepare=partial(true_values, *arguments))
@@ -99,9 +100,9 @@ def _cell(promise: str, scores: str, groups: int, kind: Any, goals: tuple[Goal, 
 def _main() -> Iterator[Cell]:
     kept = Goal("", 0.94, 0.97, "0.94-0.97")
     of_rows = [
-        replace(kept, quantity=f"{_label(key)}: coverage") for key in ("fs_ns", "overall", "spearman", "kendall")
+        replace(kept, quantity=f"{label_of(key)}: coverage") for key in ("fs_ns", "overall", "spearman", "kendall")
     ]
-    of_pools = replace(kept, quantity=f"{_label('ndcg@5')}: coverage")
+    of_pools = replace(kept, quantity=f"{label_of('ndcg@5')}: coverage")
     for kind in ("equal", "poisson"):
         for groups in (15, 30, 60, 100, 300):
             # The study found NDCG's intervals to hold from 30 groups on; below, the coverage is shown without a goal.
@@ -115,27 +116,27 @@ def _rare() -> Iterator[Cell]:
     before = {60: ("0.13-0.31", "0.856-0.864"), 100: ("0.13-0.31", "0.856-0.921"), 300: ("0.90", "0.939-0.942")}
     for groups, (where_claimed, everywhere) in before.items():
         goals = [
-            Goal(f"{_label(key)}: coverage where 30 groups are claimed", 0.93, before=where_claimed) for key in keys
+            Goal(f"{label_of(key)}: coverage where 30 groups are claimed", 0.93, before=where_claimed) for key in keys
         ]
-        goals += [Goal(f"{_label(key)}: coverage", before=everywhere) for key in keys]
+        goals += [Goal(f"{label_of(key)}: coverage", before=everywhere) for key in keys]
         shares, scores = (2.0, 1.5, 0.1), "ROC-AUC near .95, 3 % without support"
         yield _cell("rare level", scores, groups, 4, tuple(goals), strength=2.0, heavy=False, shares=shares)
-    label = _label("ap_full")
+    label = label_of("ap_full")
     for shares, where_claimed, rare in (((0.1, 1.5, 2.0), "0.857", "full"), ((3.0, 0.1, 0.1), "0.902", "not full")):
         held = Goal(f"{label}: coverage where 30 groups are claimed", 0.93, before=where_claimed)
         goals = [held, Goal(f"{label}: coverage")]
         scores = f"ROC-AUC near .95, 3 % {rare}"
         yield _cell("rare level", scores, 60, 4, tuple(goals), strength=2.0, heavy=False, shares=shares)
     for groups, kind in ((60, "equal"), (100, "equal"), (100, "poisson")):
-        claims = tuple(Goal(f"{_label(key)}: claims 30 groups", 0.95) for key in keys)
+        claims = tuple(Goal(f"{label_of(key)}: claims 30 groups", 0.95) for key in keys)
         yield _cell("balanced levels", "ROC-AUC near .91, claims", groups, kind, claims, strength=2.0)
 
 
 def _pareto() -> Iterator[Cell]:
     for groups, before in ((15, "0.898"), (30, "0.912"), (60, "0.934"), (100, "0.939")):
-        goals = [Goal(f"{_label('overall')}: coverage", 0.93, before=before)]
+        goals = [Goal(f"{label_of('overall')}: coverage", 0.93, before=before)]
         keys = ("spearman", "kendall", "fs_ns", "ndcg@5")
-        goals += [Goal(f"{_label(key)}: coverage", 0.93, before="0.907-0.961") for key in keys]
+        goals += [Goal(f"{label_of(key)}: coverage", 0.93, before="0.907-0.961") for key in keys]
         yield _cell("Pareto sizes", "ROC-AUC near .79", groups, "pareto", tuple(goals))
 
 

@@ -10,13 +10,14 @@ import numpy as np
 from benchmarks.promises.cells import Cell, Goal
 from benchmarks.promises.intervals import judgements_of
 from benchmarks.promises.processes import two_metrics
+from metaeval.stats.influence import t_test
 from protocols import classification
-from protocols.comparison import exchange_p_values, minus
+from protocols.comparison import minus
 from protocols.contract import Judgements
 from protocols.simulation import Power, Share, Task, _fitted, influence_of_one, paired, simulated_power
 
 TASK = Task(classification.PROTOCOL, {}, "fs_ns")
-ROWS, RUNS, ALPHA = 4, 40, 0.05
+ROWS, RUNS, ALPHA, TRUE_SAMPLES = 4, 40, 0.05, 500
 
 
 def pilot(rng: np.random.Generator, groups: int) -> tuple[Judgements, Judgements]:
@@ -31,11 +32,12 @@ def true_power() -> tuple[float, Power]:
     large = pilot(np.random.default_rng(1), 60_000)
     simulated = {}
     for groups in (60, 200, 500):
-        p = []
-        for number in range(100):
+        differ = []
+        for number in range(TRUE_SAMPLES):
             rows = pilot(np.random.default_rng([groups, number]), groups)
-            p.append(exchange_p_values(TASK.protocol, rows, 99, number, {}, [TASK.key])[TASK.key])
-        simulated[groups] = Share(int(np.sum(np.array(p) <= ALPHA)), len(p))
+            apart = minus(*(influence_of_one(TASK, each, np.arange(groups)) for each in rows))
+            differ.append(apart is not None and t_test(apart) <= ALPHA)
+        simulated[groups] = Share(int(np.sum(differ)), len(differ))
     return TASK.value(large[0]) - TASK.value(large[1]), _fitted(simulated, ALPHA)
 
 
@@ -70,7 +72,7 @@ def _cells() -> Iterator[Cell]:
             )
             sample = partial(power_of_plan, groups, factor)
             yield Cell(
-                "plan beyond the pilot", f"{groups} groups, {factor:g} x the difference", sample, goals, 10, true_power
+                "plan beyond the pilot", f"{groups} groups, {factor:g} x the difference", sample, goals, 30, true_power
             )
 
 

@@ -257,7 +257,7 @@ def test_text_that_is_no_text_is_refused(refused):
 def test_a_metric_that_needs_all_pairs_is_refused(more, cli, refused):
     write(made())
     error = refused("score", "-m", "overlap,bm25", *DATA, "-q", *more)
-    assert "The scores of 'bm25' depend on all sources of a job" in error
+    assert "'bm25' depends on all sources of a job" in error
     assert "3 windows" in error
     write(made(WINDOW))
     score(cli, *more, metrics="bm25")

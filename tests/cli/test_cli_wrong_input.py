@@ -42,7 +42,11 @@ SETTINGS = {
     "name": ("intervl.seed=3", ["'intervl'", "Did you mean 'interval'?"]),
     "nested name": (
         "interval.sed=3",
-        ["'interval.sed'", "Did you mean 'seed'?", "Known: certify, fewest, level, method, resamples, seed."],
+        [
+            "'interval.sed'",
+            "Did you mean 'seed'?",
+            "Known: annotators, certify, cluster, fewest, level, method, resamples, seed.",
+        ],
     ),
     "no equals sign": ("seed", ["--set takes key=value", "--set interval.seed=3", "'seed'"]),
     "no key": ("=3", ["--set takes key=value"]),

@@ -224,7 +224,7 @@ BAD = {
     "id,level\nc1,full?\nc2,none\n": r"line 2.* is \"full\?\", which is not a level",
     "id,level\nc1,full\nc11x,none\n": r"delete the row\. Did you mean 'c11'\?$",
     "id,what\nc1,full\n": r"no column for the level",
-    "id,level\nc1,full\n": r"labels one item only",
+    "id,level\nc1,full\n": r"labels only one item",
     "id,level\n,full\nc1,none\n": r"line 2.*is blank: write the item's id",
 }
 

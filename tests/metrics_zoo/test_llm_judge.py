@@ -249,7 +249,7 @@ def test_the_estimate_needs_neither_key_nor_server():
     [
         ({}, r"https://api.openai.com/v1 needs a key, and the environment variable OPENAI_API_KEY is not set"),
         ({"api_key_env": "MY_KEY", "base_url": "http://127.0.0.1:9/v1"}, r"variable MY_KEY is not set"),
-        ({"budget": 5.0}, r"in USD per million tokens: both price_in and price_out"),
+        ({"budget": 5.0}, r"in USD per million tokens: set both price_in and price_out"),
     ],
 )
 def test_what_is_missing_is_said_before_anything_is_asked(options, sentence):

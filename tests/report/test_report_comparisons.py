@@ -102,6 +102,6 @@ def test_a_result_of_one_metric_has_no_pairs(result):
     with pytest.raises(UserError) as caught:
         comparison_grid(result)
     assert str(caught.value) == (
-        "The retrieval result of 'x_y%[wice]' has no pairs of metrics: they need two metrics in one run, "
-        "and resampling."
+        "The retrieval result of 'x_y%[wice]' compares no pairs of metrics: run at least two metrics together, "
+        "with resampling."
     )

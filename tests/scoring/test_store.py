@@ -469,7 +469,7 @@ def test_a_store_that_another_run_holds_is_one_sentence(store, monkeypatch):
     with closing(sqlite3.connect(store.path)) as other, ScoreStore(store.path) as waiting:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(
-            UserError, match=r"database is locked\. Another run holds it: wait for that one, or name an"
+            UserError, match=r"database is locked\. Another run holds it: wait for that one, or give another"
         ):
             waiting.put(ONE, ANSWERS.items())
         other.rollback()

@@ -85,7 +85,7 @@ def test_options_are_those_of_the_command(cite):
         (ROWS, {"pipeline": "alce", "model": "tiny"}, "The pipeline 'alce' does not use a chat model"),
         (ROWS, {"pipeline": "citeeval"}, "A chat model judges, and none is given"),
         (ROWS, {"pipeline": "scifi", "grup": "joint"}, "Did you mean 'group'?"),
-        ([{"txt": "Long."}], {"pipeline": "alce"}, "answers line 1: no field 'txt'"),
+        ([{"txt": "Long."}], {"pipeline": "alce"}, "answers line 1: there is no field 'txt'"),
         ([*ROWS, "answers.jsonl"], {"pipeline": "alce"}, "contains files and objects"),
         ("gone.jsonl", {"pipeline": "alce"}, "gone.jsonl"),
         ([], {"pipeline": "alce"}, "No file of answers is given"),
