@@ -18,10 +18,11 @@ MarkProblem = Literal["out of range", "zero", "unparsable"]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One document of the model's input; answers cite it by its position, from 1."""
+    """One document of the model's input; answers cite it by its position, from 1. source: its id or address."""
 
     text: str
     title: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)

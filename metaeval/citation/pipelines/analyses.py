@@ -211,10 +211,13 @@ def _as_files(options: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool
     if not any(objects):
         yield dict(options), False
         return
+
+    from metaeval.citation.readers.answers import in_other_format
+
     with TemporaryDirectory() as folder:
         path = Path(folder) / "answers"
         path.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
-        form = {"format": "jsonl"}
+        form = {} if in_other_format(answers[0]) else {"format": "jsonl"}
         try:
             yield {**options, **form, name: path if name == "file" else (path,)}, True
         except UserError as error:

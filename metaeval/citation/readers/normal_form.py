@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from metaeval.citation.model import Answer, Passage
@@ -95,6 +95,6 @@ def _answer(name: str, cited: CitedText, texts: SourceTexts, reading: CitedReadi
         if not passage.text.strip():
             passage = Passage("")  # a title alone is not the text of a source
             reading.missing += [source.url or source.id or source.title or f"{name}, source {place}"] * is_cited
-        passages.append(passage)
+        passages.append(replace(passage, source=source.url or source.id))
     group = cited.group or ("" if cited.question.strip() else name)
     return Answer(name, text, tuple(passages), cited.question, group, cited.system, first=cited.first)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from metaeval.citation.model import Answer
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import UserError
@@ -18,14 +20,15 @@ class AnswerFormat:
 
     name: of the option --format. title: the systems that write it. needs: paths of the fields by which a record is
     recognised, such as `choices[].message.content`; `|` separates alternatives. example: a whole record as JSON.
-    read: yields the answers of a record.
+    read: yields the answers of a record. read_file: yields those of all rows of a file instead.
     """
 
     name: str
     title: str
     needs: tuple[str, ...]
     example: str
-    read: Callable[[DataRow], Iterator[CitedText]]
+    read: Callable[[DataRow], Iterator[CitedText]] = lambda row: iter(())
+    read_file: Callable[[list[DataRow], Path], Iterator[Answer]] | None = None
 
 
 def lacking(fields: Mapping[str, Any], needs: Sequence[str]) -> list[str]:

@@ -141,7 +141,6 @@ LANGCHAIN = AnswerFormat(
     needs=(
         "content[].annotations|content_blocks[].annotations|kwargs.content[].annotations|outputs[].annotations"
         "|annotations[]",
-        "content[].text|content_blocks[].text|kwargs.content[].text|outputs[].text|text",
     ),
     example='{"type": "ai", "content": [{"type": "text", "text": "It opened in 1999.", "annotations": [{"type": '
     '"citation", "url": "https://a.example", "start_index": 0, "end_index": 18, "cited_text": "opened in 1999"}]}]}',

@@ -17,11 +17,12 @@ from metaeval.citation.readers.formats import (
 )
 from metaeval.citation.readers.formats.answer_format import AnswerFormat
 
-FORMATS: Mapping[str, AnswerFormat] = {
+RECORD_FORMATS: Mapping[str, AnswerFormat] = {
     declared.name: declared
     for declared in (
         contexts.RAGAS,
         contexts.DEEPEVAL,
+        contexts.VECTARA,
         trec.TREC,
         trec.TREC_SUPPORT,
         openai.RESPONSES,
