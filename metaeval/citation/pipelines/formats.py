@@ -47,7 +47,6 @@ def _convert(options: ConvertOptions, progress: Progress) -> Done:
     from metaeval.citation.readers.answers import gather
     from metaeval.citation.readers.jsonl import own_lines, own_row
     from metaeval.files import write_text
-    from metaeval.report.table import Table
 
     answers = gather(options.files, options.format, options.sources)
     output = options.output
@@ -56,7 +55,7 @@ def _convert(options: ConvertOptions, progress: Progress) -> Done:
         shown=(),
         outputs={output: partial(write_text, text=own_lines(answers))} if output else {},
         verdict=[f"Written: {output} ({len(answers):,} answers)"] if output else [],
-        value=Table(records=[own_row(answer) for answer in answers]),
+        value=[own_row(answer) for answer in answers],
     )
 
 

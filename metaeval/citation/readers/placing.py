@@ -194,16 +194,9 @@ def _sentence_ends(text: str) -> list[int]:
 def _written(
     text: str, cuts: Sequence[tuple[int, int]], inserts: Mapping[int, Mapping[int, None]], reasons: Reasons
 ) -> str:
+    text = _rounded(text, cuts, reasons)
     edits = [(start, end, "") for start, end in cuts]
     edits += [(place, place, "".join(f"[{number}]" for number in numbers)) for place, numbers in inserts.items()]
-    starts = [start for start, _ in cuts]
-    for start, end, _ in brackets(text, _ANY_STYLE):
-        cut = bisect_right(starts, start) - 1
-        if cut < 0 or cuts[cut][1] <= start:
-            reasons[BRACKETS] += 1
-            edits.append((start, start + 1, "("))
-            if text[end - 1] in "]】":
-                edits.append((end - 1, end, ")"))
     parts, done, last = [], 0, ""
     for start, end, new in sorted(edits):
         last = text[max(done, start - 1) : start] or last
@@ -211,3 +204,18 @@ def _written(
         last = new[-1:] or last
         done = max(done, end)
     return "".join([*parts, text[done:]])
+
+
+def _rounded(text: str, cuts: Sequence[tuple[int, int]], reasons: Reasons) -> str:
+    """Return the text with round brackets in place of those outside the cuts that would be read as marks."""
+    characters, left = list(text), list(text)
+    for start, end in cuts:
+        left[start:end] = " " * (end - start)
+    while places := [(start, end) for start, end, _ in brackets("".join(left), _ANY_STYLE)]:
+        # Brackets may enclose brackets; a pass makes the innermost round.
+        reasons[BRACKETS] += len(places)
+        for start, end in places:
+            characters[start] = left[start] = "("
+            if left[end - 1] in "]】":
+                characters[end - 1] = left[end - 1] = ")"
+    return "".join(characters)

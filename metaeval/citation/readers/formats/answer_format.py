@@ -81,6 +81,14 @@ def parts(row: DataRow, name: str) -> list[DataRow]:
     return row.rows(name) if row.fields.get(name) is not None else []
 
 
+def entries(row: DataRow, name: str) -> list[Any]:
+    """Return a list; an empty one where the field is absent."""
+    listed = row.fields.get(name)
+    if not isinstance(listed, list | None):
+        raise row.error(name, "a list")
+    return listed or []
+
+
 def part(row: DataRow, name: str) -> DataRow:
     """Return an object inside another; an empty one where the field is absent."""
     return row.row(name) if row.fields.get(name) is not None else DataRow(f"{row.where}, {name}", {})
@@ -100,6 +108,17 @@ def text_in(value: Any) -> str:
         texts = [entry.get("text") if isinstance(entry, Mapping) else entry for entry in value]
         return "".join(text for text in texts if isinstance(text, str))
     return value if isinstance(value, str) else ""
+
+
+WITHOUT_TEXT = "citations are those of a part without text"
+
+
+def text_part(block: DataRow, draft: AnswerDraft, citations: str) -> str | None:
+    """Return the text of a part of a reply; None where it has none, whose citations are then counted as left out."""
+    if isinstance(block.fields.get("text"), str):
+        return block.text("text")
+    draft.left_out[WITHOUT_TEXT] += len(parts(block, citations))
+    return None
 
 
 _QUESTIONS = ("question", "query", "prompt", "user_input", "input")

@@ -12,16 +12,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedSpan, CitedText
-from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished, named_by, part, parts, text_in
+from metaeval.citation.readers.formats.answer_format import (
+    AnswerFormat,
+    finished,
+    named_by,
+    part,
+    parts,
+    text_in,
+    text_part,
+)
 from metaeval.corpus.loaders.rows import DataRow
 
 
 def _read_reply(row: DataRow) -> Iterator[CitedText]:
     draft, held = AnswerDraft(), _held(row)
     for block in row.rows("content"):
-        if isinstance(block.fields.get("text"), str):
-            cited = [_cited(citation, draft, held) for citation in parts(block, "citations")]
-            draft.claim(block.text("text"), cited)
+        if (text := text_part(block, draft, "citations")) is not None:
+            draft.claim(text, [_cited(citation, draft, held) for citation in parts(block, "citations")])
     yield finished(draft, row)
 
 
@@ -75,14 +82,13 @@ def _read_log(row: DataRow) -> Iterator[CitedText]:
         draft, message = AnswerDraft(), choice.row("message")
         whole = isinstance(message.fields.get("content"), str)
         for block in [DataRow(message.where, {"text": message.text("content")})] if whole else message.rows("content"):
-            if isinstance(block.fields.get("text"), str):
-                _write_logged(draft, block)
+            if (text := text_part(block, draft, "citations")) is not None:
+                _write_logged(draft, block, text)
         more = f"#{number + 1}" if number else ""
         yield finished(draft, row, more, system=named_by(part(row, "output"), "model"))
 
 
-def _write_logged(draft: AnswerDraft, block: DataRow) -> None:
-    text = block.text("text")
+def _write_logged(draft: AnswerDraft, block: DataRow, text: str) -> None:
     start = draft.write(text)
     for citation in parts(block, "citations"):
         ends = citation.fields.get("cited_text")

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
-from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished, named_by, offset, part, parts
+from metaeval.citation.readers.formats.answer_format import (
+    AnswerFormat,
+    entries,
+    finished,
+    named_by,
+    offset,
+    part,
+    parts,
+)
 from metaeval.corpus.loaders.rows import DataRow
 
 _NOT_OF_ANSWER = "citations are those of thoughts or plans"
@@ -49,8 +57,8 @@ def _cite(draft: AnswerDraft, citation: DataRow, cited: list[int | None], shift:
 def _source(source: DataRow, row: DataRow, draft: AnswerDraft) -> int | None:
     name = named_by(source, "id")
     held = part(source, "document") if "document" in source.fields else part(source, "tool_output")
-    listed = part(row, "request").fields.get("documents")
-    asked_with = [entry for entry in listed or () if isinstance(entry, Mapping) and entry.get("id") == name]
+    listed = entries(part(row, "request"), "documents")
+    asked_with = [entry for entry in listed if isinstance(entry, Mapping) and entry.get("id") == name]
     inner = held if held.fields or not asked_with else DataRow(source.where, asked_with[0])
     return _document(inner, draft, name or named_by(inner, "id"))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
-from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished, offset, part, parts
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, entries, finished, offset, part, parts
 from metaeval.corpus.loaders.rows import DataRow
 
 
@@ -41,9 +41,7 @@ def _add_chunk(draft: AnswerDraft, chunk: DataRow, place: int) -> None:
 
 def _cite(draft: AnswerDraft, support: DataRow, starts: list[int], encoded: bytearray) -> None:
     segment = part(support, "segment")
-    listed = support.fields.get("groundingChunkIndices") or []
-    if not isinstance(listed, list):
-        raise support.error("groundingChunkIndices", "a list of whole numbers")
+    listed = entries(support, "groundingChunkIndices")
     chunks = [place if isinstance(place, int) and 0 <= place < len(draft.sources) else None for place in listed]
     text = segment.fields.get("text")
     start = offset(segment, "startIndex") if "startIndex" in segment.fields else 0

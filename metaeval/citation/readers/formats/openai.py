@@ -13,17 +13,20 @@ from collections.abc import Iterator, Sequence
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
 from metaeval.citation.readers.formats.answer_format import (
     AnswerFormat,
+    entries,
     finished,
     named_by,
     offset,
     part,
     parts,
     text_in,
+    text_part,
 )
 from metaeval.citation.sentences import find_marks
 from metaeval.corpus.loaders.rows import DataRow
 
 _TOKEN = re.compile("\ue200cite((?:\ue202[^\ue200-\ue202]*)+)\ue201")
+_OTHER_OUTPUT = "citations are those of other output than messages"
 _NESTED = ("url_citation", "file_citation", "web_citation", "x_citation", "collections_citation")
 
 
@@ -31,9 +34,11 @@ def _read_responses(row: DataRow) -> Iterator[CitedText]:
     draft = AnswerDraft()
     results = [result for entry in parts(row, "output") for result in parts(entry, "results")]
     for message in row.rows("output"):
-        for content in parts(message, "content") if message.fields.get("type", "message") == "message" else ():
-            if isinstance(content.fields.get("text"), str):
-                write_annotated(draft, content.text("text"), parts(content, "annotations"), results)
+        for content in parts(message, "content"):
+            if message.fields.get("type", "message") != "message":
+                draft.left_out[_OTHER_OUTPUT] += len(parts(content, "annotations"))
+            elif (text := text_part(content, draft, "annotations")) is not None:
+                write_annotated(draft, text, parts(content, "annotations"), results)
     yield finished(draft, row)
 
 
@@ -49,7 +54,7 @@ def _results(row: DataRow) -> list[DataRow]:
     """Return the results of Perplexity's search; where only addresses are listed, these."""
     if results := parts(row, "search_results"):
         return results
-    return [DataRow(row.where, {"url": url}) for url in row.fields.get("citations") or () if isinstance(url, str)]
+    return [DataRow(row.where, {"url": url}) for url in entries(row, "citations") if isinstance(url, str)]
 
 
 def write_annotated(
@@ -102,8 +107,8 @@ def _read_blocks(row: DataRow) -> Iterator[CitedText]:
     kept = part(row, "kwargs") if "kwargs" in row.fields else row
     names = [name for name in ("content_blocks", "content", "outputs") if isinstance(kept.fields.get(name), list)]
     for block in parts(kept, names[0]) if names else [kept]:
-        if isinstance(block.fields.get("text"), str):
-            write_annotated(draft, block.text("text"), parts(block, "annotations"))
+        if (text := text_part(block, draft, "annotations")) is not None:
+            write_annotated(draft, text, parts(block, "annotations"))
     yield finished(draft, row)
 
 

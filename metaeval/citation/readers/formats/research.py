@@ -26,17 +26,16 @@ def _read(row: DataRow) -> Iterator[CitedText]:
     body = _without_list(row.text("article"), draft)
     done = 0
     for match in _LINK.finditer(body):
-        before = body[done : match.start()]
-        in_round = before.endswith("(") and body[match.end() : match.end() + 1] == ")"
+        in_round = body[done : match.start()].endswith("(") and body[match.end() : match.end() + 1] == ")"
         is_number = match[1].lstrip("^").isdigit()
-        _write(draft, before)
+        _write(draft, body[done : match.start() - in_round])
+        done = match.end() + in_round
         start = draft.write(match[0] if in_round or is_number else match[1])
         url = _address(match[2])
         if in_round or is_number:
             draft.mark(start, draft.length, (draft.source(url, url=url),))
         else:
             draft.mark(draft.length, draft.length, (draft.source(url, url=url, title=match[1]),))
-        done = match.end()
     _write(draft, body[done:])
     yield finished(draft, row)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
-from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished, named_by, part, parts
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, entries, finished, named_by, part, parts
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.corpus.sentences import RULES
 
@@ -18,7 +18,7 @@ from metaeval.corpus.sentences import RULES
 def _read_run(row: DataRow) -> Iterator[CitedText]:
     head = part(row, "metadata") if row.fields.get("metadata") is not None else row
     draft, writer = AnswerDraft(), SentenceWriter()
-    for reference in row.fields.get("references") or ():
+    for reference in entries(row, "references"):
         if not isinstance(reference, str):
             raise row.error("references", "a list of ids")
         _source(row, draft, reference)
