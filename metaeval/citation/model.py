@@ -115,6 +115,11 @@ def check_ids(ids: Iterable[str], what: str, where: object) -> None:
 NliPair = tuple[str, str]
 """(premise, claim)."""
 
+UNKNOWN_TEXT = "\ue0ff"
+"""The premise of sources whose texts are not known: a pair with it is not judged, and its status is `NO_TEXT`."""
+
+NO_TEXT = "no source text"
+
 Entails = Callable[[Sequence[NliPair]], Sequence[Verdict]]
 """Returns the verdicts of a batch of pairs, in order, from a metric and a threshold or from stored verdicts."""
 

@@ -1,4 +1,4 @@
-"""Each format of answers: what is read of a real shape, which offsets fit, where texts come from, and what is counted."""
+"""Each format of answers: what is read of a real shape, which offsets fit, whence texts come, and what is counted."""
 
 import json
 import logging
@@ -277,7 +277,7 @@ def test_texts_of_sources_come_from_another_file(tmp_path, caplog, kind):
     assert answer.passages[1].text == B
     assert answer.passages[0].text == ("" if kind == "folder" else A)
     missing = [record.getMessage() for record in caplog.records if "have no text" in record.getMessage()]
-    says = f'a.jsonl: 1 of 2 cited sources have no text and are not judged, for example "{URL}?utm_source=openai": give'
+    says = f'a.jsonl: 1 of 2 cited sources have no text and are not judged, for example "{URL}": give'
     assert [message[: len(says)] for message in missing] == ([says] if kind == "folder" else [])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -51,7 +51,7 @@ class CitedReading:
             yield f"{number:,} brackets of the texts are not citations in this format, and are read as round brackets"
         yield from (f"{number:,} {reason}" for reason, number in self.left_out.items())
         if self.missing:
-            named = ", ".join(shown(name, 80) for name in self.missing[:3])
+            named = ", ".join(shown(name, 80) for name in list(dict.fromkeys(self.missing[:99]))[:3])
             yield (
                 f"{len(self.missing):,} of {self.cited_sources:,} cited sources have no text and are not judged, for "
                 f"example {named}: give their texts with --sources FILE"
@@ -63,22 +63,23 @@ def read_cited(form: AnswerFormat, rows: Sequence[DataRow], sources: Path | None
 
     Raises `UserError` for a row of another shape, and as `SourceTexts.read` does.
     """
-    reading = CitedReading(form)
-    cited: list[tuple[str, CitedText]] = []
-    for number, row in enumerate(rows, start=1):
-        for sample, text in enumerate(form.read(unwrapped(row))):
-            cited.append((text.id or (f"{number}#{sample + 1}" if sample else str(number)), text))
-    wanted = (
-        key
-        for name, text in (cited if sources else ())
-        for place, source in enumerate(text.sources)
-        for key in names_of(source, name, place)
-    )
-    texts = SourceTexts(wanted)
+    reading, texts = CitedReading(form), SourceTexts()
+    cited = _cited(form, rows)
     if sources:
+        cited = list(cited)
+        texts.keep(
+            key for name, text in cited for at, source in enumerate(text.sources) for key in names_of(source, name, at)
+        )
         texts.read(sources)
     reading.answers = [_answer(name, text, texts, reading) for name, text in cited]
     return reading
+
+
+def _cited(form: AnswerFormat, rows: Sequence[DataRow]) -> Iterable[tuple[str, CitedText]]:
+    """Yield the answers of rows with their ids: by default the row's number, and that of the sample in it."""
+    for number, row in enumerate(rows, start=1):
+        for sample, text in enumerate(form.read(unwrapped(row))):
+            yield text.id or (f"{number}#{sample + 1}" if sample else str(number)), text
 
 
 def _answer(name: str, cited: CitedText, texts: SourceTexts, reading: CitedReading) -> Answer:

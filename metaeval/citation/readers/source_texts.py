@@ -36,10 +36,13 @@ def plain_url(url: str) -> str:
 class SourceTexts:
     """Texts and titles of sources by id, url and index, of which only the wanted ones are kept."""
 
-    def __init__(self, wanted: Iterable[tuple[str, str]] = ()) -> None:
-        self._wanted = set(wanted)
+    def __init__(self) -> None:
+        self._wanted: set[tuple[str, str]] = set()
         self._texts: dict[tuple[str, str], Passage] = {}
-        self.rows = 0
+
+    def keep(self, keys: Iterable[tuple[str, str]]) -> None:
+        """Add keys of sources that are wanted."""
+        self._wanted.update(keys)
 
     def read(self, path: Path) -> None:
         """Add the texts of a file (JSON lines, CSV, Parquet), or of a folder of text files with the ids as names.
@@ -47,7 +50,6 @@ class SourceTexts:
         Raises `UserError` for another file, for a row without a text or a name, and for two texts of one source.
         """
         for where, fields in _rows(path):
-            self.rows += 1
             text = _first(fields, _TEXTS)
             keys = list(_keys(fields))
             if text is None or not keys:
