@@ -271,7 +271,7 @@ def marks_text(lines: Sequence[CitationLine]) -> str:
 
 def _read(run: Run) -> tuple[Run, PipelineReading]:
     name = "aliice" if isinstance(run.options, AliiceCommand) else "alce"
-    others = {"files", "format", "premise", *pipeline.JudgedByMetrics.model_fields}
+    others = {"files", "format", "sources", "premise", *pipeline.JudgedByMetrics.model_fields}
     return run, read_claims(name, run.answers, **run.options.model_dump(exclude=others))
 
 

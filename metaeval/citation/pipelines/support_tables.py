@@ -223,11 +223,6 @@ def _read(run: Run) -> SupportRead:
         raise UserError(
             f"{run.name} holds no levels of support: name a metric that judges, as in --nli {DEFAULT_BACKEND}."
         )
-    if metrics and not any(passage.text.strip() for answer in run.answers for passage in answer.passages):
-        raise UserError(
-            f"No source in {run.name} has a text that a metric can read: leave --nli out to score the levels of the "
-            "file, or give the sources' texts."
-        )
     return read
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from metaeval.citation.model import Answer, Passage
 from metaeval.citation.readers.expertqa import written
+from metaeval.citation.readers.formats.answer_format import AnswerFormat
 from metaeval.citation.support.labels import FIELD, SCALE
 from metaeval.corpus.loaders.rows import DataRow
 
@@ -51,7 +52,7 @@ def read_trec_judgements(rows: Sequence[DataRow]) -> Iterator[Answer]:
             levels = [citation.fields.get("support") for citation in citations]
             statements.append({"text": sentence.optional_text("text"), "cited": cited, "levels": levels})
         texts = row.row("segments").fields if isinstance(row.fields.get("segments"), dict) else {}
-        passages = [Passage(str(texts.get(source, "")), source) for source in sources]
+        passages = [Passage(str(texts.get(source, "")), source=source) for source in sources]
         yield _answer(f"{run}/{topic}", statements, passages, "trec", question=topic, group=topic, system=run)
     if bare:
         _log.warning("%s sentences and citations are texts without a level, and count as uncited or not at all.", bare)
@@ -66,7 +67,7 @@ def read_fact(rows: Sequence[DataRow]) -> Iterator[Answer]:
     for row in rows:
         statements: list[dict[str, Any]] = []
         pages = row.row("citations_deduped") if _field(row, "citations") != [] else DataRow(row.where, {})
-        passages = [Passage(pages.row(url).optional_text("url_content"), url) for url in pages.fields]
+        passages = [Passage(pages.row(url).optional_text("url_content"), source=url) for url in pages.fields]
         for number, url in enumerate(pages.fields, start=1):
             page = pages.row(url)
             facts, is_read = page.texts("facts"), _field(page, "validate_error") is None
@@ -80,8 +81,8 @@ def read_fact(rows: Sequence[DataRow]) -> Iterator[Answer]:
                 statements.append({"text": texts.get(place, ""), "cited": [number], "levels": [verdict]})
         if not passages and isinstance(row.fields["citations"], list):
             lost = [(each.text("fact"), each.text("url")) for each in row.rows("citations")]
-            passages = [Passage("", url) for url in dict.fromkeys(url for _, url in lost)]
-            places = {passage.title: number for number, passage in enumerate(passages, start=1)}
+            passages = [Passage("", source=url) for url in dict.fromkeys(url for _, url in lost)]
+            places = {passage.source: number for number, passage in enumerate(passages, start=1)}
             statements = [{"text": fact, "cited": [places[url]], "levels": ["unknown"]} for fact, url in lost]
         yield _answer(row.identifier("id"), statements, passages, "fact", question=row.optional_text("prompt"))
 
@@ -143,3 +144,37 @@ def _answer(
     ]
     reference = {**(more or {}), FIELD: located, SCALE: scale}
     return Answer(name, text, tuple(passages), question, group or name, system, reference)
+
+
+JUDGED_FORMATS: Mapping[str, AnswerFormat] = {
+    declared.name: declared
+    for declared in (
+        AnswerFormat(
+            name="trec-support",
+            title="NIST's support judgements of TREC RAG: sentences with people's levels of each citation",
+            needs=("run_id", "sentences"),
+            example='{"topic_id": "7", "run_id": "r", "sentences": [{"sentenceID": 0, "text": "It opened in 1999.", '
+            '"citations": [{"citationID": 0, "reference": "doc-a", "support": "2"}]}]}',
+            read_file=lambda rows, _: read_trec_judgements(rows),
+        ),
+        AnswerFormat(
+            name="fact",
+            title="DeepResearch Bench's validated tasks: facts of pages with the judge's verdicts",
+            needs=("id", "citations_deduped"),
+            example='{"id": 1, "citations": [{"fact": "It opened in 1999.", "url": "https://a.example"}], '
+            '"citations_deduped": {"https://a.example": {"facts": ["It opened in 1999."], "url_content": "..", '
+            '"validate_res": [{"idx": 0, "result": "supported"}], "validate_error": null}}}',
+            read_file=lambda rows, _: read_fact(rows),
+        ),
+        AnswerFormat(
+            name="longcite-scored",
+            title="LongCite's scored answers: statements with the judge's replies",
+            needs=("statements", "citation_recall"),
+            example='{"idx": 0, "dataset": "hotpotqa", "query": "When?", "citation_recall": 1.0, "statements": '
+            '[{"statement": "It opened in 1999.", "support_output": "[[Fully supported]]", "citation": [{"cite": '
+            '"The bridge opened in 1999.", "relevant_output": "[[Relevant]]"}]}]}',
+            read_file=lambda rows, _: read_longcite_scored(rows),
+        ),
+    )
+}
+"""Formats of files that hold levels of support, by name."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from metaeval.citation.alce.citations import AlceOptions, statements
-from metaeval.citation.model import Answer, Claim, Entails, Mark, NliPair, Verdict, answer_cells
+from metaeval.citation.model import NO_TEXT, Answer, Claim, Entails, Mark, NliPair, Verdict, answer_cells
 from metaeval.citation.sentences import find_marks
 from metaeval.citation.support.labels import FIELD, SCALE, Reading, labelled
 from metaeval.citation.support.measures import Level, StatementLevels
@@ -18,7 +18,7 @@ from metaeval.errors import shown
 _READ = AlceOptions(repeats="keep", leading="move all")
 """Sentences as ALCE reads them; a repeated citation counts twice, and marks behind a full stop belong before it."""
 
-NO_TEXT, NOT_JUDGED = "source without text", "not judged"
+NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True, slots=True)

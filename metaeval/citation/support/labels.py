@@ -99,7 +99,7 @@ def labelled(row: DataRow, scale: str, reading: Reading) -> StatementLevels:
     except (ValueError, OverflowError) as error:
         raise UserError(
             f"{row.where}: the statement {shown(row.fields.get('text', ''))} cannot be read: {error}; levels are 2 "
-            "(full), 1 (partial), 0 (none) and -1 (not judged)."
+            "(full), 1 (partial), 0 (none) and -1 (not judged), and scores of LongCite's judge 1, 0.5 and 0."
         ) from error
 
 
@@ -107,4 +107,6 @@ def _longcite(value: Any, question: Question, reading: Reading) -> Level:
     """Return the level of a judge's reply, or of its score where the file holds no reply."""
     if isinstance(value, str):
         return longcite_level(value, question, reading)
+    if value not in (None, 0, 0.5, 1):
+        raise ValueError(f"a judge's score is {value!r}")
     return None if value is None else float(value)

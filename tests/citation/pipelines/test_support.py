@@ -154,7 +154,7 @@ def test_a_source_without_text_gives_a_metric_no_level(cited):
     result = cited(rows, nli="overlap", measures="fact")
     assert values_of(result)["new", "overlap", "fact_citations"] == 1
     notes = {note.label: dict(note.items) for note in result.missing}
-    assert notes["not judged"]["overlap"].startswith("source without text 2 (of 3 lines)")
+    assert notes["not judged"]["overlap"].startswith("no source text 2 (of 3 lines)")
 
 
 def test_equal_pairs_of_a_statement_and_a_source_count_once():
@@ -238,9 +238,9 @@ def test_a_files_levels_become_peoples_labels_of_citations(tmp_path):
     path.write_text("".join(f"{json.dumps(row)}\n" for row in RESOLVED))
     items = items_of(path)
     assert [(item.statement, item.source, item.level) for item in items.rows][:3] == [
-        ("Dams store water.", "Title: dam\nDams store water.", 2),
-        ("Barges carry coal.", "Title: goose\nGeese sing.", 0),
-        ("Barges carry coal.", "Title: coal\nBarges carry coal.", 2),
+        ("Dams store water.", "Dams store water.", 2),
+        ("Barges carry coal.", "Geese sing.", 0),
+        ("Barges carry coal.", "Barges carry coal.", 2),
     ]
     assert [item.level for item in items.rows][3:] == [1, None, 2]
     assert items.uncited == ("2",)
@@ -315,7 +315,7 @@ def test_the_explorer_shows_the_levels(cited):
     ("rows", "options", "says"),
     [
         ([{"id": "1", "text": "Geese [1].", "passages": ["Geese."]}], {}, "holds no levels of support: name a metric"),
-        (JUDGEMENTS, {"nli": "overlap"}, "No source in judged has a text"),
+        (JUDGEMENTS, {"nli": "overlap"}, "give answers with passages, or the texts of their sources"),
         (JUDGEMENTS, {"measures": "trek"}, "Did you mean 'trec'"),
         (JUDGEMENTS, {"denominator": "0"}, "allowed: answered, topics, or a whole number from 1"),
         (RESOLVED, {"nli": "overlap", "partial": 0.9}, "partial support needs a number that is passed before"),
