@@ -446,7 +446,7 @@ SUPPORT = Pipeline(
     Examples:
       metaeval cite support judgements.jsonl
       metaeval cite support answers.jsonl --nli support-mini --threshold 0.6 --partial 0.3
-      metaeval cite support judgements.jsonl --nli overlap --measures trec -s denominator=22
+      metaeval cite support judgements.jsonl --sources texts.jsonl --nli overlap --measures trec
     """,
     options=SupportCommand,
     measures=tuple(measure for definition in DEFINITIONS.values() for measure in definition.measures),
