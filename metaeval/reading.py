@@ -14,7 +14,7 @@ import math
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -192,7 +192,7 @@ def read_object(path: Path, then: str = "") -> dict[str, Any]:
 
 
 def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of a file with their locations: JSON lines or one JSON list, gzipped or not.
+    """Yield the objects of a file with their locations: JSON lines, a JSON list or one object, gzipped or not.
 
     Raises `UserError` that names the location of anything but an object, with `then` as advice.
     """
@@ -209,11 +209,24 @@ def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterat
     else:
         # Only "\n" separates lines: str.splitlines would also cut at separators that may stand inside a string.
         lines = ((f"{path} line {number}", line) for number, line in enumerate(text.split("\n"), start=1))
+        whole = _spread_object(text)
         placed = ((where, parsed(line, where)) for where, line in lines if line.strip())
+        if whole is not None:
+            placed = ((where, whole) for where in [f"{path} record 1"])
     for where, value in placed:
         if not isinstance(value, dict):
             raise UserError(f"{where} is {shown(value)}; allowed: an object{ending(then)}")
         yield where, value
+
+
+def _spread_object(text: str) -> Any:
+    """Return the object of a text that holds a single one on several lines; None for another text."""
+    first, _, rest = text.strip().partition("\n")
+    if not rest or not first.startswith("{") or first.rstrip().endswith("}"):
+        return None
+    with suppress(MalformedError):
+        return parse_json(text, lone_surrogates=True)
+    return None
 
 
 def parse_yaml(text: str) -> Any:

@@ -360,7 +360,7 @@ def soften(
         place, _ = table.find_place(line.citation, len(documents), zero)
         pairs.append(None)
         if line.state == "unjudged" and place is not None:
-            pairs[-1] = table.premise([documents[place]], untitled), line.claim
+            pairs[-1] = table.ClaimQuestion(line.claim, documents, (place,)).pair([place], untitled)
     known = table.verdicts_on(pairs, entails)
     return [_soft(line, None if pair is None else known[pair]) for line, pair in zip(lines, pairs, strict=True)]
 

@@ -18,10 +18,11 @@ MarkProblem = Literal["out of range", "zero", "unparsable"]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One document of the model's input; answers cite it by its position, from 1."""
+    """One document of the model's input; answers cite it by its position, from 1. source: its id or address."""
 
     text: str
     title: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Answer:
 
     group: the unit of resampling, where the file names it; empty: the question (see `group_of`). system: the generator.
     reference: for measures of correctness, by the published field names (answer, qa_pairs, annotations, claims,
-    answers), unchanged. first: the number by which the text cites the first passage; 0 in some published sets. Numbers
-    everywhere else are from 1.
+    answers), unchanged; levels of support (`metaeval.citation.support.labels`). first: the number by which the text
+    cites the first passage; 0 in some published sets. Numbers everywhere else are from 1.
     """
 
     id: str
@@ -113,6 +114,11 @@ def check_ids(ids: Iterable[str], what: str, where: object) -> None:
 
 NliPair = tuple[str, str]
 """(premise, claim)."""
+
+UNKNOWN_TEXT = "\ue0ff"
+"""The premise of sources whose texts are not known: a pair with it is not judged, and its status is `NO_TEXT`."""
+
+NO_TEXT = "no source text"
 
 Entails = Callable[[Sequence[NliPair]], Sequence[Verdict]]
 """Returns the verdicts of a batch of pairs, in order, from a metric and a threshold or from stored verdicts."""

@@ -10,7 +10,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from metaeval.citation.model import Answer, Claim, Entails, Mark, MarkProblem, NliPair, Passage, Verdict, answer_cells
+from metaeval.citation.model import (
+    NO_TEXT,
+    UNKNOWN_TEXT,
+    Answer,
+    Claim,
+    Entails,
+    Mark,
+    MarkProblem,
+    NliPair,
+    Passage,
+    Verdict,
+    answer_cells,
+)
 from metaeval.citation.sentences import find_marks, unread
 
 Zero = Literal["out of range", "last passage"]
@@ -55,7 +67,10 @@ class ClaimQuestion:
 
     def pair(self, indices: Iterable[int], untitled: Untitled) -> NliPair:
         """Return the premise of the passages at these indices, and the claim."""
-        return premise([self.passages[index] for index in indices], untitled), self.claim
+        cited = [self.passages[index] for index in indices]
+        if all(passage.source and not passage.text for passage in cited):
+            return UNKNOWN_TEXT, self.claim
+        return premise(cited, untitled), self.claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +131,14 @@ def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
 
 
 def verdicts_on(pairs: Iterable[NliPair | None], entails: Entails) -> dict[NliPair, Verdict]:
-    """Return the verdict on each distinct pair from one call of `entails`, or from none without a pair."""
+    """Return the verdict on each distinct pair from one call of `entails`, or from none without a pair.
+
+    A premise of unknown text has no verdict.
+    """
     distinct = list(dict.fromkeys(pair for pair in pairs if pair is not None))
-    return dict(zip(distinct, entails(distinct), strict=True)) if distinct else {}
+    known = [pair for pair in distinct if pair[0] != UNKNOWN_TEXT]
+    verdicts = dict(zip(known, entails(known), strict=True)) if known else {}
+    return verdicts | {pair: Verdict(None, status=NO_TEXT) for pair in distinct if pair not in verdicts}
 
 
 MarkState = Literal["judged", "unjudged", "uncited", "fails", "over the limit", "repeated", "no statement", "not read"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -16,8 +16,11 @@ import numpy as np
 
 from metaeval.citation.alce.citations import PAPER, statements
 from metaeval.citation.model import Answer, Passage, check_ids, group_of, writable
-from metaeval.citation.readers.answers import answers_of, file_stem, read_answers
+from metaeval.citation.readers.answers import answers_of, file_stem, in_other_format, is_answer, read_answers
+from metaeval.citation.readers.formats.contexts import vectara_rows
 from metaeval.citation.readers.jsonl import passages_of
+from metaeval.citation.support.judging import support_statements
+from metaeval.citation.support.labels import FIELD
 from metaeval.citation.table import premise
 from metaeval.corpus.jsonl import UNJUDGED, read_corpus
 from metaeval.corpus.loaders.rows import DataRow as Record
@@ -148,7 +151,9 @@ class CitationItems:
         return Corpus(self.name, documents, cited, tuple(citations))
 
 
-def items_of(answers: Any, mapping: Mapping[str, str] | None = None, pipeline: str = "") -> CitationItems:
+def items_of(
+    answers: Any, mapping: Mapping[str, str] | None = None, pipeline: str = "", sources: Path | None = None
+) -> CitationItems:
     """Return the items in a file, a corpus, a data frame, or mappings with the fields of a table.
 
     mapping: the column of each role (see `ROLES`), where it has an unusual name. pipeline: alce or aliice, whose
@@ -157,7 +162,7 @@ def items_of(answers: Any, mapping: Mapping[str, str] | None = None, pipeline: s
     """
     if pipeline and pipeline not in TITLES:
         raise unknown("pipeline", pipeline, TITLES)
-    content = _items_of(answers, mapping or {})
+    content = _items_of(answers, mapping or {}, sources)
     if not isinstance(content, CitationItems):
         astray = _marks_without_passage(*content)
         return _of_claims(*content, pipeline) if pipeline else _of_answers(*content, astray)
@@ -169,12 +174,16 @@ def items_of(answers: Any, mapping: Mapping[str, str] | None = None, pipeline: s
     return content
 
 
-def _items_of(content: Any, mapping: Mapping[str, str]) -> CitationItems | tuple[Sequence[Answer], str]:
+def _items_of(
+    content: Any, mapping: Mapping[str, str], sources: Path | None = None
+) -> CitationItems | tuple[Sequence[Answer], str]:
     if isinstance(content, CitationItems):
         return content
     if isinstance(content, Corpus):
         return _of_corpus(content)
     if not isinstance(content, str | Path):
+        if isinstance(content, list) and any(map(in_other_format, content[:1])):
+            return answers_of(content), "answers"
         table = table_of("the items", content)
         first = table.rows[0].cells
         if isinstance(first.get("text"), str) and isinstance(first.get("passages"), list):
@@ -182,6 +191,8 @@ def _items_of(content: Any, mapping: Mapping[str, str]) -> CitationItems | tuple
         return _of_table(table, "items", mapping)
     path = Path(content)
     name = file_stem(path)
+    if path.suffix.lower() == ".md" or (path.suffix.lower() == ".csv" and path.is_file() and vectara_rows(path)):
+        return read_answers(path, sources=sources), name
     if path.suffix.lower() in (*TABLES, ".parquet"):
         return _of_table(read_table(path), name, mapping)
     first = next((fields for _, fields in islice(json_objects(path, f"give {HINT}", True), 1)), {})
@@ -190,6 +201,8 @@ def _items_of(content: Any, mapping: Mapping[str, str]) -> CitationItems | tuple
     if first.get("schema") == PAIRS_SCHEMA:
         return _of_pairs(path, name)
     answers = {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys()
+    if is_answer(first):
+        return read_answers(path, sources=sources), name
     if not answers or (answers == {"passages"} and "text" not in first and {*_TEXTS} & first.keys()):
         return _of_table(read_table(path), name, mapping)
     return read_answers(path), name
@@ -220,20 +233,43 @@ def _marks_without_passage(answers: Sequence[Answer], name: str) -> int:
 def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationItems:
     rows: list[Item] = []
     uncited: list[str] = []
+    blank = 0
     for answer in answers:
         system = writable(answer.system)
+        if FIELD in answer.reference:
+            listed = list(_labelled_items(answer))
+            rows += (item for item in listed if item.source)
+            blank += sum(not item.source for item in listed)
+            uncited += [group_of(answer)] * sum(not row.cited for row in support_statements(answer))
+            continue
         for statement in statements(answer, PAPER):
             statement_id = f"{answer.id}/{statement.number or statement.claim.sentence}"
             marks = [mark for mark in statement.cited if mark.state == "judged"]
             places = [mark.place for mark in marks if mark.place is not None]
+            without_text = [place for place in places if not answer.passages[place].text.strip()]
+            blank += len(without_text)
             uncited += [group_of(answer)] * (statement.counts and not places)
-            for place in places:
+            for place in (place for place in places if place not in without_text):
                 item_id = writable(f"{statement_id}[{place + 1}]")
                 text, source = map(writable, (statement.claim.text, premise([answer.passages[place]])))
                 rows.append(Item(item_id, writable(statement_id), text, source, group_of(answer), system))
     notes = [f"read as answers with marks: {len(answers):,} answers, {len(rows):,} citations"]
     notes += [f"{astray:,} marks point at no passage, and are not items"] if astray else []
+    notes += [f"{blank:,} citations of sources without a text are not items"] if blank else []
     return CitationItems(name, tuple(rows), uncited=tuple(uncited), notes=tuple(notes))
+
+
+def _labelled_items(answer: Answer) -> Iterator[Item]:
+    """Yield the citations of an answer whose file has levels of support, with these as people's levels."""
+    group, system = group_of(answer), writable(answer.system)
+    for row in support_statements(answer):
+        statement_id = writable(f"{answer.id}/{row.claim.sentence}")
+        weights = row.labels.levels if row.labels else (None,) * len(row.cited)
+        for number, (cited, weight) in enumerate(zip(row.cited, weights, strict=True), start=1):
+            passages = [] if cited.place is None else [answer.passages[cited.place]]
+            source = writable(premise([passage for passage in passages if passage.text.strip()]))
+            item_id, level = f"{statement_id}[{number}]", None if weight is None else int(2 * weight)
+            yield Item(item_id, statement_id, writable(row.claim.text), source, group, system, level)
 
 
 def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> CitationItems:

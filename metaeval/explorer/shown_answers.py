@@ -38,7 +38,7 @@ def show_answers(folder: Path, answers_file: Path | None, most: int) -> dict[str
     if not lines:
         raise UserError(
             f"{folder} holds no verdicts on single citations: give a job of 'cite alce', 'cite aliice', "
-            "'cite scifi' or 'cite citeeval', which write them."
+            "'cite support', 'cite scifi' or 'cite citeeval', which write them."
         )
     answers, notes = judged_answers(folder, manifest, answers_file)
     if degrees:

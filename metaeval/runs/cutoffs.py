@@ -33,23 +33,24 @@ class Cutoff:
     source: str
 
 
-def read_thresholds(text: str | None, names: Sequence[str]) -> dict[str, float | None]:
+def read_thresholds(text: str | None, names: Sequence[str], option: str = "--threshold") -> dict[str, float | None]:
     """Parse thresholds by metric: one for all (0.5, soft), or NAME=X with commas.
 
-    Raises `UserError` for a name that is not among the metrics, and for a value that is neither a number nor `soft`.
+    option: its name in errors. Raises `UserError` for a name that is not among the metrics, and for a value that is
+    neither a number nor `soft`.
     """
     thresholds: dict[str, float | None] = {}
     for part in (part.strip() for part in (text or "").split(",") if part.strip()):
         # A metric's name may contain a colon, but no equals sign.
         name, equals, number = part.rpartition("=")
         if equals and name not in names:
-            raise unknown("backend in --threshold", name, names)
+            raise unknown(f"backend in {option}", name, names)
         try:
             value = None if number == SOFT else float(number)
         except ValueError:
             value = math.nan
         if value is not None and not math.isfinite(value):
-            raise UserError(f"--threshold is {number!r}; allowed: a number, soft, or NAME=X for one metric of several.")
+            raise UserError(f"{option} is {number!r}; allowed: a number, soft, or NAME=X for one metric of several.")
         thresholds |= dict.fromkeys([name] if equals else names, value)
     return thresholds
 

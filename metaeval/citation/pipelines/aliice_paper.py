@@ -101,7 +101,7 @@ class TablesCommand(JudgedByMetrics):
         return ()
 
     @property
-    def sources(self) -> tuple[Path, ...]:
+    def read_files(self) -> tuple[Path, ...]:
         """The files of all data sets."""
         return tuple(path for paths in read_files(self.files).values() for path in paths)
 

@@ -157,11 +157,11 @@ def _run(pipeline: Pipeline, options: DeclaredOptions, progress: MetricProgress 
         except RequestsWritten as told:
             return Done(config=run.config, shown=(), verdict=[str(told)], value=NotebookText(str(told)))
         name = f"cite {pipeline.name}"
-        result = replace(result, recipe={} if made_here else recipe_of(name, options, checked.sources))
+        result = replace(result, recipe={} if made_here else recipe_of(name, options, checked.read_files))
     return Done(
         config=result.config,
         job=partial(_write, result),
-        read=checked.sources,
+        read=checked.read_files,
         outputs={
             path: partial(_write_text, text=text)
             for path, text in result.files.items()
@@ -211,10 +211,13 @@ def _as_files(options: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool
     if not any(objects):
         yield dict(options), False
         return
+
+    from metaeval.citation.readers.answers import in_other_format
+
     with TemporaryDirectory() as folder:
         path = Path(folder) / "answers"
         path.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
-        form = {"format": "jsonl"}
+        form = {} if in_other_format(answers[0]) else {"format": "jsonl"}
         try:
             yield {**options, **form, name: path if name == "file" else (path,)}, True
         except UserError as error:

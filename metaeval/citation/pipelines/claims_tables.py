@@ -203,7 +203,7 @@ def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
         provenance.truncation(cited.backends),
         provenance.by_backend("not judged", missing),
         provenance.by_backend("could be", ((backend, _bounds(cited, judged)) for backend, judged in unread)),
-        Note("marks", _marks(lines)),
+        Note("marks", marks_text(lines)),
         provenance.uncertainty(cited.config.interval, data.groups),
     )
     return Provenance(
@@ -253,7 +253,7 @@ def _bounds(cited: CitedAnswers, judged: PipelineJudgement) -> str:
     return provenance.by_system(cited.panel, ranges)
 
 
-def _marks(lines: Sequence[CitationLine]) -> str:
+def marks_text(lines: Sequence[CitationLine]) -> str:
     """Return, as text, the number of uncited claims, and of marks not judged as written, by state and problem."""
     totals = counts(lines)
     states, problems = (
@@ -274,7 +274,7 @@ def _marks(lines: Sequence[CitationLine]) -> str:
 
 def _read(run: Run) -> tuple[Run, PipelineReading]:
     name = "aliice" if isinstance(run.options, AliiceCommand) else "alce"
-    others = {"files", "format", "premise", *pipeline.JudgedByMetrics.model_fields}
+    others = {"files", "format", "sources", "premise", *pipeline.JudgedByMetrics.model_fields}
     return run, read_claims(name, run.answers, **run.options.model_dump(exclude=others))
 
 

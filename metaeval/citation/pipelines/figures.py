@@ -99,7 +99,8 @@ def judged_answers(folder: Path, manifest: Mapping[str, Any], data: Path | None)
         raise UserError(f"The file of the job's answers, {gone[0]}, is missing: give the file with --data.")
     changed = [path for path in paths if sha256_file(path) not in named.values()] if named else []
     notes = [f"{path} has changed since it was judged: marks may stand in other places." for path in changed]
-    return gather(paths, str(manifest.get("format", "auto"))), notes
+    texts = (manifest.get("analysis") or {}).get("options", {}).get("sources")
+    return gather(paths, str(manifest.get("format", "auto")), Path(texts) if texts else None), notes
 
 
 def sentence_tree(sentence: str, parser: str) -> tuple[Figure, str, list[str]]:

@@ -108,7 +108,7 @@ def one_of(what: str, allowed: Sequence[str], **short: str) -> AfterValidator:
 NameList = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True)]
 """Names, in repeated options or separated by commas."""
 
-Judges = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True, alias="metrics")]
+Judges = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", "-m", multiple=True, alias="metrics")]
 """Names of the metrics that give the verdicts."""
 
 
@@ -144,7 +144,12 @@ ProfileName = Annotated[
 AnswerFormat = Annotated[
     str,
     Flag("NAME", "-f"),
-    Field(description="Format of the file: alce, jsonl, scifi, crag25, scholarqa, expertqa, or auto (by its content)."),
+    Field(description="Format of the file: a name that 'metaeval cite formats' lists, or auto (by its content)."),
+]
+SourcesFile = Annotated[
+    Path | None,
+    Flag("FILE"),
+    Field(description="Texts of cited sources by id, url or index: JSON lines, CSV, Parquet or a folder of texts."),
 ]
 Splitter = Annotated[str, Flag("NAME"), Field(description="Sentence splitter: auto, nltk or rules.")]
 ParserName = Annotated[
@@ -169,7 +174,7 @@ class PipelineOptions(BaseModel):
         return getattr(self, "files", ()) if file is None else (file,)
 
     @property
-    def sources(self) -> tuple[Path, ...]:
+    def read_files(self) -> tuple[Path, ...]:
         """The files that are read, including those after which the result is not named."""
         return self.inputs
 
@@ -186,6 +191,7 @@ class ReadsAnswers(PipelineOptions):
 
     files: FilesToRead = Field(description="Files of answers, one per system.")
     format: AnswerFormat = "auto"
+    sources: SourcesFile = None
     splitter: Splitter = "auto"
 
 

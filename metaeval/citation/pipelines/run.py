@@ -32,6 +32,7 @@ from metaeval.citation.pipelines.pipeline import (
 from metaeval.citation.pipelines.result import PipelineResult
 from metaeval.citation.readers.answers import file_stem, gather
 from metaeval.citation.sentences import find_sentence_splitter
+from metaeval.citation.support.labels import FIELD
 from metaeval.config import load_run
 from metaeval.errors import UserError
 from metaeval.files import declare, safe_name
@@ -76,7 +77,7 @@ def run_pipeline(run: Run) -> PipelineResult:
         files={folder / path.relative_to(usual) if inside[path] else path: text for path, text in laid.files.items()},
         shown=laid.shown,
         results=laid.results,
-        inputs=run.options.sources,
+        inputs=run.options.read_files,
         form=getattr(run.options, "format", "auto"),
         value=laid.value,
         warnings=laid.warnings,
@@ -184,9 +185,13 @@ def prepare(
     answers: list[Answer] = []
     name = "+".join(file_stem(path) for path in options.inputs)
     if isinstance(options, ReadsAnswers):
-        answers = gather(options.files, options.format)
-        if not any(answer.passages for answer in answers):
-            raise UserError(f"No answer in {name} has passages to judge its citations by: give answers with passages.")
+        answers = gather(options.files, options.format, options.sources)
+        judged_in_file = not metrics and any(FIELD in answer.reference for answer in answers)
+        if not judged_in_file and not any(passage.text.strip() for answer in answers for passage in answer.passages):
+            raise UserError(
+                f"No answer in {name} has passages to judge its citations by: give answers with passages, or the texts "
+                "of their sources with --sources FILE."
+            )
     folder = config.results / "cite" / pipeline.name / safe_name(name)
     return Run(
         pipeline, name, folder, options, set_options, config, loaded, cutoffs, choice, chat, splitter, answers, progress

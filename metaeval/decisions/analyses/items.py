@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -39,6 +40,9 @@ def _columns(value: Any) -> Any:
 AnswersFile = Annotated[FileOrObject, Flag("FILE", argument=True)]
 LabelsFile = Annotated[FileOrObject, Flag("FILE", "-l")]
 MetricName = Annotated[str, AfterValidator(_score_file), Flag("NAME", "-m")]
+SourcesFile = Annotated[
+    Path | None, Flag("FILE"), Field(description="Texts of cited sources by id, url or index, where answers lack them.")
+]
 PipelineName = Annotated[Literal["", "alce", "aliice"], Flag("NAME")]
 Columns = Annotated[
     Mapping[str, str],
