@@ -74,6 +74,7 @@ class cite:
         threshold: float | str | None = None,
         calibration: str | Path | Sequence[str | Path] = ...,
         format: str = 'auto',
+        sources: str | Path | None = None,
         splitter: str = 'auto',
         premise: str = 'joint',
         profile: str = 'paper',
@@ -97,6 +98,7 @@ class cite:
         threshold: float | str | None = None,
         calibration: str | Path | Sequence[str | Path] = ...,
         format: str = 'auto',
+        sources: str | Path | None = None,
         splitter: str = 'auto',
         premise: str = 'joint',
         profile: str = 'paper',
@@ -127,6 +129,7 @@ class cite:
         batch: str | Path | None = None,
         ask_again: str | None = None,
         format: str = 'auto',
+        sources: str | Path | None = None,
         splitter: str = 'auto',
         profile: str = 'paper',
         scenario: str = 'full',
@@ -139,6 +142,17 @@ class cite:
         trust_config: bool = False,
         dry_run: bool = False,
         **settings: Any,
+    ) -> Any: ...
+    @staticmethod
+    def convert(
+        *files: str | Path,
+        output: str | Path | None = None,
+        format: str = 'auto',
+        sources: str | Path | None = None,
+    ) -> Any: ...
+    @staticmethod
+    def formats(
+        name: str = '',
     ) -> Any: ...
     @staticmethod
     def generate(
@@ -170,6 +184,7 @@ class cite:
         batch: str | Path | None = None,
         ask_again: str | None = None,
         format: str = 'auto',
+        sources: str | Path | None = None,
         splitter: str = 'auto',
         output: str | Path | None = None,
         rounds: int = 1,
@@ -239,6 +254,7 @@ class cite:
         threshold: float | str | None = None,
         calibration: str | Path | Sequence[str | Path] = ...,
         format: str = 'auto',
+        sources: str | Path | None = None,
         splitter: str = 'auto',
         whole: bool = False,
         profile: str = 'paper',
@@ -265,6 +281,7 @@ class cite:
         threshold: str | None = None,
         calibration: str | Path | Sequence[str | Path] = ...,
         format: str = 'auto',
+        sources: str | Path | None = None,
         splitter: str = 'auto',
         parser: str = 'small',
         results: str | Path = ...,
@@ -387,6 +404,7 @@ def estimate(
     estimand: Literal['set', 'process'] = 'set',
     pipeline: Literal['', 'alce', 'aliice'] = '',
     columns: Mapping[str, str] = ...,
+    sources: str | Path | None = None,
     assume_sample: bool = False,
     *,
     config: str | Path | None = None,
@@ -463,6 +481,7 @@ def label(
     existing_labels: Any = None,
     pipeline: Literal['', 'alce', 'aliice'] = '',
     columns: Mapping[str, str] = ...,
+    sources: str | Path | None = None,
     *,
     config: str | Path | None = None,
     metric_options: Mapping[str, Mapping[str, Any]] = ...,

@@ -326,7 +326,7 @@ def _rows(path: Path, form: str) -> list[DataRow]:
     held = (
         next((rows[0].fields[name] for name in ("data", "samples") if name in rows[0].fields), None) if rows else None
     )
-    if len(rows) == 1 and ("data" in rows[0].fields or isinstance(held, list)):
+    if len(rows) == 1 and not isinstance(held, Mapping) and ("data" in rows[0].fields or isinstance(held, list)):
         if not isinstance(held, list):
             raise UserError(f"{path}: field 'data' is {shown(held)}; allowed: a list of items.")
         rows = []

@@ -52,7 +52,9 @@ def _read_judged(row: DataRow) -> Iterator[CitedText]:
     draft, writer = AnswerDraft(), SentenceWriter()
     for sentence in row.rows("sentences"):
         names = [citation.text("reference") for citation in parts(sentence, "citations")]
-        writer.write(draft, sentence.text("text"), [draft.source(name, id=name) for name in names])
+        text = sentence.fields.get("text")
+        is_nan = isinstance(text, float) and text != text  # in two published files
+        writer.write(draft, "" if is_nan else sentence.text("text"), [draft.source(name, id=name) for name in names])
     yield _answer(row, draft)
 
 
