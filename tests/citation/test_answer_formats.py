@@ -371,6 +371,12 @@ def test_objects_of_any_format_are_answers_in_python(tmp_path):
     assert len(metaeval.label(objects, n=4, metric="overlap").records) == 4
 
 
+def test_a_table_of_statements_is_not_taken_for_a_report(tmp_path):
+    rows = [{"id": "1", "statement": SECOND, "source": B, "article": "a7"}]
+    assert [item.source for item in items_of(written(tmp_path, *rows)).rows] == [B]
+    assert [item.source for item in items_of(rows).rows] == [B]
+
+
 def test_bracket_notes_are_warnings_and_the_format_is_told(tmp_path, caplog):
     caplog.set_level(logging.INFO, "metaeval")
     read_answers(written(tmp_path, SHAPES["research"]))

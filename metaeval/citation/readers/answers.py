@@ -314,7 +314,7 @@ def _rows(path: Path, form: str) -> list[DataRow]:
     if form != "auto" and form not in FORMATS:
         raise unknown("format of answers", form, (*FORMATS, "auto"))
     if path.suffix.lower() == ".md":
-        return [DataRow(str(path), {"id": file_stem(path), "article": read_text(path)})]
+        return [DataRow(str(path), {"id": file_stem(path), "prompt": "", "article": read_text(path)})]
     if path.suffix.lower() == ".csv" and (rows := vectara_rows(path)):
         return rows
     if path.suffix.lower() in (".csv", ".tsv", ".xlsx", ".parquet") and path.is_file():
