@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.cells import Cells, Coded, text_array
+from metaeval.column_arrays import Cells, Coded, text_array
 from metaeval.errors import UserError, did_you_mean, shown
 
 _log = logging.getLogger("metaeval")
@@ -145,7 +145,7 @@ class TypedTable:
         return map(text_of, self.column(heading))
 
     def coded(self, heading: str) -> Coded[str]:
-        """Return the texts of a column in coded form."""
+        """Return the texts of a column as codes of the distinct texts."""
         cells = self.column(heading)
         if not cells.are_numbers:
             return Coded.of(map(text_of, cells))
@@ -158,7 +158,10 @@ class TypedTable:
         return bool(cells) and all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells)
 
     def odd_cell(self, heading: str, is_usual: Callable[[Any], bool]) -> Row | None:
-        """Return the first row whose cell is unlike most cells of the column; None unless most cells are usual."""
+        """Return the first row whose cell is not usual if most cells of the column are; else None.
+
+        is_usual: returns whether a cell is usual.
+        """
         filled = ~self.cells[heading].blank
         odd = np.flatnonzero(filled & ~self.cells[heading].which(is_usual))
         return self.row(int(odd[0])) if odd.size and 2 * odd.size < np.count_nonzero(filled) else None

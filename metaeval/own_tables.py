@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.cells import BLOCK, Cells
+from metaeval.column_arrays import BLOCK, Cells
 from metaeval.data_tables import RATING_ROLES, SCORE_ROLES, TEXT_ROLES, TypedTable, Wrong
 from metaeval.errors import UserError, did_you_mean, install_extra, shown
 from metaeval.files import atomic_write, csv_text, read_bytes, write_text
@@ -33,7 +33,7 @@ TABLES = (".csv", ".tsv", ".xlsx")
 
 
 def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
-    """Parse ROLE=COLUMN texts into headings by role; raises `UserError` for another text or an unknown role."""
+    """Return the headings by role in texts ROLE=COLUMN; raises `UserError` for another text or an unknown role."""
     headings, known = {}, list(roles)
     for pair in pairs:
         role, equals, heading = (part.strip() for part in pair.partition("="))
@@ -104,7 +104,10 @@ def table_of(name: str, records: Any, places: Sequence[str] = ()) -> TypedTable:
 
 def _not_empty(table: TypedTable) -> TypedTable:
     if not table.size:
-        raise UserError(f"{table.name} holds no rows: give a file, a data frame, or mappings with one field a column.")
+        raise UserError(
+            f"{table.name} holds no rows: give a file, a data frame, or a list of mappings (one per row) with at "
+            "least one row."
+        )
     return table
 
 
@@ -113,7 +116,7 @@ def _cells(values: Sequence[Any]) -> Cells:
 
 
 def _cell_of(value: Any) -> Any:
-    """Convert a record's value to a cell: None for blank values, a list for any kind of list or array."""
+    """Return a record's value as a cell: None for blank values, a list for any kind of list or array."""
     if getattr(value, "ndim", 0) == 1:
         value = value.tolist()
     return None if _is_blank(value) else list(value) if isinstance(value, tuple) else value
@@ -150,13 +153,13 @@ def _parquet(path: Path) -> TypedTable:
                 parts.setdefault(heading, []).append(_arrow_cells(column))
         except UnicodeDecodeError as error:
             rows = f"rows {before + 1:,} to {before + batch.num_rows:,}"
-            raise UserError(f"{path} {rows}: a text is not UTF-8 ({error.reason}).") from error
+            raise UserError(f"{path} {rows}: a text is not UTF-8 ({error.reason}): save the file as UTF-8.") from error
         before += batch.num_rows
     return _not_empty(TypedTable(str(path), {heading: Cells.joined(cells) for heading, cells in parts.items()}))
 
 
 def _arrow_cells(column: Any) -> Cells:
-    """Convert an Arrow column to cells; numbers are not turned into Python objects."""
+    """Return an Arrow column as cells; numbers are not turned into Python objects."""
     types = parquet_library().types
     if types.is_floating(column.type) or (types.is_integer(column.type) and not column.null_count):
         numbers = column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
@@ -248,7 +251,10 @@ def _from_lines(path: Path, unit: str, lines: Iterable[_Line]) -> TypedTable:
 
 
 def _padded(where: str, headings: Sequence[str], cells: list[Any], places: Sequence[str]) -> list[Any]:
-    """Return the cells of a line, padded to the number of headings; raises `UserError` for one without a heading."""
+    """Return the cells of a line, padded to the number of headings; raises `UserError` for one without a heading.
+
+    where: location of the line. places: locations of its cells, where they have their own.
+    """
     if len(cells) > len(headings) or "" in headings:
         for number, cell in enumerate(cells):
             if cell is not None and (number >= len(headings) or not headings[number]):
@@ -262,8 +268,6 @@ def _padded(where: str, headings: Sequence[str], cells: list[Any], places: Seque
 
 WRITTEN = (".csv", ".tsv", ".xlsx", ".jsonl")
 """Endings of the tables that are written."""
-
-_LONGEST_CELL = 32_767
 
 
 def write_table(
@@ -299,7 +303,7 @@ def _write_sheet(
             if not isinstance(value, str):
                 cell.value = value
                 continue
-            cell.value = illegal.sub(" ", visible(value, keep="\t\n"))[:_LONGEST_CELL]
+            cell.value = illegal.sub(" ", visible(value, keep="\t\n"))  # openpyxl cuts what a cell cannot hold
             cell.data_type = "s"  # whatever it begins with
             cell.alignment = styles.Alignment(wrap_text=True, vertical="top")
             cell.font = styles.Font(bold=number == 1)

@@ -45,14 +45,13 @@ class MalformedError(ValueError):
 
 
 def parse_json(text: str, lone_surrogates: bool = False, constants: bool = True, long_integers: bool = False) -> Any:
-    """Parse a JSON text.
+    """Return the value of a JSON text.
 
     lone_surrogates: allow halves of a surrogate pair, which chat models write, although they have no UTF-8 form.
-    constants: allow NaN and Infinity as numbers. long_integers: round a whole number that 64 bits cannot hold to the
-    nearest float. Without these flags such texts are malformed.
-
-    Raises `MalformedError` for a text that is not JSON, an object that names a field twice, a whole number that 64 bits
-    cannot hold, and more than `DEPTH` lists and objects in one another.
+    constants: allow NaN and Infinity as numbers. long_integers: round a whole number that 64 bits cannot hold to
+    the nearest float. Without these flags such texts are malformed. Raises `MalformedError` for a text that is not
+    JSON, an object that names a field twice, a whole number that 64 bits cannot hold, and more than `DEPTH` lists
+    and objects in one another.
     """
     try:
         if text.startswith("\ufeff"):
@@ -81,7 +80,7 @@ _LINE = 10_000
 
 
 def _names(value: Any) -> int:
-    """Count the names in an object and in the objects that are its fields."""
+    """Return the number of names in an object and in the objects that are its fields."""
     if not isinstance(value, dict):
         return 0
     return len(value) + sum(len(child) for child in value.values() if isinstance(child, dict))
@@ -141,7 +140,7 @@ def _check_depth(value: object) -> None:
 
 
 def gunzipped(content: bytes) -> bytes:
-    """Decompress a gzip file with all its members; return other bytes unchanged.
+    """Return the content of a gzip file with all its members; other bytes are returned unchanged.
 
     Raises `MalformedError` for a damaged file, and for one that grows to more than `EXPANSION` times its size.
     """
@@ -231,10 +230,10 @@ def _spread_object(text: str) -> Any:
 
 
 def parse_yaml(text: str) -> Any:
-    """Parse a YAML text by the rules of YAML 1.2: mappings, lists, text, numbers, booleans and null.
+    """Return the value of a YAML text by the rules of YAML 1.2: mappings, lists, text, numbers, booleans and null.
 
-    Raises `MalformedError` for a text that is not YAML, a mapping that names a key twice, a whole number that begins
-    with 0 (YAML 1.1 reads it in base 8), anchors, aliases and tags, and what is over a limit.
+    Raises `MalformedError` for a text that is not YAML, a mapping that names a key twice, a whole number that
+    begins with 0 (YAML 1.1 reads it in base 8), anchors, aliases and tags, and what is over a limit.
     """
     if len(text) > _MOST_YAML:
         raise MalformedError(f"{len(text):,} characters; allowed: {_MOST_YAML:,}")
@@ -319,7 +318,7 @@ def _yaml_float(constructor: Any, node: Any) -> float:
 
 
 def _short(text: str) -> str:
-    """Shorten an error text to one line of 100 characters: parsers repeat what they read in their errors."""
+    """Return an error's text on one line of at most 100 characters: parsers repeat what they read in their errors."""
     line = "".join(character if character.isprintable() else "�" for character in " ".join(text.split()))
     return line if len(line) <= 100 else f"{line[:99]}…"
 
@@ -349,7 +348,7 @@ def csv_records(path: Path, then: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read settings from a YAML file; raises `UserError` with the line if it is not YAML, or not a mapping."""
+    """Return the settings in a YAML file; raises `UserError` with the line if it is not YAML, or not a mapping."""
     try:
         values = parse_yaml(read_text(path))
     except MalformedError as error:
@@ -358,7 +357,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise UserError(f"{path}: it should hold lines 'key: value', but it holds a {type(values).__name__}.")
+        raise UserError(f"{path} holds a {type(values).__name__}, not settings: write lines 'key: value'.")
     return values
 
 
@@ -390,7 +389,7 @@ def parquet_columns(path: Path, names: Sequence[str]) -> list[list[Any]]:
     for batch in _parquet_batches(path, 65_536):
         for name, column in zip(names, columns, strict=True):
             if name not in batch.schema.names:
-                raise UserError(f"{path} has no column {name!r}.")
+                raise UserError(f"{path} has no column {name!r}: give a file that has it.")
             column += batch.column(name).to_pylist()
     return columns
 
@@ -427,7 +426,7 @@ def _parquet_batches(path: Path, rows: int) -> Iterator[Any]:
 
 @contextmanager
 def _parquet(path: Path, whole: bool = False) -> Iterator[Any]:
-    """Open a Parquet file; whole: read it into memory first."""
+    """Yield an open Parquet file. whole: it is read into memory first."""
     pyarrow = parquet_library()
     declare("input", path)
     try:
@@ -438,4 +437,4 @@ def _parquet(path: Path, whole: bool = False) -> Iterator[Any]:
         ):
             yield parquet
     except (pyarrow.ArrowException, OSError) as error:
-        raise UserError(f"{path} is not a Parquet file ({_short(str(error))}).") from error
+        raise UserError(f"{path} is not a Parquet file ({_short(str(error))}): write it again.") from error

@@ -7,7 +7,7 @@ import pytest
 
 from metaeval.data_tables import warn_of_swap
 from metaeval.errors import UserError
-from metaeval.own_tables import read_mapping, read_table, table_of
+from metaeval.own_tables import read_mapping, read_table, table_of, write_table
 
 ROLES = {"id": ("id", "item id"), "level": ("level", "verdict")}
 
@@ -147,3 +147,9 @@ def test_statements_longer_than_their_sources_are_said(caplog):
     assert caplog.messages == []
     warn_of_swap("a.csv", columns, [(20, 300), (20, 41), (20, 10)])
     assert "--map statement=claim --map 'source=the passage'" in caplog.text
+
+
+def test_a_text_longer_than_a_cell_of_a_spreadsheet_is_cut_there(tmp_path):
+    pytest.importorskip("openpyxl")
+    write_table(tmp_path / "a.xlsx", ["id", "text"], [["1", "x" * 40_000], ["2", "y" * 32_767]], {})
+    assert [len(row.text("text")) for row in read_table(tmp_path / "a.xlsx").rows] == [32_767, 32_767]

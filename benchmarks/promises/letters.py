@@ -15,7 +15,7 @@ from metaeval.config import ComparisonConfig
 from metaeval.report.findings import findings
 from metaeval.report.result import Data, Interval, Result, Row, Value
 from metaeval.report.verdicts import differs
-from metaeval.runs.evaluation import column_of, readings_of
+from metaeval.runs.evaluation import column_of, declarations_of
 from metaeval.runs.significance import marked, significance
 from metaeval.stats.intervals import DEFAULT, Resampling
 from protocols.classification import PROTOCOL
@@ -27,7 +27,7 @@ ABILITIES = ("fs_ns", "fs_ps", "ps_ns")
 
 MEANS = (1.3, 1.45, 1.6, 1.75, 1.9)
 
-READINGS = readings_of([PROTOCOL])
+DECLARATIONS = declarations_of([PROTOCOL])
 
 
 def table_of(
@@ -92,7 +92,7 @@ DENIED = re.compile(r"\b(?:no metric is|no two metrics are|is not)\b", re.IGNORE
 def sentences(groups: int, kind: str, rng: np.random.Generator) -> dict[str, float]:
     """Return which claims the findings make of nine metrics without information, all of which are false."""
     result = table_of((0.0,) * 9, *metrics_of_one_value(rng, groups, kind, 9), keys=(KEY, *ABILITIES))
-    texts = [part for text in findings([result], READINGS) for part in re.split(r"(?<=\.) (?=\S)", text)]
+    texts = [part for text in findings([result], DECLARATIONS) for part in re.split(r"(?<=\.) (?=\S)", text)]
     made = [text for text in texts if not DENIED.search(text)]
     claims = {name: float(any(pattern.search(text) for text in made)) for name, pattern in CLAIMS.items()}
     return {"any false claim": max(claims.values()), **claims}

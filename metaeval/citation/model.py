@@ -51,12 +51,12 @@ def group_of(answer: Answer) -> str:
 
 
 def writable(text: str) -> str:
-    """Return a text that files can hold: a lone surrogate, which JSON input may hold, becomes its escape."""
+    """Return a text that can be written to a file: lone surrogates, which JSON input may hold, are escaped."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def answer_cells(answer: Answer) -> dict[str, Any]:
-    """Return the first cells of a row about an answer."""
+    """Return the first cells of a table row about an answer, by column."""
     return {"answer": answer.id, "system": answer.system, "group": group_of(answer)}
 
 
@@ -106,7 +106,7 @@ class Verdict:
 
 
 def check_ids(ids: Iterable[str], what: str, where: object) -> None:
-    """Raise `UserError` for duplicate ids. what: the noun, and where: the source, of the message."""
+    """Raise `UserError` for duplicate ids. what: noun for the message ("answers"). where: source for the message."""
     repeated = [name for name, times in Counter(ids).items() if times > 1]
     if repeated:
         raise UserError(f"{where}: two {what} have the id {shown(repeated[0])}; give each its own id.")

@@ -108,7 +108,7 @@ class CitationItems:
 
     @property
     def what(self) -> str:
-        """Return the word for these sampling units."""
+        """The word for the sampling units if single items are drawn: citations or claims."""
         return "claims" if self.claims else "items"
 
     @property
@@ -152,11 +152,11 @@ class CitationItems:
 def items_of(
     answers: Any, mapping: Mapping[str, str] | None = None, pipeline: str = "", sources: Path | None = None
 ) -> CitationItems:
-    """Read items from a file, a corpus, a data frame, or mappings with the fields of a table.
+    """Return the items in a file, a corpus, a data frame, or mappings with the fields of a table.
 
     mapping: the column of each role (see `ROLES`), where it has an unusual name. pipeline: alce or aliice, whose
-    questions become the items; empty: the items are citations. Raises `UserError` for another input, for duplicate
-    ids, and for a pipeline without answers.
+    questions become the items; empty: the items are citations. sources: texts of cited sources. Raises `UserError` for
+    another input, for duplicate ids, and for a pipeline without answers.
     """
     if pipeline and pipeline not in TITLES:
         raise unknown("pipeline", pipeline, TITLES)
@@ -218,7 +218,7 @@ def _of_corpus(corpus: Corpus) -> CitationItems:
 
 
 def _marks_without_passage(answers: Sequence[Answer], name: str) -> int:
-    """Count the citation marks that point at no passage, and warn of them with an example."""
+    """Return the number of citation marks that cite no passage, and log a warning with an example."""
     read = ((answer, citation) for answer in answers for row in statements(answer, PAPER) for citation in row.cited)
     astray = [(answer, citation.mark.number or 0) for answer, citation in read if citation.state == "fails"]
     if astray:
@@ -290,7 +290,10 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
 
 
 def _of_table(table: TypedTable, name: str, mapping: Mapping[str, str]) -> CitationItems | tuple[Sequence[Answer], str]:
-    """Read rows as citations; without a column of statements, as answers with marks and passages."""
+    """Return the rows of a table as items, or, if it has no statements, as answers with marks and passages.
+
+    mapping: the column of each role.
+    """
     roles = {role: heading for role, heading in mapping.items() if role in ROLES or role == "text"}
     columns = table.find({**ROLES, "text": ()}, roles)
     sources, numbered = _sources(table, columns)
@@ -361,7 +364,10 @@ def _answer(row: Row, number: str, text: str, columns: Mapping[str, str], source
 
 
 def _passages(row: Row, heading: str, alone: bool = False) -> tuple[Passage, ...]:
-    """Read the passages of a cell: a list, also as JSON, or a text; with `alone`, a text split at [1], [2] ..."""
+    """Return the passages in a cell: a list, also as JSON, or a text; with `alone`, a text split at [1], [2] ...
+
+    heading: of the column.
+    """
     value = row.value(heading)
     if isinstance(value, str) and _LIST.match(value):
         try:
@@ -377,7 +383,7 @@ def _passages(row: Row, heading: str, alone: bool = False) -> tuple[Passage, ...
 
 
 def _number_columns(table: TypedTable, taken: set[str]) -> dict[str, list[float | None]]:
-    """Return the other columns that hold only numbers, as scores of metrics."""
+    """Return the columns, except those `taken`, that hold only numbers, which are scores of metrics."""
     scores: dict[str, list[float | None]] = {}
     for heading in table.headings:
         cells = [row.cells.get(heading) for row in table.rows]

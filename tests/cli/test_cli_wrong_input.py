@@ -136,7 +136,7 @@ def test_jsonl_without_a_file_says_which_file_it_needs(refused):
 def test_an_object_of_another_kind_is_refused(refused, option, sentence):
     said = refused("run", option, "os:path", *([] if option == "-m" else ["-m", "overlap"]))
 
-    assert f"'os:path' {sentence}: it should be" in said
+    assert f"'os:path' {sentence}: give the name of" in said
 
 
 def test_a_variant_with_the_name_of_a_registered_thing_is_refused(refused, tmp_path):

@@ -272,3 +272,14 @@ def test_what_is_missing_is_said_before_anything_is_asked(options, sentence):
 def test_options_that_make_no_sense_are_refused(kind, options):
     with pytest.raises(ValueError, match=r"validation error"):
         kind.Options(**options)
+
+
+def test_the_replies_of_a_pair_are_those_of_each_sample_and_of_its_second_attempt(tmp_path):
+    answers = iter(["no number here", "Prediction: 2"])
+    store = {"replies": tmp_path / "replies.sqlite"}
+    with fake.ChatServer(answer=lambda body: next(answers)) as server:
+        judge(server.url, **store).score([SOURCE], [STATEMENT])
+        again = judge(server.url, **store, ask_again="unparsed")
+        assert [answer.score for answer in again.score([SOURCE], [STATEMENT])] == [2]
+        assert again.replies(SOURCE, STATEMENT) == ["no number here", "Prediction: 2"]
+        assert again.replies(SOURCE, " ") == []

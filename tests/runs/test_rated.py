@@ -146,8 +146,8 @@ def test_two_ratings_give_one_roc_auc():
         ({"scores": {"m": {"x9": 1.0}}}, "1 of the 1 ids in m are not ratings of mine (given), for example 'x9'"),
         ({"scores": {"m": {"r00": float("inf")}}}, "has the score inf; give None for a missing score"),
         ({"ratings": Ratings("bare", ROWS)}, "bare comes without published scores: give a score file"),
-        ({"unit": "citation"}, "unit=citation is about cited documents, and a rated set has none"),
-        ({"pool": "bm25:3"}, "pool=bm25:3 is about cited documents, and a rated set has none"),
+        ({"unit": "citation"}, "unit=citation is for data with cited documents"),
+        ({"pool": "bm25:3"}, "pool=bm25:3 is for data with cited documents"),
     ],
 )
 def test_what_cannot_be_evaluated_is_one_sentence(settings, says):

@@ -99,7 +99,7 @@ def options_of(pipeline: Pipeline) -> type[DeclaredOptions]:
 
 
 def _field(field: FieldInfo) -> tuple[Any, Any]:
-    """Return a field of a pipeline's options as type and field; one that names files also takes answers as objects."""
+    """Return the type and the field of an option; one that names files also accepts answers as objects."""
     kind: Any = field.annotation
     known = [part for part in field.metadata if not isinstance(part, Flag)]
     if flag_of(field).argument and Path in kinds_of(kind):
@@ -110,7 +110,7 @@ def _field(field: FieldInfo) -> tuple[Any, Any]:
 
 
 def _read_from(value: Any) -> Any:
-    """Return paths and objects in one sequence, with the elements of any lists among them."""
+    """Return files and objects as one flat sequence: lists in `value` are unpacked, and texts become paths."""
     if isinstance(value, str | Path | Mapping) or not isinstance(value, Iterable):
         return (Path(value) if isinstance(value, str) else value,)
     parts = [
@@ -121,7 +121,7 @@ def _read_from(value: Any) -> Any:
 
 
 def _help(text: str) -> tuple[str, str, list[str]]:
-    """Return the summary, the further paragraphs, and the example commands of a help text."""
+    """Return the summary, the further paragraphs, and the example commands in a pipeline's help text."""
     summary, *more = inspect.cleandoc(text).split("\n\n")
     shown = [part for part in more if part.lstrip().startswith("\b")]
     lines = "\n".join(shown).replace("\\\n", " ").splitlines()
@@ -184,7 +184,7 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _overrides(pipeline: Pipeline, settings: Mapping[str, Any]) -> list[str]:
-    """Return further settings as --set takes them, without the pipeline's prefix."""
+    """Return further settings as arguments of --set, without the pipeline's prefix."""
     from metaeval.analyses.words import yaml_text
     from metaeval.citation.pipelines.pipeline import AsksChat
 
@@ -201,7 +201,7 @@ def _overrides(pipeline: Pipeline, settings: Mapping[str, Any]) -> list[str]:
 
 @contextmanager
 def _as_files(options: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield the options with objects replaced by a file of them, and whether there were objects."""
+    """Yield the options with objects replaced by a temporary file of them, and whether there were objects."""
     name = "file" if "file" in options else "files"
     answers = options.get(name, ())
     answers = (answers,) if isinstance(answers, Path | Mapping) else tuple(answers)

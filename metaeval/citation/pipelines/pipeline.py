@@ -92,7 +92,10 @@ def _cut(value: Any) -> Any:
 
 
 def one_of(what: str, allowed: Sequence[str], **short: str) -> AfterValidator:
-    """Return a validator that allows some words, and short forms of them; else `UserError` names the nearest word."""
+    """Return a validator that accepts the words `allowed`, and short forms of them.
+
+    what: name of the option. Another word raises `UserError`, with the nearest one.
+    """
 
     def check(value: str) -> str:
         if short.get(value, value) not in allowed:
@@ -172,7 +175,7 @@ class PipelineOptions(BaseModel):
 
     @property
     def read_files(self) -> tuple[Path, ...]:
-        """The files that are read, also where the result is not named after them."""
+        """The files that are read, including those after which the result is not named."""
         return self.inputs
 
 
@@ -182,7 +185,7 @@ def untyped_of(options: type[PipelineOptions]) -> frozenset[str]:
 
 
 class ReadsAnswers(PipelineOptions):
-    """Options of a pipeline that reads files of answers."""
+    """Base of options of a pipeline that reads files of answers."""
 
     untyped = frozenset({"splitter"})
 
@@ -193,7 +196,7 @@ class ReadsAnswers(PipelineOptions):
 
 
 class JudgedByMetrics(PipelineOptions):
-    """Options of a pipeline in which metrics give the verdicts."""
+    """Base of options of a pipeline in which metrics give the verdicts."""
 
     nli: Judges = Field(
         default=(),
@@ -213,7 +216,7 @@ class JudgedByMetrics(PipelineOptions):
 
 
 class AsksChat(PipelineOptions):
-    """Options of a pipeline that asks a chat model."""
+    """Base of options of a pipeline that asks a chat model."""
 
     untyped = frozenset({"requests", "batch", "ask_again"})
 
@@ -244,7 +247,7 @@ class AsksChat(PipelineOptions):
 
     @property
     def idle(self) -> list[str]:
-        """The options that are set and have no effect where no model is asked."""
+        """The options that the user gave although they have no effect where no chat model is asked."""
         flags = {"base_url": "--base-url", "record": "--record", "requests": "--set requests", "batch": "--set batch"}
         return [flag for name, flag in flags.items() if getattr(self, name) is not None]
 

@@ -64,7 +64,10 @@ def read_crag25(rows: Sequence[DataRow], path: Path) -> Iterator[Answer]:
     texts = {topic: row.texts("references_texts") for topic, row in topics.items()}
     for topic, row in topics.items():
         if len(texts[topic]) != (ids := len(row.texts("references_ids"))):
-            raise UserError(f"{row.where}: field 'references_texts' has {len(texts[topic])} texts for {ids} ids.")
+            raise UserError(
+                f"{row.where}: field 'references_texts' has {len(texts[topic])} texts for {ids} ids: give one text "
+                "for each id."
+            )
     for row in rows:
         topic = row.text("topic")
         if topic not in topics:
@@ -85,7 +88,7 @@ REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
 
 
 def alce_passages(item: DataRow) -> tuple[Passage, ...]:
-    """Return the documents of an item; as in ALCE's code, `sent` is read instead of `text` where a document has it."""
+    """Return the documents of an item; where a document has `sent`, it is read instead of `text`, as in ALCE's code."""
     return tuple(
         Passage(document.text("sent" if "sent" in document.fields else "text"), document.optional_text("title"))
         for document in item.rows("docs")
@@ -263,7 +266,10 @@ def gather(files: Sequence[Path], form: str = "auto", sources: Path | None = Non
 
 
 def named_files(files: Sequence[Path], what: str) -> dict[str, Path]:
-    """Return files by their names without endings; `UserError` without a file, and for two files of the same name."""
+    """Return files by their names without endings; raises `UserError` without a file, and for two of the same name.
+
+    what: the contents of the files, for the message.
+    """
     if not files:
         raise UserError(f"No file of {what} is given: name at least one.")
     names = [file_stem(path) for path in files]
@@ -278,11 +284,11 @@ def file_stem(path: Path) -> str:
 
 
 def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint: str = "") -> str:
-    """Return the first form whose fields a file's first item has; raises `UserError` if no form fits.
+    """Return the first format whose fields a file's first item has; raises `UserError` if none fits.
 
-    telling: the paths that are required of each form (see `AnswerFormat.needs`). what: the contents of the file, for
-    errors. hint: what else the user can do; if it is given, and the item has half of the paths of a form or more, the
-    error names the first path that the closest forms lack.
+    telling: the paths that are required of each format (see `AnswerFormat.needs`). what: the contents of the file, for
+    errors. hint: what else the user can do; if it is given, and the item has half of the paths of a format or more, the
+    error names the first path that the closest formats lack.
     """
     missing = {form: lacking(row.fields, paths) for form, paths in telling.items()}
     if complete := next((form for form, paths in missing.items() if not paths), None):

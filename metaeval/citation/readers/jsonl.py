@@ -74,7 +74,7 @@ def own_row(answer: Answer) -> dict[str, Any]:
 
 
 def own_lines(answers: Iterable[Answer]) -> str:
-    """Return the lines of a file from which `read_own` restores the same answers."""
+    """Return answers as the text of a JSONL file, from which `read_own` restores the same answers."""
     text = "".join(f"{json.dumps(own_row(answer), ensure_ascii=False)}\n" for answer in answers)
     # JSON input may hold a lone surrogate: it is written as its escape, which JSON reads back.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -15,7 +15,7 @@ from metaeval.errors import as_value_error
 
 
 class ItemOptions(OutputSettings, ScoringSettings, StatisticsSettings, MetricOptionSettings, AnalysisOptions):
-    """Settings of an analysis of citations that people label."""
+    """Base of options of analyses of citations that people label."""
 
     untyped = frozenset({"config", "trust_config", "executor", "store", "budget"})
 
@@ -54,5 +54,5 @@ TargetLevel = Annotated[Literal["partial", "full"], Flag("LEVEL")]
 
 
 def column_words(columns: Mapping[str, str]) -> list[str]:
-    """Return the command-line words that name the columns."""
+    """Return the command-line words of the options that name the columns."""
     return [word for role, column in columns.items() for word in ("--map", f"{role}={column}")]

@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from metaeval import cells
+from metaeval import column_arrays
 from metaeval.corpus.loaders.ratings import DATASET, read_ratings
 from metaeval.corpus.loading import load_dataset
 from metaeval.errors import UserError
@@ -135,7 +135,7 @@ def test_a_set_is_the_same_from_every_kind_of_file_and_in_blocks_of_any_size(tmp
     found = []
     for size in (3, 65_536):
         for name in ("mine.csv", "mine.parquet", "mine.jsonl"):
-            monkeypatch.setattr(cells, "BLOCK", size)
+            monkeypatch.setattr(column_arrays, "BLOCK", size)
             monkeypatch.setattr("metaeval.own_tables.BLOCK", size)
             found.append(read_ratings(tmp_path / name))
     assert all(one == found[0] for one in found)
