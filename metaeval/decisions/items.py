@@ -157,8 +157,8 @@ def items_of(
     """Return the items in a file, a corpus, a data frame, or mappings with the fields of a table.
 
     mapping: the column of each role (see `ROLES`), where it has an unusual name. pipeline: alce or aliice, whose
-    questions become the items; empty: the items are citations. Raises `UserError` for another input, for duplicate
-    ids, and for a pipeline without answers.
+    questions become the items; empty: the items are citations. sources: texts of cited sources. Raises `UserError` for
+    another input, for duplicate ids, and for a pipeline without answers.
     """
     if pipeline and pipeline not in TITLES:
         raise unknown("pipeline", pipeline, TITLES)

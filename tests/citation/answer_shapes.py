@@ -271,7 +271,71 @@ SHAPES = {
     },
 }
 
+OPEN_INFERENCE = [
+    {"span_id": "a", "parent_id": None, "attributes": {"input.value": "When?", "output.value": "In 1999 [1][2]."}},
+    {
+        "span_id": "b",
+        "parent_id": "a",
+        "attributes": {
+            "openinference.span.kind": "RETRIEVER",
+            "retrieval.documents.1.document.content": B,
+            "retrieval.documents.0.document.content": A,
+            "retrieval.documents.0.document.id": "d1",
+        },
+    },
+]
+OPEN_TELEMETRY = [
+    {
+        "spanId": "b",
+        "parentSpanId": "a",
+        "attributes": [
+            {
+                "key": "gen_ai.retrieval.documents",
+                "value": {"stringValue": json.dumps([{"content": A}, {}])},
+            }
+        ],
+    },
+    {
+        "spanId": "a",
+        "attributes": [
+            {
+                "key": "gen_ai.output.messages",
+                "value": {
+                    "stringValue": json.dumps(
+                        [{"role": "assistant", "parts": [{"type": "text", "content": "In 1999 [1]."}]}]
+                    )
+                },
+            }
+        ],
+    },
+]
+SHAPES["trace"] = {
+    "info": {"trace_id": "t"},
+    "data": {
+        "spans": [
+            {
+                "name": "rag",
+                "attributes": {
+                    "mlflow.spanInputs": json.dumps({"question": "When?"}),
+                    "mlflow.spanOutputs": json.dumps({"choices": [{"message": {"content": "In 1999 [1][2]."}}]}),
+                },
+            },
+            {
+                "name": "search",
+                "parent_id": "a",
+                "attributes": {
+                    "mlflow.spanType": json.dumps("RETRIEVER"),
+                    "mlflow.spanOutputs": json.dumps(
+                        [{"page_content": A, "metadata": {"doc_uri": "a"}}, {"page_content": B}]
+                    ),
+                },
+            },
+        ]
+    },
+}
+
 EXPECTED = {
+    "trace": "In 1999 [1][2].",
     "ragas": "In 1999 [1]. Free [2].",
     "deepeval": "In 1999 [1].",
     "vectara": "Café Ø 🎉 opened in 1999 [1]. Tolls ended in 2004 [1][2].",

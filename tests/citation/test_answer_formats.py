@@ -2,12 +2,16 @@
 
 import json
 import logging
+from pathlib import Path
 
 import pytest
 
 import metaeval
-from metaeval.citation.readers.answers import FORMATS, gather, read_answers
+from metaeval.citation.readers.answers import FORMATS, form_of_answers, gather, read_answers
+from metaeval.citation.readers.cited_text import WITHOUT_TEXT
 from metaeval.citation.readers.normal_form import read_cited
+from metaeval.citation.readers.placing import EXACT, NOT_PLACED, PLACED
+from metaeval.citation.sentences import find_marks
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.decisions.items import items_of
 from metaeval.errors import UserError
@@ -17,6 +21,8 @@ from tests.citation.answer_shapes import (
     FIRST,
     MARK,
     MARKED,
+    OPEN_INFERENCE,
+    OPEN_TELEMETRY,
     SECOND,
     SHAPES,
     TEXT,
@@ -245,6 +251,25 @@ def test_vectaras_table_has_a_row_for_each_passage(tmp_path):
     assert len(items_of(path).rows) == 3
 
 
+@pytest.mark.parametrize(
+    ("record", "text", "sources"),
+    [
+        ({"spans": OPEN_INFERENCE}, "In 1999 [1][2].", [A, B]),
+        ({"resourceSpans": [{"scopeSpans": [{"spans": OPEN_TELEMETRY}]}]}, "In 1999 [1].", [A, ""]),
+        (
+            {"spans": [{"outputs": "It is [1].", "attributes": {"ai.retrieval.retrieved_contexts": [A]}}]},
+            "It is [1].",
+            [A],
+        ),
+    ],
+)
+def test_documents_of_traces_are_the_sources_of_marks(record, text, sources):
+    result = reading(record, "trace")
+    (answer,) = result.answers
+    assert (answer.text, [passage.text for passage in answer.passages]) == (text, sources)
+    assert "marks [n] count the retrieved documents in their order, from 1" in next(result.notes())
+
+
 SOURCES = [
     {"url": "http://www.a.example/x/?utm_source=chat", "title": "T", "text": A},
     {"id": "f-1", "text": B},
@@ -346,6 +371,12 @@ def test_objects_of_any_format_are_answers_in_python(tmp_path):
     assert len(metaeval.label(objects, n=4, metric="overlap").records) == 4
 
 
+def test_a_table_of_statements_is_not_taken_for_a_report(tmp_path):
+    rows = [{"id": "1", "statement": SECOND, "source": B, "article": "a7"}]
+    assert [item.source for item in items_of(written(tmp_path, *rows)).rows] == [B]
+    assert [item.source for item in items_of(rows).rows] == [B]
+
+
 def test_bracket_notes_are_warnings_and_the_format_is_told(tmp_path, caplog):
     caplog.set_level(logging.INFO, "metaeval")
     read_answers(written(tmp_path, SHAPES["research"]))
@@ -357,3 +388,37 @@ def test_bracket_notes_are_warnings_and_the_format_is_told(tmp_path, caplog):
 def test_the_mark_of_openai_is_cut_out_with_its_spaces():
     assert MARKED[slice(*MARK)].startswith("([a.example](")
     assert reading(SHAPES["openai-chat"], "openai-chat").answers[0].text == EXPECTED["openai-chat"]
+
+
+def words(sentence):
+    return isinstance(sentence["text"], str) and sentence["text"].strip()
+
+
+TREC_RAG = Path(__file__).parents[3] / "shared" / "data" / "trec_rag"
+
+
+@pytest.mark.skipif(not TREC_RAG.is_dir(), reason="the published files are not beside the project")
+@pytest.mark.parametrize(
+    ("name", "citations"),
+    [("rag24_support_without_prediction", None), ("rag24_support_webassess", None), ("rag25_support", 12_790)],
+)
+def test_every_citation_of_nists_files_is_a_mark(name, citations):
+    """12,790 citations of 2025 were counted in the published file (shared/data/README.md)."""
+    records = [json.loads(line) for line in (TREC_RAG / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    cited = [len(sentence["citations"]) for record in records for sentence in record["sentences"]]
+    result = read_cited(FORMATS["trec-support"], [DataRow("a", record) for record in records])
+    assert form_of_answers(DataRow("a", records[0])) == "trec-support"
+    assert len(result.answers) == len(records)
+    blank = sum(
+        len(sentence["citations"]) for record in records for sentence in record["sentences"] if not words(sentence)
+    )
+    assert result.reasons[f"{PLACED}{EXACT}"] == sum(cited) - blank
+    assert (result.left_out[WITHOUT_TEXT], result.reasons[NOT_PLACED]) == (blank, 0)
+    assert citations in (None, sum(cited))
+    for record, answer in zip(records, result.answers, strict=True):
+        written_out = [
+            c["reference"] for sentence in record["sentences"] if words(sentence) for c in sentence["citations"]
+        ]
+        marks = {answer.passages[mark.number - 1].source for mark in find_marks(answer.text)}
+        assert marks == set(written_out)
+        assert answer.system == record["run_id"]

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
-from metaeval.citation.pipelines.pipeline import AnswerFormat, FilesToRead, SourcesFile
+from metaeval.citation.pipelines.pipeline import FilesToRead, FormatName, SourcesFile
 from metaeval.declared import Flag
 
 
@@ -39,7 +39,7 @@ class ConvertOptions(DeclaredOptions):
     files: FilesToRead = Field(description="Files of answers in any format.")
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = None
     """File to write: answers as JSON lines."""
-    format: AnswerFormat = "auto"
+    format: FormatName = "auto"
     sources: SourcesFile = None
 
 

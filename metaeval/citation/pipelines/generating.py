@@ -16,7 +16,7 @@ from metaeval.citation.generation import generate as generation
 from metaeval.citation.generation.generate import Generated, GenerationOptions
 from metaeval.citation.model import Answer
 from metaeval.citation.pipelines.layout import TableLines
-from metaeval.citation.pipelines.pipeline import AnswerFormat, AsksChat, Layout, Pipeline, Run
+from metaeval.citation.pipelines.pipeline import AsksChat, FormatName, Layout, Pipeline, Run
 from metaeval.citation.pipelines.provenance import answers_at, data_of, listed, written_out
 from metaeval.citation.readers.answers import read_questions
 from metaeval.citation.readers.jsonl import own_lines
@@ -48,7 +48,7 @@ class GenerateCommand(AsksChat):
     strategy: Annotated[str | None, Flag("NAME")] = Field(
         default=None, description="How documents are shown: truncated (default), summary or two-stage."
     )
-    format: AnswerFormat = "auto"
+    format: FormatName = "auto"
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,7 @@ from metaeval.stats.influence import SHARES, SIGNED
 class ImproveCommand(pipeline.ReadsAnswers, pipeline.AsksChat):
     """Options of `improve`."""
 
-    untyped = frozenset({"format", "profile"})
+    untyped = frozenset({"format", "profile", "sources"})
 
     files: pipeline.FilesToRead = Field(description="File of answers to improve.")
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = Field(

@@ -141,7 +141,7 @@ ProfileName = Annotated[
     Flag("NAME"),
     Field(description="Definition: paper (as published) or released (as the authors' code computes)."),
 ]
-AnswerFormat = Annotated[
+FormatName = Annotated[
     str,
     Flag("NAME", "-f"),
     Field(description="Format of the file: a name that 'metaeval cite formats' lists, or auto (by its content)."),
@@ -190,7 +190,7 @@ class ReadsAnswers(PipelineOptions):
     untyped = frozenset({"splitter"})
 
     files: FilesToRead = Field(description="Files of answers, one per system.")
-    format: AnswerFormat = "auto"
+    format: FormatName = "auto"
     sources: SourcesFile = None
     splitter: Splitter = "auto"
 

@@ -41,7 +41,7 @@ _TWO = Column(key="", label="", digits=2)
 class RewriteCommand(pipeline.ReadsAnswers, JudgedByMetrics, AsksChat):
     """Options of `cite rewrite`."""
 
-    untyped = frozenset({"calibration", "format", "parser", "profile", "threshold", "whole"})
+    untyped = frozenset({"calibration", "format", "parser", "profile", "sources", "threshold", "whole"})
 
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that rewrites the claims.")
     nli: pipeline.Judges = Field(default=(), description="Metric that gives the verdicts (default: minilm-bertscore).")

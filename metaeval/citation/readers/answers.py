@@ -290,9 +290,9 @@ def file_stem(path: Path) -> str:
 def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint: str = "") -> str:
     """Return the first format whose fields a file's first item has; raises `UserError` if none fits.
 
-    telling: the paths that are required of each form (see `AnswerFormat.needs`). what: the contents of the file, for
-    errors. hint: what else the user can do; if it is given, and the item has half of the paths of a form or more, the
-    error names the first path that the closest forms lack.
+    telling: the paths that are required of each format (see `AnswerFormat.needs`). what: the contents of the file, for
+    errors. hint: what else the user can do; if it is given, and the item has half of the paths of a format or more, the
+    error names the first path that the closest formats lack.
     """
     missing = {form: lacking(row.fields, paths) for form, paths in telling.items()}
     if complete := next((form for form, paths in missing.items() if not paths), None):
@@ -324,7 +324,7 @@ def _rows(path: Path, form: str) -> list[DataRow]:
     if form != "auto" and form not in FORMATS:
         raise unknown("format of answers", form, (*FORMATS, "auto"))
     if path.suffix.lower() == ".md":
-        return [DataRow(str(path), {"id": file_stem(path), "article": read_text(path)})]
+        return [DataRow(str(path), {"id": file_stem(path), "prompt": "", "article": read_text(path)})]
     if path.suffix.lower() == ".csv" and (rows := vectara_rows(path)):
         return rows
     if path.suffix.lower() in (".csv", ".tsv", ".xlsx", ".parquet") and path.is_file():
@@ -336,7 +336,7 @@ def _rows(path: Path, form: str) -> list[DataRow]:
     held = (
         next((rows[0].fields[name] for name in ("data", "samples") if name in rows[0].fields), None) if rows else None
     )
-    if len(rows) == 1 and ("data" in rows[0].fields or isinstance(held, list)):
+    if len(rows) == 1 and not isinstance(held, Mapping) and ("data" in rows[0].fields or isinstance(held, list)):
         if not isinstance(held, list):
             raise UserError(f"{path}: field 'data' is {shown(held)}; allowed: a list of items.")
         rows = []

@@ -63,6 +63,9 @@ class CitedText:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
+WITHOUT_TEXT = "citations are those of a part without text"
+
+
 class AnswerDraft:
     """Collects the text, the spans and the distinct sources of an answer, in the order of its record."""
 
@@ -109,7 +112,9 @@ class AnswerDraft:
     def claim(self, text: str, sources: Iterable[int | None]) -> None:
         """Write a text that sources should support; without sources it is uncited."""
         start, cited = self.write(text), tuple(sources)
-        if cited:
+        if not text.strip():
+            self.left_out[WITHOUT_TEXT] += len(cited)
+        elif cited:
             self.spans.append(CitedSpan("claim", start, self.length, cited, exact=True))
 
     def mark(self, start: int, end: int, sources: Iterable[int | None]) -> None:

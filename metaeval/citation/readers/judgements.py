@@ -50,7 +50,10 @@ def read_trec_judgements(rows: Sequence[DataRow]) -> Iterator[Answer]:
                 for citation in citations
             ]
             levels = [citation.fields.get("support") for citation in citations]
-            statements.append({"text": sentence.optional_text("text"), "cited": cited, "levels": levels})
+            text = sentence.fields.get("text")
+            is_nan = isinstance(text, float) and text != text  # blank sentences of two published files
+            text = "" if is_nan else sentence.optional_text("text")
+            statements.append({"text": text, "cited": cited, "levels": levels})
         texts = row.row("segments").fields if isinstance(row.fields.get("segments"), dict) else {}
         passages = [Passage(str(texts.get(source, "")), source=source) for source in sources]
         yield _answer(f"{run}/{topic}", statements, passages, "trec", question=topic, group=topic, system=run)

@@ -36,7 +36,8 @@ class CitedReading:
         counted = [f"{name.removeprefix(PLACED)}: {n:,}" for name, n in units.items() if name != f"{PLACED}{EXACT}"]
         note = f"read as {self.form.name}: {len(self.answers):,} answers"
         note += f", {sum(units.values()):,} citations" if units else ""
-        yield f"{note} (unit of their offsets: {', '.join(counted)})" if counted else note
+        note += f" (unit of their offsets: {', '.join(counted)})" if counted else ""
+        yield f"{note}; {self.form.note}" if self.form.note else note
         if n := self.quoted_sources:
             yield f"{n:,} of {self.cited_sources:,} cited sources have only what answers quote of them"
 

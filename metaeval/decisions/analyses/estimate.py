@@ -15,7 +15,7 @@ from metaeval.decisions.analyses.items import (
     LabelsFile,
     MetricName,
     PipelineName,
-    SourcesFile,
+    SourceTextsFile,
 )
 from metaeval.declared import Flag
 
@@ -38,7 +38,7 @@ class EstimateOptions(ItemOptions):
     pipeline: PipelineName = ""
     """Pipeline (alce or aliice) whose recall and precision are estimated, from labels of what it asks."""
     columns: Columns = Field(default_factory=dict)
-    sources: SourcesFile = None
+    sources: SourceTextsFile = None
     assume_sample: Annotated[bool, Flag()] = False
     """Do not check that the labelled items can be a sample."""
 

@@ -40,7 +40,7 @@ def _columns(value: Any) -> Any:
 AnswersFile = Annotated[FileOrObject, Flag("FILE", argument=True)]
 LabelsFile = Annotated[FileOrObject, Flag("FILE", "-l")]
 MetricName = Annotated[str, AfterValidator(_score_file), Flag("NAME", "-m")]
-SourcesFile = Annotated[
+SourceTextsFile = Annotated[
     Path | None, Flag("FILE"), Field(description="Texts of cited sources by id, url or index, where answers lack them.")
 ]
 PipelineName = Annotated[Literal["", "alce", "aliice"], Flag("NAME")]

@@ -15,7 +15,7 @@ from metaeval.decisions.analyses.items import (
     ItemOptions,
     MetricName,
     PipelineName,
-    SourcesFile,
+    SourceTextsFile,
     column_words,
 )
 from metaeval.declared import Flag
@@ -45,7 +45,7 @@ class LabelOptions(ItemOptions):
     pipeline: PipelineName = ""
     """Pipeline (alce or aliice) whose questions about claims are labelled, in place of citations."""
     columns: Columns = Field(default_factory=dict)
-    sources: SourcesFile = None
+    sources: SourceTextsFile = None
 
 
 def _run(options: LabelOptions, progress: Progress) -> Done:

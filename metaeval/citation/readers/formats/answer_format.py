@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.citation.model import Answer
-from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
+from metaeval.citation.readers.cited_text import WITHOUT_TEXT, AnswerDraft, CitedText
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import UserError
 from metaeval.reading import MalformedError, parse_json
@@ -20,7 +20,8 @@ class AnswerFormat:
 
     name: of the option --format. title: the systems that write it. needs: paths of the fields by which a record is
     recognised, such as `choices[].message.content`; `|` separates alternatives. example: a whole record as JSON.
-    read: yields the answers of a record. read_file: yields those of all rows of a file instead.
+    read: yields the answers of a record. read_file: yields those of all rows of a file instead. note: how marks in the
+    texts are counted, where the format does not say it.
     """
 
     name: str
@@ -29,6 +30,7 @@ class AnswerFormat:
     example: str
     read: Callable[[DataRow], Iterator[CitedText]] = lambda row: iter(())
     read_file: Callable[[list[DataRow], Path], Iterator[Answer]] | None = None
+    note: str = ""
 
 
 def lacking(fields: Mapping[str, Any], needs: Sequence[str]) -> list[str]:
@@ -110,9 +112,6 @@ def text_in(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-WITHOUT_TEXT = "citations are those of a part without text"
-
-
 def text_part(block: DataRow, draft: AnswerDraft, citations: str) -> str | None:
     """Return the text of a part of a reply; None where it has none, whose citations are then counted as left out."""
     if isinstance(block.fields.get("text"), str):
@@ -153,6 +152,7 @@ def finished(
     question: str | None = None,
     group: str = "",
     system: str | None = None,
+    marks_in_text: bool = False,
 ) -> CitedText:
     """Return the answer of a draft; id, question and system are by default those of the record.
 
@@ -163,4 +163,5 @@ def finished(
         id = f"{id}{more}" if id else ""
     question = question_of(row) if question is None else question
     system = named_by(row, "model", "modelVersion") if system is None else system
-    return CitedText(draft.text, draft.sources, draft.spans, id, question, group, system, left_out=draft.left_out)
+    parts_read = draft.text, draft.sources, draft.spans
+    return CitedText(*parts_read, id, question, group, system, marks_in_text, left_out=draft.left_out)

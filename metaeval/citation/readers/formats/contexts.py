@@ -19,6 +19,8 @@ from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import UserError
 from metaeval.reading import csv_records
 
+_COUNTED = "marks [n] in the texts count the contexts, from 1"
+
 
 def _read_ragas(row: DataRow) -> Iterator[CitedText]:
     texts = row.texts("retrieved_contexts")
@@ -84,6 +86,7 @@ RAGAS = AnswerFormat(
     needs=("response", "retrieved_contexts[]"),
     example='{"user_input": "When?", "response": "It opened in 1999 [1].", '
     '"retrieved_contexts": ["It opened in 1999."]}',
+    note=_COUNTED,
     read=_read_ragas,
 )
 
@@ -92,6 +95,7 @@ DEEPEVAL = AnswerFormat(
     title="DeepEval: test cases with an output with marks, and the retrieval context",
     needs=("actualOutput|actual_output", "retrievalContext[]|retrieval_context[]"),
     example='{"input": "When?", "actualOutput": "It opened in 1999 [1].", "retrievalContext": ["It opened in 1999."]}',
+    note=_COUNTED,
     read=_read_deepeval,
 )
 

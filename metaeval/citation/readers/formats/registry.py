@@ -13,6 +13,7 @@ from metaeval.citation.readers.formats import (
     longcite,
     openai,
     research,
+    traces,
     trec,
 )
 from metaeval.citation.readers.formats.answer_format import AnswerFormat
@@ -37,5 +38,6 @@ RECORD_FORMATS: Mapping[str, AnswerFormat] = {
         openai.LANGCHAIN,
         anthropic.ANTHROPIC,
         research.RESEARCH,
+        traces.TRACE,
     )
 }
