@@ -15,7 +15,7 @@ from metaeval.citation.readers.answers import gather
 from metaeval.citation.table import sentence_rows
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.report.table import numeral
+from metaeval.report.table import format_value
 from metaeval.scoring.contract import PairScore
 from metaeval.stats.intervals import Resampling
 
@@ -393,4 +393,4 @@ AS_READ = {"statements": ONE, "sentences": ONE, "cvcp": THREE, "cites_within": P
 )
 def test_shares_are_printed_in_percent_and_numbers_as_they_are(columns, printed):
     plain = [getattr(measure, "column", measure) for measure in columns]
-    assert {column.key: numeral(0.98765, column) for column in plain} == printed
+    assert {column.key: format_value(0.98765, column) for column in plain} == printed
