@@ -73,9 +73,9 @@ def placement(groups: int, kind: str, means: Sequence[float], rng: np.random.Gen
     held = [row.ranks[KEY][0] <= rank <= row.ranks[KEY][1] for row, rank in zip(rows, ranks, strict=True)]
     width = [row.ranks[KEY][1] - row.ranks[KEY][0] for row in rows]
     return {
-        "contradictions": float(any(wrong)),
+        "tables with a contradiction": float(any(wrong)),
         "all ranks held": float(all(held)),
-        "mean width": float(np.mean(width)),
+        "mean width of rank intervals": float(np.mean(width)),
     }
 
 
@@ -99,17 +99,17 @@ def sentences(groups: int, kind: str, rng: np.random.Generator) -> dict[str, flo
 
 
 def _tables() -> Iterator[Cell]:
-    letters = Goal("contradictions", most=0.0, before="75")
+    letters = Goal("tables with a contradiction", most=0.0, before="0.75")
     cells = (("five means", 60, MEANS), ("two pairs of equal metrics", 60, (1.3, 1.3, 1.6, 1.9, 1.9)))
     for name, groups, means in (*cells, ("equal metrics", 30, (1.5,) * 5)):
-        goals = (letters, Goal("all ranks held", least=0.95, before="-"), Goal("mean width"))
+        goals = (letters, Goal("all ranks held", least=0.95, before=""), Goal("mean width of rank intervals"))
         yield Cell(
             "letters and rank intervals", f"{name}, {groups} groups", partial(placement, groups, "equal", means), goals
         )
 
 
 def _sentences() -> Iterator[Cell]:
-    for groups, before in ((30, "29-33"), (60, "29-33"), (100, "29-33")):
+    for groups, before in ((30, "0.29-0.33"), (60, "0.29-0.33"), (100, "0.29-0.33")):
         goals = (Goal("any false claim", most=0.05, before=before), *(Goal(name) for name in CLAIMS))
         sample = partial(sentences, groups, "equal")
         yield Cell("sentences", f"nine metrics without information, {groups} groups", sample, goals)
