@@ -6,18 +6,10 @@ from benchmarks.promises.__main__ import all_cells, row
 from benchmarks.promises.cells import Cell, Goal, Measured, matching, measured
 
 SAMPLES = 250
-BROKEN = {"rare level": "the effective number of groups does not count how rare a level is"}
-"""Promises that are known to be broken, with the reason."""
-
-
-def _parameter(cell):
-    # Not strict: with so few samples a broken promise may stay within four errors of its goal.
-    marks = [pytest.mark.xfail(reason=BROKEN[cell.promise], strict=False)] if cell.promise in BROKEN else []
-    return pytest.param(cell, id=f"{cell.promise}: {cell.name}", marks=marks)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cell", [_parameter(cell) for cell in all_cells()])
+@pytest.mark.parametrize("cell", [pytest.param(cell, id=f"{cell.promise}: {cell.name}") for cell in all_cells()])
 def test_the_promise_is_kept(cell):
     for result in measured(cell, SAMPLES, 1):
         # Of several hundred goals at their bound some lie two errors away by chance, and hardly one lies four away.

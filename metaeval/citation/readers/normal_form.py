@@ -14,6 +14,7 @@ from metaeval.citation.readers.placing import BRACKETS, EXACT, NO_SOURCE, NO_SOU
 from metaeval.citation.readers.source_texts import SourceTexts, names_of
 from metaeval.corpus.loaders.rows import DataRow
 from metaeval.errors import shown
+from metaeval.report.table import count
 
 _LOST = (NOT_PLACED, NO_SOURCE)
 
@@ -34,8 +35,8 @@ class CitedReading:
         """Yield how the answers were read, as clauses."""
         units = {name: n for name, n in self.reasons.items() if name.startswith(PLACED)}
         counted = [f"{name.removeprefix(PLACED)}: {n:,}" for name, n in units.items() if name != f"{PLACED}{EXACT}"]
-        note = f"read as {self.form.name}: {len(self.answers):,} answers"
-        note += f", {sum(units.values()):,} citations" if units else ""
+        note = f"read as {self.form.name}: {count(len(self.answers), 'answer')}"
+        note += f", {count(sum(units.values()), 'citation')}" if units else ""
         note += f" (unit of their offsets: {', '.join(counted)})" if counted else ""
         yield f"{note}; {self.form.note}" if self.form.note else note
         if n := self.quoted_sources:
