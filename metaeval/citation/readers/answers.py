@@ -8,12 +8,15 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+from metaeval import own_tables
 from metaeval.citation.model import Answer, Passage, check_ids, writable
 from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.jsonl import FIELDS, read_own
 from metaeval.citation.readers.scifi import read_scifi
+from metaeval.citation.readers.tables import answers_in, cited_columns
 from metaeval.corpus.loaders.rows import DataRow, read_rows
 from metaeval.errors import UserError, shown, unknown
+from metaeval.own_tables import read_table
 from metaeval.reading import read_json
 
 
@@ -127,6 +130,8 @@ _TELLING: Mapping[str, tuple[str, ...]] = {
     "jsonl": ("text", "passages"),
 }
 
+TABLES = (*own_tables.TABLES, ".parquet")
+
 HINT = (
     "name a file of answers (ALCE's JSON, JSONL, SCiFi, CRAG-25, ScholarQABench, ExpertQA; "
     "'metaeval cite alce --help' has examples)"
@@ -139,9 +144,24 @@ def read_answers(path: Path, form: str = "auto") -> list[Answer]:
     Raises `UserError`, with file, item and field, if the file is empty or has another format, if passages are missing,
     and if two answers share an id.
     """
+    if form == "auto" and path.suffix.lower() in TABLES and path.is_file():
+        return _in_table(path)
     answers = _answers(path, form, _rows(path, form))
     check_ids((answer.id for answer in answers), "answers", path)
     return answers
+
+
+def _in_table(path: Path) -> list[Answer]:
+    """Return the answers in a table; raises `UserError` for one with a statement in each row."""
+    table = read_table(path)
+    columns = cited_columns(table, {}, can_map=False)
+    if columns.text:
+        return answers_in(table, columns)
+    raise UserError(
+        f"{path} is a table with a statement in each row (column {shown(columns.roles['statement'])}), and not of "
+        f"answers with marks such as [1]: it is judged by 'metaeval score -d ratings --data {path}', 'metaeval label' "
+        "and 'metaeval estimate'."
+    )
 
 
 def _answers(path: Path, form: str, rows: list[DataRow]) -> list[Answer]:
@@ -226,7 +246,7 @@ def _rows(path: Path, form: str) -> list[DataRow]:
     """Return the items of a list, of JSON lines, or of the field `data` of one object, as ALCE writes it."""
     if form != "auto" and form not in READERS:
         raise unknown("format of answers", form, (*READERS, "auto"))
-    if path.suffix.lower() in (".csv", ".tsv", ".xlsx", ".parquet") and path.is_file():
+    if path.suffix.lower() in TABLES and path.is_file():
         raise UserError(
             f"{path} is a table, and answers are read from JSON: {HINT}. A table with a statement and a source in each "
             f"row is judged by 'metaeval score -d ratings --data {path}', 'metaeval label' and 'metaeval estimate'."
